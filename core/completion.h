@@ -57,28 +57,6 @@ typedef struct gasnetc_sent {
     GASNETC_SENT_PIN
 } gasnetc_sent_t;
 
-/* A network that copies the other fields one by one copies this one too. */
-#ifdef GASNET_SEGMENT_FAST
-static inline void gasnetc_sent_copy_pin(gasnetc_sent_t *to, const gasnetc_sent_t *from)
-{
-    (void)to, (void)from;
-}
-static inline void gasnetc_sent_unpin(const gasnetc_sent_t *sent)
-{
-    (void)sent;
-}
-#else
-static inline void gasnetc_sent_copy_pin(gasnetc_sent_t *to, const gasnetc_sent_t *from)
-{
-    to->remote_pin = from->remote_pin;
-}
-void gasnetc_unpin_remote(uint32_t region); /* core/rdma/remote.c */
-static inline void gasnetc_sent_unpin(const gasnetc_sent_t *sent)
-{
-    if (sent->remote_pin) gasnetc_unpin_remote(sent->remote_pin);
-}
-#endif
-
 /* A bounced get with a destination in the first page, where no client has memory (NULL): ends the
  * job at the end of this poll, when the poll lock is free. */
 enum { GASNETC_FIRST_PAGE = 4096 };
@@ -87,15 +65,48 @@ void gasnetc_copy_nowhere(const void *to, size_t nbytes) __attribute__((cold));
 /* Frees `held`, after copying a bounced get to its destination. */
 void gasnetc_release_held(const gasnetc_sent_t *sent);
 
+/* A network that copies the other fields one by one copies this one too. */
+#ifdef GASNET_SEGMENT_FAST
+static inline void gasnetc_sent_copy_pin(gasnetc_sent_t *to, const gasnetc_sent_t *from)
+{
+    (void)to, (void)from;
+}
+static inline void gasnetc_sent_release(const gasnetc_sent_t *sent)
+{
+    gasnetc_release_held(sent);
+}
+static inline bool gasnetc_sent_holds(const gasnetc_sent_t *sent)
+{
+    return sent->held;
+}
+#else
+static inline void gasnetc_sent_copy_pin(gasnetc_sent_t *to, const gasnetc_sent_t *from)
+{
+    to->remote_pin = from->remote_pin;
+}
+/* core/rdma/remote.c: ends the use of remote_pin, and frees `held`. */
+void gasnetc_release_pinned(const gasnetc_sent_t *sent);
+static inline void gasnetc_sent_release(const gasnetc_sent_t *sent)
+{
+    if (sent->remote_pin)
+        gasnetc_release_pinned(sent);
+    else
+        gasnetc_release_held(sent);
+}
+static inline bool gasnetc_sent_holds(const gasnetc_sent_t *sent)
+{
+    return sent->held || sent->remote_pin;
+}
+#endif
+
 /* The network calls this once for each completed operation, with the poll lock held.  Sets
  * sent->held to NULL. */
 static inline void gasnetc_sent(gasnetc_sent_t *sent)
 {
-    if (sent->held) {
-        gasnetc_release_held(sent);
+    if (gasnetc_sent_holds(sent)) {
+        gasnetc_sent_release(sent);
         sent->held = NULL;
     }
-    gasnetc_sent_unpin(sent);
     gasnetc_counter_t *counter = sent->counter;
     if (counter) {
         uint32_t reaped = atomic_load_explicit(&counter->reaped, memory_order_relaxed);

@@ -71,6 +71,18 @@ AS_CASE([$gasnet_segments],
 AC_SUBST([GASNET_SEGMENT_MODE])
 AM_CONDITIONAL([SEGMENT_FAST], [test "$GASNET_SEGMENT_MODE" = FAST])
 
+# Shared memory within a host.  In the other segment modes there is no memory that attach could share.
+AC_ARG_ENABLE([pshm],
+  [AS_HELP_STRING([--disable-pshm], [processes of one host do not map each other's segments (always so without GASNET_SEGMENT_FAST)])],
+  [], [enable_pshm=unsaid])
+AS_CASE([$enable_pshm:$GASNET_SEGMENT_MODE],
+  [no:*], [],
+  [*:FAST], [enable_pshm=yes],
+  [yes:*], [AC_MSG_ERROR([--enable-pshm needs GASNET_SEGMENT_FAST; leave it or --enable-segment-* out])],
+  [enable_pshm=no])
+AM_CONDITIONAL([PSHM], [test "$enable_pshm" = yes])
+AC_SUBST([PSHM], [$(test "$enable_pshm" = yes && echo 1 || echo 0)])
+
 CONDUITS=
 GASNET_CONDUIT([ibv])
 GASNET_IB_OPTIONS([ibv])

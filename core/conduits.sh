@@ -20,7 +20,7 @@ if @C@_RCV_THREAD
 endif
 @c@_conduit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/@c@-conduit \
 	-I$(top_srcdir)/@c@-conduit $(@c@_network_cppflags) -DGASNETC_PARAMS_DEF='"@c@-conduit/params.def"' $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETC_RCV_THREAD=$(@C@_RCV_THREAD)
-@c@_conduit_libadd = other/tools/libtools.la other/spawner/libspawner.la other/firehose/libfirehose.la other/memory-events/libmemory_events.la $(@c@_network_libs) -lpthread -ldl -lm
+@c@_conduit_libadd = other/tools/libtools.la other/spawner/libspawner.la other/firehose/libfirehose.la other/hostmem/libhostmem.la other/memory-events/libmemory_events.la $(@c@_network_libs) -lpthread -ldl -lm
 
 @c@includedir = $(includedir)/@c@-conduit
 @c@include_HEADERS = include/@c@-conduit/gasnet_conduit.h include/@c@-conduit/gasnet_core.h

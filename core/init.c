@@ -20,6 +20,7 @@
 #include "core/job/thread.h"
 #include "core/params/params.h"
 #include "core/progress/receive_thread.h"
+#include "core/pshm/pshm.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/firehose.h"
 #include "core/rdma/remote.h"
@@ -336,6 +337,7 @@ int gasnet_init(int *argc, char ***argv)
     settle_spins();
     gasnetc_stats_init();
     open_network();
+    gasnetc_pshm_find();
     gasnetc_segment_limits();
     gasnetc_stats_serve();
     gasnetc_phase = GASNETC_BEFORE_ATTACH;
@@ -381,7 +383,7 @@ int gasnetc_node_info(gasnet_nodeinfo_t *table, int numentries)
                              numentries, (void *)table);
     for (int i = 0; i < numentries && i < (int)gasnetc_job.size; i++) {
         table[i].host = (gasnet_node_t)gasnetc_job.host_of[i];
-        table[i].supernode = (gasnet_node_t)i;
+        gasnetc_pshm_info((uint32_t)i, &table[i]);
     }
     return GASNET_OK;
 }

@@ -5,14 +5,15 @@ core_sources = \
   core/counters/counters.def core/counters/counters.h \
   core/params/params.c core/params/params.def core/params/params.h core/params/params_row.h core/params/params_init.c \
   core/job/ending.h core/job/host_addresses.c core/job/host_addresses.h core/job/job.h \
+  core/pshm/pshm.h core/pshm/supernodes.h $(core_pshm_sources) \
   core/job/progress.h core/job/rank.h core/job/report.c core/job/signal_stack.c \
   core/job/signal_stack.h core/job/thread.c core/job/thread.h \
   core/rdma/bounce.h core/rdma/bounce_core.h core/rdma/bounce_network.h \
-  core/rdma/buffers.c core/rdma/buffers.h core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/firehose.h \
+  core/rdma/bounds.c core/rdma/bounds.h core/rdma/buffers.c core/rdma/buffers.h core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/firehose.h \
   core/rdma/given_back.c core/rdma/given_back.h core/rdma/physmem.h \
   core/rdma/rdma.h core/rdma/rdma_internal.h core/rdma/remote_flags.c core/rdma/remote_flags.h \
   core/rdma/remote.h core/rdma/remote_fast.h core/rdma/remote_firehose.h \
-  core/rdma/segment.h core/rdma/synchronisation.h core/rdma/watched.c core/rdma/watched.h $(core_segment_sources) \
+  core/rdma/segment.h core/rdma/segments.c core/rdma/segments.h core/rdma/synchronisation.h core/rdma/watched.c core/rdma/watched.h $(core_segment_sources) \
   core/am/am.h core/am/am_deliver.c core/am/am_deliver.h core/am/am_dispatch.h \
   core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/am/am_wire.h \
   core/am/context.c core/am/context.h core/am/credits.h core/am/flow.h core/am/flow_core.h \
@@ -30,6 +31,11 @@ core_segment_sources = core/am/firehose_messages.c core/rdma/rdma_firehose.c cor
   core/rdma/remote_transfers.c core/rdma/segment_unpinned.c
 endif
 
+# Left out by --disable-pshm.
+if PSHM
+core_pshm_sources = core/pshm/pshm.c core/pshm/supernodes.c
+endif
+
 # Left out by --disable-ibv-rcv-thread: the receive thread, and the call in which it sleeps.
 receive_thread_sources = core/progress/receive_thread.c
 ib_receive_thread_sources = core/ib/cq_wait.c
@@ -39,10 +45,10 @@ core_ib_sources = \
   core/ib/lists.c core/ib/memory.c core/ib/software_device.h core/ib/software_device.c core/ib/amrdma.h core/ib/amrdma.c core/ib/amrdma_rings.c core/ib/receive.c core/ib/reap_multi.c \
   core/ib/srq.h core/ib/srq.c core/ib/srq_policy.h core/ib/qp_table.h core/ib/qp_table.c \
   core/ib/connect.h core/ib/connect.c core/ib/system_messages.h core/ib/system_messages.c core/ib/counts.c core/ib/verbs_types.h core/ib/advice.h core/ib/advice.c core/ib/status.c core/ib/events.h core/ib/events.c \
-  core/ib/datagrams.h core/ib/datagrams.c core/ib/connect_on_demand.h core/ib/connect_on_demand.c \
+  core/ib/datagrams.h core/ib/datagrams.c core/ib/connect_on_demand.h core/ib/connect_on_demand.c core/ib/meeting.h core/ib/connect_greetings.c \
   core/ib/connect_payload.h core/ib/connect_payload.c core/ib/route.h core/ib/route.c $(handshake_sources) $(roce_sources)
 
-nobase_dist_doc_DATA += core/rdma/README.md
+nobase_dist_doc_DATA += core/pshm/README.md core/rdma/README.md
 EXTRA_DIST += core/conduits.m4 core/conduits.sh core/am/gen_dispatch.sh core/counters/counters_table.sh
 
 # libsofthca.so is found in the folder of the library, also after an installed tree was moved; calls between

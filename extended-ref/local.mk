@@ -36,6 +36,7 @@ extended_sources = \
 	extended-ref/handles.c extended-ref/handles.h \
 	extended-ref/internal_am.c extended-ref/internal_am.h \
 	extended-ref/memset.c \
+	extended-ref/near.h \
 	extended-ref/progress.c extended-ref/progress.h \
 	extended-ref/putget.c \
 	extended-ref/regions.c \

@@ -8,6 +8,7 @@
 
 #include "core/job/progress.h"
 #include "extended-ref/internal_am.h"
+#include "extended-ref/near.h"
 #include "extended-ref/transfer.h"
 
 enum { PIECE = 4 * 1048576 }; /* bytes of the longest fill by one message */
@@ -40,13 +41,14 @@ void gasnete_memset_handler(gasnet_token_t token, gasnet_handlerarg_t dst_high,
     gasnet_AMReplyShort2(token, GASNETE_H_DONE, counter_high, counter_low);
 }
 
-/* Does an empty fill, or one of this node, and returns true; false for another node.  */
+/* Does an empty fill, or one of this node or a node that is near, and returns true; false for
+ * others.  */
 static bool memset_local(const char *call, gasnet_node_t node, void *dst, int value, size_t nbytes)
 {
     if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
     if (node >= gasnetc_job.size) gasnetc_no_such_rank(call, node);
     if (nbytes == 0) return true;
-    if (node != gasnet_mynode()) return false;
+    if (node != gasnet_mynode()) return gasnete_near_fill(node, dst, value, nbytes);
     memset(dst, value, nbytes);
     return true;
 }

@@ -1,9 +1,10 @@
 /* putget.c - puts and gets: blocking, with explicit handle, and with the implicit one.
  *
- * Implements gasnet_{put,get}{,_nb,_nbi}{,_bulk}.  Each function does transfers within this node,
- * chooses the counter, and calls transfer.h for the rest.  Hot path: no work that a remote transfer
- * of at least one byte does not need.  transfer.h handles transfers of no bytes, except where the
- * call must return GASNET_INVALID_HANDLE for them.
+ * Implements gasnet_{put,get}{,_nb,_nbi}{,_bulk}.  Each function does transfers within this node
+ * and to nodes that are near (near.h), chooses the counter, and calls transfer.h for the rest.  The
+ * _far forms are for callers that know that the node is not near; they only test whether the job
+ * has it. Hot path: no work that a remote transfer of at least one byte does not need.  transfer.h
+ * handles transfers of no bytes, except where the call must return GASNET_INVALID_HANDLE for them.
  *
  * core/rdma/synchronisation.h defines what each form waits for.  Forms with equal rows there share
  * a function: bulk and non-bulk blocking puts, and bulk and non-bulk gets of each kind.
@@ -12,6 +13,7 @@
 
 #include "core/job/progress.h"
 #include "core/rdma/synchronisation.h"
+#include "extended-ref/near.h"
 #include "extended-ref/transfer.h"
 #include "other/tools/hot.h"
 
@@ -42,27 +44,50 @@ HOT void start_get(enum gasnetc_form form, void *dst, gasnet_node_t node, void *
     if (gasnetc_blocks(form)) gasnetc_wait(counter);
 }
 
-/* --- blocking --- */
-
-static inline bool putget_fast_blocking(gasnet_node_t node)
+/* True if the node, which is not near, is another one of the job.  */
+HOT bool putget_is_far(gasnet_node_t node)
 {
-    return !GASNETC_CHECKING && gasnete_is_remote(node);
+    return GASNETE_SHARED ? !gasnete_rarely(node >= gasnetc_job.size) : gasnete_is_remote(node);
 }
 
-void gasnete_put(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+/* --- blocking --- */
+
+HOT void put_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    if (!putget_fast_blocking(node) && gasnete_copy_local("gasnet_put", node, dst, src, nbytes))
+    if ((GASNETC_CHECKING || !putget_is_far(node)) &&
+        gasnete_copy_local("gasnet_put", node, dst, src, nbytes))
         return;
     gasnetc_counter_t counter = {0};
     start_put(GASNETC_PUT, node, dst, src, nbytes, &counter);
 }
 
-void gasnete_get(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+HOT void get_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 {
-    if (!putget_fast_blocking(node) && gasnete_copy_local("gasnet_get", node, dst, src, nbytes))
+    if ((GASNETC_CHECKING || !putget_is_far(node)) &&
+        gasnete_copy_local("gasnet_get", node, dst, src, nbytes))
         return;
     gasnetc_counter_t counter = {0};
     start_get(GASNETC_GET, dst, node, src, nbytes, &counter);
+}
+
+void gasnete_put_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+{
+    put_far(node, dst, src, nbytes);
+}
+
+void gasnete_put(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+{
+    if (!gasnete_near_put("gasnet_put", node, dst, src, nbytes)) put_far(node, dst, src, nbytes);
+}
+
+void gasnete_get_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+{
+    get_far(dst, node, src, nbytes);
+}
+
+void gasnete_get(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+{
+    if (!gasnete_near_get("gasnet_get", dst, node, src, nbytes)) get_far(dst, node, src, nbytes);
 }
 
 /* --- explicit handle --- */
@@ -91,39 +116,62 @@ static COLD gasnet_handle_t putget_slow_get_nb(void *dst, gasnet_node_t node, vo
         return GASNET_INVALID_HANDLE;
     gasnete_thread_t *me = gasnete_self();
     if (me->free == NULL) gasnete_pool_grow(me);
-    return gasnete_get_nb(dst, node, src, nbytes);
+    return gasnete_get_nb_far(dst, node, src, nbytes);
 }
 
 /* True if an operation with explicit handle may take the fast path.  */
 static inline bool putget_fast(const gasnete_thread_t *me, gasnet_node_t node, size_t nbytes)
 {
-    return !gasnete_rarely(nbytes == 0) && gasnete_is_remote(node) && !gasnete_rarely(me == NULL) &&
+    return !gasnete_rarely(nbytes == 0) && putget_is_far(node) && !gasnete_rarely(me == NULL) &&
            !gasnete_rarely(me->free == NULL);
 }
 
-gasnet_handle_t gasnete_put_nb(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+HOT gasnet_handle_t put_nb_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nb", node);
     if (!putget_fast(me, node, nbytes))
-        return putget_slow_put_nb(node, dst, src, nbytes, gasnete_put_nb);
+        return putget_slow_put_nb(node, dst, src, nbytes, gasnete_put_nb_far);
     gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
     start_put(GASNETC_PUT_NB, node, dst, src, nbytes, &op->counter);
     return op;
 }
 
-gasnet_handle_t gasnete_put_nb_bulk(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+gasnet_handle_t gasnete_put_nb_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+{
+    return put_nb_far(node, dst, src, nbytes);
+}
+
+gasnet_handle_t gasnete_put_nb(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+{
+    if (gasnete_near_put("gasnet_put_nb", node, dst, src, nbytes)) return GASNET_INVALID_HANDLE;
+    return put_nb_far(node, dst, src, nbytes);
+}
+
+HOT gasnet_handle_t put_nb_bulk_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nb_bulk", node);
     if (!putget_fast(me, node, nbytes))
-        return putget_slow_put_nb(node, dst, src, nbytes, gasnete_put_nb_bulk);
+        return putget_slow_put_nb(node, dst, src, nbytes, gasnete_put_nb_bulk_far);
     gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
     start_put(GASNETC_PUT_NB_BULK, node, dst, src, nbytes, &op->counter);
     return op;
 }
 
-gasnet_handle_t gasnete_get_nb(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+gasnet_handle_t gasnete_put_nb_bulk_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+{
+    return put_nb_bulk_far(node, dst, src, nbytes);
+}
+
+gasnet_handle_t gasnete_put_nb_bulk(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+{
+    if (gasnete_near_put("gasnet_put_nb_bulk", node, dst, src, nbytes))
+        return GASNET_INVALID_HANDLE;
+    return put_nb_bulk_far(node, dst, src, nbytes);
+}
+
+HOT gasnet_handle_t get_nb_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_get_nb", node);
@@ -131,6 +179,17 @@ gasnet_handle_t gasnete_get_nb(void *dst, gasnet_node_t node, void *src, size_t 
     gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
     start_get(GASNETC_GET_NB, dst, node, src, nbytes, &op->counter);
     return op;
+}
+
+gasnet_handle_t gasnete_get_nb_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+{
+    return get_nb_far(dst, node, src, nbytes);
+}
+
+gasnet_handle_t gasnete_get_nb(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+{
+    if (gasnete_near_get("gasnet_get_nb", dst, node, src, nbytes)) return GASNET_INVALID_HANDLE;
+    return get_nb_far(dst, node, src, nbytes);
 }
 
 /* --- implicit handle --- */
@@ -149,35 +208,57 @@ static COLD void putget_slow_get_nbi(void *dst, gasnet_node_t node, void *src, s
 {
     if (gasnete_copy_local("gasnet_get_nbi", node, dst, src, nbytes)) return;
     gasnete_self();
-    gasnete_get_nbi(dst, node, src, nbytes);
+    gasnete_get_nbi_far(dst, node, src, nbytes);
 }
 
 static inline bool usual_implicit(const gasnete_thread_t *me, gasnet_node_t node)
 {
-    return gasnete_is_remote(node) && !gasnete_rarely(me == NULL);
+    return putget_is_far(node) && !gasnete_rarely(me == NULL);
 }
 
-void gasnete_put_nbi(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+HOT void put_nbi_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nbi", node);
     if (usual_implicit(me, node))
         start_put(GASNETC_PUT_NBI, node, dst, src, nbytes, me->puts);
     else
-        putget_slow_put_nbi(node, dst, src, nbytes, gasnete_put_nbi);
+        putget_slow_put_nbi(node, dst, src, nbytes, gasnete_put_nbi_far);
 }
 
-void gasnete_put_nbi_bulk(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+void gasnete_put_nbi_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+{
+    put_nbi_far(node, dst, src, nbytes);
+}
+
+void gasnete_put_nbi(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+{
+    if (!gasnete_near_put("gasnet_put_nbi", node, dst, src, nbytes))
+        put_nbi_far(node, dst, src, nbytes);
+}
+
+HOT void put_nbi_bulk_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nbi_bulk", node);
     if (usual_implicit(me, node))
         start_put(GASNETC_PUT_NBI_BULK, node, dst, src, nbytes, me->puts);
     else
-        putget_slow_put_nbi(node, dst, src, nbytes, gasnete_put_nbi_bulk);
+        putget_slow_put_nbi(node, dst, src, nbytes, gasnete_put_nbi_bulk_far);
 }
 
-void gasnete_get_nbi(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+void gasnete_put_nbi_bulk_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+{
+    put_nbi_bulk_far(node, dst, src, nbytes);
+}
+
+void gasnete_put_nbi_bulk(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+{
+    if (!gasnete_near_put("gasnet_put_nbi_bulk", node, dst, src, nbytes))
+        put_nbi_bulk_far(node, dst, src, nbytes);
+}
+
+HOT void get_nbi_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_get_nbi", node);
@@ -185,4 +266,15 @@ void gasnete_get_nbi(void *dst, gasnet_node_t node, void *src, size_t nbytes)
         start_get(GASNETC_GET_NBI, dst, node, src, nbytes, me->gets);
     else
         putget_slow_get_nbi(dst, node, src, nbytes);
+}
+
+void gasnete_get_nbi_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+{
+    get_nbi_far(dst, node, src, nbytes);
+}
+
+void gasnete_get_nbi(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+{
+    if (!gasnete_near_get("gasnet_get_nbi", dst, node, src, nbytes))
+        get_nbi_far(dst, node, src, nbytes);
 }

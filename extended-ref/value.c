@@ -9,14 +9,8 @@
 #include "core/job/progress.h"
 #include "core/rdma/synchronisation.h"
 #include "core/report.h"
+#include "extended-ref/near.h"
 #include "extended-ref/transfer.h"
-
-/* Address of the nbytes low-order bytes of a register in memory.  */
-static inline void *value_low_bytes(gasnet_register_value_t *value, size_t nbytes)
-{
-    size_t skip = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? sizeof *value - nbytes : 0;
-    return (char *)value + skip;
-}
 
 void gasnete_bad_value(const char *call, size_t nbytes)
 {
@@ -29,7 +23,7 @@ void gasnete_bad_value(const char *call, size_t nbytes)
 void gasnete_put_val(gasnet_node_t node, void *dst, gasnet_register_value_t value, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_val", node, dst, nbytes);
-    gasnete_put(node, dst, value_low_bytes(&value, nbytes), nbytes);
+    gasnete_put(node, dst, gasneti_low_bytes(&value, nbytes), nbytes);
 }
 
 /* The source is an argument of the function, so these use the forms whose source may be reused on
@@ -38,7 +32,7 @@ gasnet_handle_t gasnete_put_nb_val(gasnet_node_t node, void *dst, gasnet_registe
                                    size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_nb_val", node, dst, nbytes);
-    void *src = value_low_bytes(&value, nbytes);
+    void *src = gasneti_low_bytes(&value, nbytes);
     return gasnetc_frees_source(GASNETC_PUT_NB_VAL) ? gasnete_put_nb(node, dst, src, nbytes)
                                                     : gasnete_put_nb_bulk(node, dst, src, nbytes);
 }
@@ -47,7 +41,7 @@ void gasnete_put_nbi_val(gasnet_node_t node, void *dst, gasnet_register_value_t 
                          size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_nbi_val", node, dst, nbytes);
-    void *src = value_low_bytes(&value, nbytes);
+    void *src = gasneti_low_bytes(&value, nbytes);
     if (gasnetc_frees_source(GASNETC_PUT_NBI_VAL))
         gasnete_put_nbi(node, dst, src, nbytes);
     else
@@ -81,8 +75,9 @@ static gasnet_valget_handle_t value_start_get(gasnet_node_t node, void *src, siz
     if (gasnete_rarely(me->free_values == NULL)) value_grow(me);
     value_get_t *get = (value_get_t *)(void *)gasnete_op_pop(&me->free_values, GASNETE_OP_VALGET);
     get->value = 0;
-    void *dst = value_low_bytes(&get->value, nbytes);
-    if (!gasnete_copy_local("gasnet_get_nb_val", node, dst, src, nbytes))
+    void *dst = gasneti_low_bytes(&get->value, nbytes);
+    if (!gasnete_near_get("gasnet_get_nb_val", dst, node, src, nbytes) &&
+        !gasnete_copy_local("gasnet_get_nb_val", node, dst, src, nbytes))
         gasnete_transfer_get_into(node, dst, get->landing, src, nbytes, &get->op.counter);
     return (gasnet_valget_handle_t)get;
 }
@@ -107,5 +102,8 @@ gasnet_register_value_t gasnete_wait_syncnb_valget(gasnet_valget_handle_t handle
 gasnet_register_value_t gasnete_get_val(gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get_val", node, src, nbytes);
+    gasnet_register_value_t value = 0;
+    if (gasnete_near_get("gasnet_get_val", gasneti_low_bytes(&value, nbytes), node, src, nbytes))
+        return value;
     return gasnete_wait_syncnb_valget(value_start_get(node, src, nbytes));
 }

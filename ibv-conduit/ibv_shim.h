@@ -22,7 +22,14 @@ typedef struct ibv_srq *hca_srq_t;
 typedef struct ibv_qp *hca_qp_t;
 typedef struct ibv_ah *hca_ah_t;
 typedef struct ibv_wc hca_wc_t;
-#define HCA_UNLISTED ""
+#define HCA_UNLISTED  ""
+#define HCA_UNMANAGED "this library was built without librdmacm"
+#if NET_IB_RDMACM /* from configure */
+extern const struct net_ib_manager net_ib_rdmacm;
+#define HCA_MANAGER (&net_ib_rdmacm)
+#else
+#define HCA_MANAGER NULL
+#endif
 
 static inline hca_t hca_open(int i, char name[64])
 {
@@ -47,10 +54,9 @@ static inline void hca_close(hca_t hca)
 /* Queue pairs of other transports are connected by a connection manager, or do no RDMA. */
 static inline const char *hca_unusable(const struct ibv_device *device)
 {
-    if (device->transport_type == IBV_TRANSPORT_IB) return NULL;
-    return device->transport_type == IBV_TRANSPORT_IWARP
-               ? "is iWARP, which needs a connection manager"
-               : "is neither InfiniBand nor RoCE";
+    const bool usable =
+        device->transport_type == IBV_TRANSPORT_IB || device->transport_type == IBV_TRANSPORT_IWARP;
+    return usable ? NULL : "is neither InfiniBand nor RoCE nor iWARP";
 }
 
 static inline bool hca_query(hca_t hca, hca_limits_t *limits)
@@ -68,6 +74,7 @@ static inline bool hca_query(hca_t hca, hca_limits_t *limits)
                              .max_mr_size = attr.max_mr_size,
                              .vendor = attr.vendor_id,
                              .ports = attr.phys_port_cnt,
+                             .iwarp = hca->device->transport_type == IBV_TRANSPORT_IWARP,
                              .unusable = hca_unusable(hca->device)};
     memcpy(limits->firmware, attr.fw_ver, sizeof limits->firmware);
     return true;
@@ -88,6 +95,11 @@ static inline bool hca_query_port(hca_t hca, uint8_t number, hca_port_t *port)
 static inline size_t hca_query_gids(hca_t hca, uint8_t number, roce_entry_t *table, size_t most)
 {
     return roce_read_table(hca, number, table, most);
+}
+
+static inline size_t hca_query_pkeys(hca_t hca, uint8_t number, uint16_t *table, size_t most)
+{
+    return roce_read_pkeys(hca, number, table, most);
 }
 
 static inline enum hca_event_kind hca_event_kind(enum ibv_event_type type)
@@ -247,6 +259,7 @@ static inline int hca_qp_step(hca_qp_t qp, enum hca_service service, enum hca_st
                                     IBV_QP_STATE, IBV_QP_STATE | IBV_QP_SQ_PSN};
     struct ibv_qp_attr attr = {.qp_state = (enum ibv_qp_state)(IBV_QPS_INIT + step),
                                .port_num = how->port,
+                               .pkey_index = how->pkey_index,
                                .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
                                .qkey = how->key,
                                .path_mtu = (enum ibv_mtu)how->mtu,

@@ -86,7 +86,6 @@
 #define GASNET_PAGESIZE GASNETI_PAGESIZE
 
 #if GASNET_PSHM
-#define GASNETI_PSHM_ENABLED    1
 #define GASNETI_PSHM_TEXT       "pshm"
 #define GASNETI_WORD_PSHM(name) name##_pshm
 #else
@@ -126,6 +125,7 @@
 #include "gasnet_linkcheck.h"
 #include "gasnet_membar.h"
 #include "gasnet_types.h"
+#include "gasnet_pshm.h"
 #include "gasnet_core.h"
 #include "gasnet_hsl.h"
 #include "gasnet_am.h"

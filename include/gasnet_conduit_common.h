@@ -21,7 +21,7 @@
 #define GASNET_MAXNODES         65535
 #define GASNETC_NODE_TYPE       uint16_t
 #define GASNET_ALIGNED_SEGMENTS 0 /* the nodes' segments may have different addresses */
-#define GASNET_PSHM             0 /* no memory is shared between nodes of one host */
+#define GASNET_PSHM             GASNETI_PSHM
 #define GASNET_NULL_ARGV_OK     1
 
 /* Message limits in bytes.  A Medium and its header fit in one 4096-byte buffer.  */

@@ -24,6 +24,19 @@ extern void gasnete_get(void *dest, gasnet_node_t node, void *src, size_t nbytes
 extern void gasnete_put(gasnet_node_t node, void *dest, void *src, size_t nbytes);
 extern void gasnete_memset(gasnet_node_t node, void *dest, int val, size_t nbytes);
 
+/* For nodes that are not near (gasnet_pshm.h). */
+extern void gasnete_get_far(void *dest, gasnet_node_t node, void *src, size_t nbytes);
+extern void gasnete_put_far(gasnet_node_t node, void *dest, void *src, size_t nbytes);
+extern gasnet_handle_t gasnete_get_nb_far(void *dest, gasnet_node_t node, void *src,
+                                          size_t nbytes) GASNETI_MUST_SYNC;
+extern gasnet_handle_t gasnete_put_nb_far(gasnet_node_t node, void *dest, void *src,
+                                          size_t nbytes) GASNETI_MUST_SYNC;
+extern gasnet_handle_t gasnete_put_nb_bulk_far(gasnet_node_t node, void *dest, void *src,
+                                               size_t nbytes) GASNETI_MUST_SYNC;
+extern void gasnete_get_nbi_far(void *dest, gasnet_node_t node, void *src, size_t nbytes);
+extern void gasnete_put_nbi_far(gasnet_node_t node, void *dest, void *src, size_t nbytes);
+extern void gasnete_put_nbi_bulk_far(gasnet_node_t node, void *dest, void *src, size_t nbytes);
+
 extern gasnet_handle_t gasnete_get_nb(void *dest, gasnet_node_t node, void *src,
                                       size_t nbytes) GASNETI_MUST_SYNC;
 extern gasnet_handle_t gasnete_put_nb(gasnet_node_t node, void *dest, void *src,
@@ -101,22 +114,54 @@ GASNETI_INLINE void gasnete_check_barrier(const char *call, int flags)
 GASNETI_INLINE void gasnet_get(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get", node, src, nbytes);
-    gasnete_get(dest, node, src, nbytes);
+    switch (gasneti_near_get(dest, node, src, nbytes)) {
+    case GASNETI_NEAR_DONE:
+        break;
+    case GASNETI_NEAR_FAR:
+        gasnete_get_far(dest, node, src, nbytes);
+        break;
+    default:
+        gasnete_get(dest, node, src, nbytes);
+    }
 }
 GASNETI_INLINE void gasnet_get_bulk(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get_bulk", node, src, nbytes);
-    gasnete_get(dest, node, src, nbytes);
+    switch (gasneti_near_get(dest, node, src, nbytes)) {
+    case GASNETI_NEAR_DONE:
+        break;
+    case GASNETI_NEAR_FAR:
+        gasnete_get_far(dest, node, src, nbytes);
+        break;
+    default:
+        gasnete_get(dest, node, src, nbytes);
+    }
 }
 GASNETI_INLINE void gasnet_put(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put", node, dest, nbytes);
-    gasnete_put(node, dest, src, nbytes);
+    switch (gasneti_near_put(node, dest, src, nbytes)) {
+    case GASNETI_NEAR_DONE:
+        break;
+    case GASNETI_NEAR_FAR:
+        gasnete_put_far(node, dest, src, nbytes);
+        break;
+    default:
+        gasnete_put(node, dest, src, nbytes);
+    }
 }
 GASNETI_INLINE void gasnet_put_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_bulk", node, dest, nbytes);
-    gasnete_put(node, dest, src, nbytes);
+    switch (gasneti_near_put(node, dest, src, nbytes)) {
+    case GASNETI_NEAR_DONE:
+        break;
+    case GASNETI_NEAR_FAR:
+        gasnete_put_far(node, dest, src, nbytes);
+        break;
+    default:
+        gasnete_put(node, dest, src, nbytes);
+    }
 }
 /* Writes nbytes copies of (unsigned char)val. */
 GASNETI_INLINE void gasnet_memset(gasnet_node_t node, void *dest, int val, size_t nbytes)
@@ -137,7 +182,14 @@ GASNETI_INLINE gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, voi
                                              size_t nbytes)
 {
     gasnete_check_remote("gasnet_get_nb", node, src, nbytes);
-    return gasnete_get_nb(dest, node, src, nbytes);
+    switch (gasneti_near_get(dest, node, src, nbytes)) {
+    case GASNETI_NEAR_DONE:
+        return GASNET_INVALID_HANDLE;
+    case GASNETI_NEAR_FAR:
+        return gasnete_get_nb_far(dest, node, src, nbytes);
+    default:
+        return gasnete_get_nb(dest, node, src, nbytes);
+    }
 }
 GASNETI_INLINE gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node, void *src,
                                                   size_t nbytes) GASNETI_MUST_SYNC;
@@ -145,7 +197,14 @@ GASNETI_INLINE gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node
                                                   size_t nbytes)
 {
     gasnete_check_remote("gasnet_get_nb_bulk", node, src, nbytes);
-    return gasnete_get_nb(dest, node, src, nbytes);
+    switch (gasneti_near_get(dest, node, src, nbytes)) {
+    case GASNETI_NEAR_DONE:
+        return GASNET_INVALID_HANDLE;
+    case GASNETI_NEAR_FAR:
+        return gasnete_get_nb_far(dest, node, src, nbytes);
+    default:
+        return gasnete_get_nb(dest, node, src, nbytes);
+    }
 }
 /* src may be reused on return.  */
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, void *src,
@@ -154,7 +213,14 @@ GASNETI_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, voi
                                              size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_nb", node, dest, nbytes);
-    return gasnete_put_nb(node, dest, src, nbytes);
+    switch (gasneti_near_put(node, dest, src, nbytes)) {
+    case GASNETI_NEAR_DONE:
+        return GASNET_INVALID_HANDLE;
+    case GASNETI_NEAR_FAR:
+        return gasnete_put_nb_far(node, dest, src, nbytes);
+    default:
+        return gasnete_put_nb(node, dest, src, nbytes);
+    }
 }
 /* src must not change until the synchronisation.  */
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, void *src,
@@ -163,7 +229,14 @@ GASNETI_INLINE gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest
                                                   size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_nb_bulk", node, dest, nbytes);
-    return gasnete_put_nb_bulk(node, dest, src, nbytes);
+    switch (gasneti_near_put(node, dest, src, nbytes)) {
+    case GASNETI_NEAR_DONE:
+        return GASNET_INVALID_HANDLE;
+    case GASNETI_NEAR_FAR:
+        return gasnete_put_nb_bulk_far(node, dest, src, nbytes);
+    default:
+        return gasnete_put_nb_bulk(node, dest, src, nbytes);
+    }
 }
 GASNETI_INLINE gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int val,
                                                 size_t nbytes) GASNETI_MUST_SYNC;
@@ -224,24 +297,56 @@ GASNETI_INLINE int gasnet_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t
 GASNETI_INLINE void gasnet_get_nbi(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get_nbi", node, src, nbytes);
-    gasnete_get_nbi(dest, node, src, nbytes);
+    switch (gasneti_near_get(dest, node, src, nbytes)) {
+    case GASNETI_NEAR_DONE:
+        break;
+    case GASNETI_NEAR_FAR:
+        gasnete_get_nbi_far(dest, node, src, nbytes);
+        break;
+    default:
+        gasnete_get_nbi(dest, node, src, nbytes);
+    }
 }
 GASNETI_INLINE void gasnet_get_nbi_bulk(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get_nbi_bulk", node, src, nbytes);
-    gasnete_get_nbi(dest, node, src, nbytes);
+    switch (gasneti_near_get(dest, node, src, nbytes)) {
+    case GASNETI_NEAR_DONE:
+        break;
+    case GASNETI_NEAR_FAR:
+        gasnete_get_nbi_far(dest, node, src, nbytes);
+        break;
+    default:
+        gasnete_get_nbi(dest, node, src, nbytes);
+    }
 }
 /* src may be reused on return.  */
 GASNETI_INLINE void gasnet_put_nbi(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_nbi", node, dest, nbytes);
-    gasnete_put_nbi(node, dest, src, nbytes);
+    switch (gasneti_near_put(node, dest, src, nbytes)) {
+    case GASNETI_NEAR_DONE:
+        break;
+    case GASNETI_NEAR_FAR:
+        gasnete_put_nbi_far(node, dest, src, nbytes);
+        break;
+    default:
+        gasnete_put_nbi(node, dest, src, nbytes);
+    }
 }
 /* src must not change until the synchronisation.  */
 GASNETI_INLINE void gasnet_put_nbi_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_nbi_bulk", node, dest, nbytes);
-    gasnete_put_nbi_bulk(node, dest, src, nbytes);
+    switch (gasneti_near_put(node, dest, src, nbytes)) {
+    case GASNETI_NEAR_DONE:
+        break;
+    case GASNETI_NEAR_FAR:
+        gasnete_put_nbi_bulk_far(node, dest, src, nbytes);
+        break;
+    default:
+        gasnete_put_nbi_bulk(node, dest, src, nbytes);
+    }
 }
 GASNETI_INLINE void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
@@ -304,7 +409,9 @@ GASNETI_INLINE void gasnet_put_val(gasnet_node_t node, void *dest, gasnet_regist
                                    size_t nbytes)
 {
     gasnete_check_value("gasnet_put_val", nbytes);
-    gasnete_put_val(node, dest, value, nbytes);
+    if (gasneti_near_put(node, dest, gasneti_low_bytes(&value, nbytes), nbytes) !=
+        GASNETI_NEAR_DONE)
+        gasnete_put_val(node, dest, value, nbytes);
 }
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest,
                                                  gasnet_register_value_t value,
@@ -313,17 +420,25 @@ GASNETI_INLINE gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest,
                                                  gasnet_register_value_t value, size_t nbytes)
 {
     gasnete_check_value("gasnet_put_nb_val", nbytes);
+    if (gasneti_near_put(node, dest, gasneti_low_bytes(&value, nbytes), nbytes) ==
+        GASNETI_NEAR_DONE)
+        return GASNET_INVALID_HANDLE;
     return gasnete_put_nb_val(node, dest, value, nbytes);
 }
 GASNETI_INLINE void gasnet_put_nbi_val(gasnet_node_t node, void *dest,
                                        gasnet_register_value_t value, size_t nbytes)
 {
     gasnete_check_value("gasnet_put_nbi_val", nbytes);
-    gasnete_put_nbi_val(node, dest, value, nbytes);
+    if (gasneti_near_put(node, dest, gasneti_low_bytes(&value, nbytes), nbytes) !=
+        GASNETI_NEAR_DONE)
+        gasnete_put_nbi_val(node, dest, value, nbytes);
 }
 GASNETI_INLINE gasnet_register_value_t gasnet_get_val(gasnet_node_t node, void *src, size_t nbytes)
 {
+    gasnet_register_value_t value = 0;
     gasnete_check_value("gasnet_get_val", nbytes);
+    if (gasneti_near_get(gasneti_low_bytes(&value, nbytes), node, src, nbytes) == GASNETI_NEAR_DONE)
+        return value;
     return gasnete_get_val(node, src, nbytes);
 }
 GASNETI_INLINE gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, void *src,

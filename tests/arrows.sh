@@ -41,7 +41,7 @@ forbid "core/ includes nothing of the Extended API" '(.*/)?extended-ref/.*|.*gas
 
 # The rooms of core/ from the bottom up: each may include itself and those before it.  The headers in
 # core/ itself are the contract with the networks; core/init.c stands above all.
-rooms=(counters params job rdma am progress stats exit)
+rooms=(counters params job pshm rdma am progress stats exit)
 higher=
 for ((i = ${#rooms[@]} - 1; i >= 0; i--)); do
     room=${rooms[i]}
@@ -80,7 +80,7 @@ if [ -n "$found" ]; then tap_note "$found"; fi
 
 gasnet_headers='(.*/)?gasnet(_(am|core|extended|hsl|vis|coll|types|handler|linkcheck|conduit))?\.h'
 # other/contrib/doctor is a client program.
-for part in handshake roce softhca spawner vapi portals3 dapl firehose memory-events contrib/gasnetrun; do
+for part in handshake rdmacm roce softhca spawner vapi portals3 dapl firehose hostmem memory-events contrib/gasnetrun; do
     forbid "other/$part knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/$part
     forbid "other/$part knows nothing of the client API" "$gasnet_headers" other/$part
 done
@@ -92,6 +92,7 @@ cp other/firehose/{table,local,remote,target,wire,pools}.[ch] "$machines" 2>/dev
 forbid "the state machines of other/firehose are pure: they include nothing of the engine, I/O or time" \
     "other/firehose/engine\.h|$networks|sys/.*|pthread\.h|stdlib\.h|time\.h|unistd\.h" "$machines"
 forbid "other/firehose includes no other part of other/" "other/([^f]|f[^i])[^/]*/.*|$networks" other/firehose
+forbid "other/hostmem includes no other part of other/" "other/([^h]|h[^o])[^/]*/.*|$networks" other/hostmem
 forbid "other/memory-events includes no other part of other/" "other/([^m]|m[^e])[^/]*/.*|$networks" other/memory-events
 # The folders of other/spawner share what lies in other/spawner itself.
 found=$(includes other/spawner/*.[ch] | grep -E '"other/spawner/[a-z]+/')
@@ -115,7 +116,7 @@ if [ -n "$found" ]; then tap_note "$found"; fi
 # A bare #include "am.h" would slip through the patterns above where -I reaches core/.
 core_names=$(headers_of core)
 own=$(mktemp "$tap_scratch/own.XXXX")
-for part in handshake softhca spawner vapi portals3 dapl firehose memory-events tools; do
+for part in handshake rdmacm softhca spawner vapi portals3 dapl firehose hostmem memory-events tools; do
     has_sources other/$part || continue
     headers_of other/$part | tr '|' '\n' | sed 's/\\//g' >"$own"
     strange=$(includes other/$part | sed -n 's/.*include[[:space:]]*"\([^"/]*\)".*/\1/p' | sort -u |

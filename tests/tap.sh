@@ -23,6 +23,9 @@ fi
 mkdir -p "$TEST_LOG" || exit 1
 export TEST_BUILD TEST_SOURCE TEST_CONDUIT TEST_LAUNCH TEST_LOG
 
+# The families are about the network, unless they say otherwise: the processes of a host share no memory.
+export GASNET_SUPERNODE_MAXSIZE=${GASNET_SUPERNODE_MAXSIZE:-1}
+
 tap_count=0 tap_bad=0
 
 # tap_ok STATUS NAME...: one TAP line.

@@ -20,7 +20,10 @@ typedef struct hca_made {
     VAPI_ret_t (*destroy)(VAPI_hca_hndl_t, MT_ulong_ptr_t);
 } * hca_pd_t, *hca_mr_t, *hca_srq_t, *hca_qp_t, *hca_ah_t;
 typedef VAPI_wc_desc_t hca_wc_t;
-#define HCA_UNLISTED "; VAPI does not list iWARP devices"
+#define HCA_UNLISTED  "; VAPI does not list iWARP devices"
+#define NET_IB_RDMACM 0
+#define HCA_MANAGER   NULL
+#define HCA_UNMANAGED "VAPI has none"
 _Static_assert((int)HCA_REMOTE ==
                        (VAPI_EN_LOCAL_WRITE | VAPI_EN_REMOTE_WRITE | VAPI_EN_REMOTE_READ) &&
                    (int)HCA_LOCAL == VAPI_EN_LOCAL_WRITE,
@@ -183,6 +186,15 @@ static inline size_t hca_query_gids(hca_t hca, uint8_t number, roce_entry_t *tab
     return count;
 }
 
+static inline size_t hca_query_pkeys(hca_t hca, uint8_t number, uint16_t *table, size_t most)
+{
+    u_int16_t count = 0;
+    const u_int16_t room = most < UINT16_MAX ? (u_int16_t)most : UINT16_MAX;
+    const VAPI_ret_t code = VAPI_query_hca_pkey_tbl(hca->hca, number, room, &count, table);
+    if (code != VAPI_OK && code != VAPI_EAGAIN) return 0; /* VAPI_EAGAIN: the table is longer */
+    return count < room ? count : room;
+}
+
 static inline hca_pd_t hca_pd_create(hca_t hca)
 {
     struct hca_made pd = {.hca = hca->hca, .destroy = VAPI_dealloc_pd};
@@ -320,6 +332,7 @@ static inline int hca_qp_step(hca_qp_t qp, enum hca_service service, enum hca_st
     VAPI_qp_cap_t cap;
     VAPI_qp_attr_t attr = {.qp_state = VAPI_INIT + (VAPI_qp_state_t)step,
                            .port = how->port,
+                           .pkey_ix = how->pkey_index,
                            .remote_atomic_flags = VAPI_EN_REM_WRITE | VAPI_EN_REM_READ,
                            .qkey = how->key,
                            .path_mtu = how->mtu,

@@ -11,6 +11,7 @@
 #include "core/am/context.h"
 #include "core/job/ending.h"
 #include "core/job/thread.h"
+#include "core/rdma/bounds.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
 #include "other/tools/hot.h"

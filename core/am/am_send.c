@@ -13,7 +13,9 @@
 #include "core/job/progress.h"
 #include "core/job/thread.h"
 #include "core/rdma/bounce.h"
+#include "core/rdma/bounds.h"
 #include "core/rdma/rdma_internal.h"
+#include "core/rdma/remote.h"
 #include "core/rdma/synchronisation.h"
 #include "core/report.h"
 #include "other/tools/hot.h"
@@ -120,8 +122,7 @@ static __attribute__((noinline)) void send_from_bbuf(gasnetc_peer_t *peer, gasne
                                                      bool request, uint8_t flags, uint32_t length,
                                                      size_t payload_bytes)
 {
-    char *bytes;
-    while (!(bytes = gasnetc_bbuf_try())) gasnetc_stall_bbuf(!request);
+    char *bytes = gasnetc_bbuf_wait(!request);
     char *payload = write_prefix(bytes, &am, request, flags);
     if (payload_bytes) memcpy(payload, am.src, payload_bytes);
     post(peer, &am, bytes, length, true, request ? FLOW_REQUEST : FLOW_REPLY, NULL);
@@ -222,6 +223,7 @@ HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t li
                              (unsigned)am->numargs > GASNETC_AM_MAX_ARGS,
                          0))
         check_outgoing(dest, *am, limit);
+    remote_settle();
     if (dest == gasnetc_job.rank)
         send_to_self(*am);
     else if (am->category == GASNETC_AM_LONG)
@@ -258,8 +260,7 @@ void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers)
     _Alignas(8) char stack[sizeof header + NET_AM_TAIL];
     char *bytes = stack;
     bool in_bbuf = !bounce_inlines(sizeof header);
-    if (in_bbuf)
-        while (!(bytes = gasnetc_bbuf_try())) gasnetc_stall_bbuf(true);
+    if (in_bbuf) bytes = gasnetc_bbuf_wait(true);
     memcpy(bytes, &header, sizeof header);
     post(peer, NULL, bytes, sizeof header, in_bbuf, FLOW_HIDDEN_REPLY, answers);
 }

@@ -32,6 +32,7 @@ static enum net_result post_once(gasnetc_peer_t *peer, char *bytes, uint32_t len
 {
     gasnetc_am_header_t *header = (gasnetc_am_header_t *)(void *)bytes;
     const gasnetc_sent_t sent = {.held = in_bbuf ? (gasnetc_held_t *)(void *)bytes : NULL};
+    const uint32_t nbytes = header->nbytes; /* a message that is posted is no longer ours to read */
     enum net_result result = NET_NO_CREDIT;
     gasneti_lock(&peer->lock);
     flow_message_t flow = flow_begin(peer, FLOW_REQUEST);
@@ -42,7 +43,7 @@ static enum net_result post_once(gasnetc_peer_t *peer, char *bytes, uint32_t len
         if (result == NET_POSTED) {
             flow_sent(peer, &flow);
             peer->counts->requests_medium++;
-            peer->counts->am_bytes += header->nbytes;
+            peer->counts->am_bytes += nbytes;
         } else {
             flow_not_sent(peer, &flow);
             gasnetc_count_stall(peer, result);

@@ -3,7 +3,8 @@
  *
  * The work for each message is inline in network_ib.h; its rules and the choice of peers are in
  * amrdma.h.  A peer learns that it has a ring by the immediate data of the next message to it.  A
- * node with a receive thread gives no rings, since a write would not wake the thread.
+ * node with a receive thread gives no rings, since a write would not wake the thread; nor does one
+ * on iWARP, which has no immediate data.
  *
  * When the poller of a ring sees the trailer, the message must be complete; and when it sees the
  * header of a long message, the payload, which an earlier write brought, must be complete.  No
@@ -80,7 +81,9 @@ void net_ib_rings_init(uint32_t peers, uint32_t most)
     const uint64_t size = largest && largest < room ? largest : room;
     if (most > size / ring_size()) most = (uint32_t)(size / ring_size());
     choice = (amrdma_choice_t){.cycle = (uint32_t)gasnetc_params.amrdma_cycle, .max_rings = most};
-    if (!amrdma_choosing(&choice) || net_ib.ring_limit == 0 || gasnetc_params.rcv_thread) return;
+    if (!amrdma_choosing(&choice) || net_ib.ring_limit == 0 || gasnetc_params.rcv_thread ||
+        net_ib.wordy)
+        return;
     make_rings(most);
     choice.peers = peers + 1;
     choice.arrivals = calloc(choice.peers, sizeof *choice.arrivals);

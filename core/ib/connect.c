@@ -228,6 +228,14 @@ static int step_to_rtr(hca_qp_t qp, const hca_setup_t *setup)
     return error;
 }
 
+static void post_recvs(net_peer_t *peer, net_qp_t *qp, net_recv_t *recvs)
+{
+    for (net_recv_t *next; recvs; recvs = next) {
+        next = recvs->next;
+        net_ib_recv_post(peer, qp, recvs);
+    }
+}
+
 /* `recvs`: receive buffers to be posted before the peer may send. */
 static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_t *end,
                  net_recv_t *recvs)
@@ -239,6 +247,7 @@ static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_
     uint32_t reads = net_ib_rails.limits.max_init_rd_atom;
     if (reads > remote->rd_atom) reads = remote->rd_atom;
     hca_setup_t setup = {.port = rail->number,
+                         .pkey_index = (uint16_t)gasnetc_params.pkey_index,
                          .qp_number = remote->qp_number,
                          .remote_psn = remote->psn,
                          .psn = plan.psn,
@@ -250,10 +259,7 @@ static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_
     if (!net_ib_route(rail, remote, &setup.route)) net_ib_no_route(peer->rank, rail, remote);
     qp->remote_hca = end->device;
     int error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_INIT, &setup);
-    for (net_recv_t *next; !error && recvs; recvs = next) {
-        next = recvs->next;
-        net_ib_recv_post(peer, qp, recvs);
-    }
+    if (!error) post_recvs(peer, qp, recvs);
     if (!error) error = step_to_rtr(qp->qp, &setup);
     if (!error) error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_RTS, &setup);
     if (!error) return;
@@ -277,6 +283,22 @@ static net_recv_t *make_recvs(void)
     return first;
 }
 
+/* Makes a queue pair the peer's for Active Messages; returns the receives to be posted to it. */
+static net_recv_t *adopt(net_peer_t *peer, net_qp_t *am)
+{
+    /* Before messages can arrive: buffers are posted again to this queue pair. */
+    atomic_store_explicit(&peer->am, am, memory_order_release);
+    if (!net_ib.shared) return make_recvs();
+    net_ib_shared_enter(am);
+    return NULL;
+}
+
+static void set_rings(net_qp_t *am, const net_ib_remote_rings_t *rings)
+{
+    am->remote_rings = rings->base;
+    am->remote_rings_key = rings->key.rkey[NET_IB_HCAS > 1 ? am->remote_hca : 0];
+}
+
 void net_ib_join_qps(net_peer_t *peer, net_qp_t *first, const net_ib_end_t *ends, uint32_t count,
                      const net_ib_remote_rings_t *rings)
 {
@@ -284,18 +306,35 @@ void net_ib_join_qps(net_peer_t *peer, net_qp_t *first, const net_ib_end_t *ends
     keep_qps(first, qps);
     net_qp_t *am = first;
     for (uint32_t i = am_index(first, ends, qps); i > 0; i--) am = am->next;
-    /* Before messages can arrive: buffers are posted again to this queue pair. */
-    atomic_store_explicit(&peer->am, am, memory_order_release);
-    net_recv_t *recvs = NULL;
-    if (net_ib.shared)
-        net_ib_shared_enter(am);
-    else
-        recvs = make_recvs();
+    net_recv_t *recvs = adopt(peer, am);
     net_qp_t *qp = first;
     for (uint32_t i = 0; i < qps; i++, qp = qp->next)
         join(qp, rail_of(i), &ends[i], qp == am ? recvs : NULL);
-    am->remote_rings = rings->base;
-    am->remote_rings_key = rings->key.rkey[NET_IB_HCAS > 1 ? am->remote_hca : 0];
+    set_rings(am, rings);
+}
+
+void net_ib_adopt_qp(net_peer_t *peer, net_qp_t *qp, uint32_t remote_device,
+                     const net_ib_remote_rings_t *rings)
+{
+    qp->remote_hca = remote_device;
+    post_recvs(peer, qp, adopt(peer, qp));
+    set_rings(qp, rings);
+}
+
+net_ib_reads_t net_ib_reads(void)
+{
+    const uint32_t started = net_ib_rails.limits.max_init_rd_atom;
+    return (net_ib_reads_t){.served = rd_atom(),
+                            .started = (uint8_t)(started < 255 ? started : 255)};
+}
+
+/* The ring is full until it opens: it gets one slot more, which is the next to fill. */
+net_slot_t *net_ib_first_slot(net_send_ring_t *send_ring)
+{
+    net_slot_t *slot = atomic_load_explicit(&send_ring->free, memory_order_relaxed);
+    slot[1].next = slot;
+    slot->next = &slot[1];
+    return slot;
 }
 
 void net_ib_open_qps(net_peer_t *peer)

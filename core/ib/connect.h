@@ -50,6 +50,20 @@ net_ib_end_t net_ib_end(const struct net_ib_rail *rail, uint32_t qp_number);
 void net_ib_join_qps(net_peer_t *peer, net_qp_t *first, const net_ib_end_t *ends, uint32_t count,
                      const net_ib_remote_rings_t *rings);
 
+/* The same for one queue pair that a connection manager connects to the peer's, on the device with
+ * this index there. */
+void net_ib_adopt_qp(net_peer_t *peer, net_qp_t *qp, uint32_t remote_device,
+                     const net_ib_remote_rings_t *rings);
+
+/* RDMA reads at once on a queue pair: served and started at this end. */
+typedef struct net_ib_reads {
+    uint8_t served, started;
+} net_ib_reads_t;
+net_ib_reads_t net_ib_reads(void);
+
+/* A slot of a send ring that is not open yet, for one operation before it opens. */
+net_slot_t *net_ib_first_slot(net_send_ring_t *send_ring);
+
 /* The peer has joined its end too: opens the send rings. */
 void net_ib_open_qps(net_peer_t *peer);
 

@@ -1,4 +1,4 @@
-/* connect_on_demand.h - connections at first use: the engine around other/handshake. */
+/* connect_on_demand.h - connections at first use. */
 #ifndef NET_IB_CONNECT_ON_DEMAND_H
 #define NET_IB_CONNECT_ON_DEMAND_H
 

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "core/params/params.h"
+
 /* A buffer holds one datagram; the first SENDS are for sending. */
 enum { SENDS = 32, MOST_RECVS = 256, RECVS_FOR_FEW = 8 };
 
@@ -75,7 +77,8 @@ static bool make_queues(void)
 /* From RESET to RTS; 0 or an errno. */
 static int start(void)
 {
-    const hca_setup_t setup = {.port = rail()->number, .key = box.key};
+    const hca_setup_t setup = {
+        .port = rail()->number, .pkey_index = (uint16_t)gasnetc_params.pkey_index, .key = box.key};
     int error = 0;
     for (int step = HCA_INIT; !error && step <= HCA_RTS; step++)
         error = hca_qp_step(box.qp, HCA_DATAGRAMS, (enum hca_step)step, &setup);

@@ -32,6 +32,8 @@ void net_ib_note_plain_ways(bool shares, struct net_caps *caps)
     const hca_limits_t *limits = &net_ib_rails.limits;
     char *text = caps->plain, *end = text + sizeof caps->plain;
     *text = 0;
+    if (net_ib_rails.manager)
+        text += snprintf(text, (size_t)(end - text), ", connected by the RDMA connection manager");
     if (net_ib.inline_max == 0 && gasnetc_params.inline_limit != 0)
         text += snprintf(text, (size_t)(end - text), ", no inline sends");
     if (limits->max_srq_wr == 0 && !shares)

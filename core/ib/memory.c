@@ -18,7 +18,9 @@ static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t 
                                              [NET_REMOTE] = HCA_REMOTE,
                                              [NET_SOURCE] = HCA_LOCAL,
                                              [NET_READABLE] = HCA_READABLE};
-    hca_mr_t mr = hca_register(hca->pd, start, size, rights[access]);
+    /* iWARP: the data of a read arrive as a write. */
+    const bool sink = net_ib.wordy && access == NET_LOCAL;
+    hca_mr_t mr = hca_register(hca->pd, start, size, sink ? HCA_SINK : rights[access]);
     if (mr || access != NET_SOURCE || errno != EFAULT) return mr;
     return hca_register(hca->pd, start, size, HCA_SOURCE);
 }
@@ -76,7 +78,7 @@ static void bound_by_memlock(uint64_t own, struct net_caps *caps)
 {
     const uint64_t limit = net_ib_memlock();
     if (limit == UINT64_MAX) return;
-    /* An eighth is for transient registrations and for the devices' own queues. */
+    /* An eighth is for transient registrations and for what else a driver pins. */
     const uint64_t rest = limit - limit / 8;
     caps->pinnable = rest > own ? rest - own : 1;
     gasneti_memlock_explain(caps->pinnable_by, sizeof caps->pinnable_by);

@@ -142,8 +142,9 @@ struct net_spare {
 struct net_ib {
     hca_cq_t send_cq[NET_IB_HCAS], recv_cq[NET_IB_HCAS];
     uint32_t hcas;
-    bool indirect;  /* several devices, or `shared`: receive buffers take the general path */
-    bool shared;    /* all peers share one receive queue for each device (srq.c) */
+    bool indirect; /* several devices, `shared` or `wordy`: receive buffers take the general path */
+    bool wordy;    /* iWARP, without immediate data: words are in messages (system_messages.h) */
+    bool shared;   /* all peers share one receive queue for each device (srq.c) */
     uint32_t depth; /* ordinary operations in flight per queue pair */
     uint32_t inline_max;
     uint32_t list_max;      /* pieces of local memory in one put */

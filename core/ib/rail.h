@@ -29,9 +29,10 @@ struct net_ib_rails {
     struct net_ib_hca hca[NET_IB_HCAS];
     struct net_ib_rail rail[NET_IB_RAILS];
     uint32_t hcas, rails;
-    uint32_t qps;        /* per peer */
-    hca_limits_t limits; /* the minimum over all devices */
-    char text[128];      /* all ports, for messages */
+    uint32_t qps;                         /* per peer */
+    hca_limits_t limits;                  /* the minimum over all devices */
+    char text[128];                       /* all ports, for messages */
+    const struct net_ib_manager *manager; /* that connects queue pairs (meeting.h); NULL: by hand */
 };
 extern struct net_ib_rails net_ib_rails;
 
@@ -66,6 +67,12 @@ const char *net_ib_memlock_advice(int error);
  * Fatal when there is no memory. */
 net_recv_t *net_ib_recv_make(uint32_t count);
 void net_ib_receive_fini(void);
+
+/* iWARP (system_messages.h): the first message on a queue pair that this process has called by and
+ * that is not open yet; and of `count` arrivals those that are for the core, with `systems` as in
+ * net_arrivals. */
+void net_ib_send_first(net_qp_t *qp);
+unsigned net_ib_decode_words(net_message_t **messages, unsigned count, unsigned *systems);
 
 /* Copies the message to ordinary memory, after which its buffer may be posted again. */
 net_recv_t *net_ib_recv_copy(const net_recv_t *recv);

@@ -2,17 +2,20 @@
  * net_close).
  *
  * Called at start-up and at the end.  Without a filter the first active port of each device is
- * used, up to NET_IB_HCAS devices; GASNET_NUM_QPS, if not 0, bounds the ports (IB-C9).
+ * used, up to NET_IB_HCAS devices; GASNET_NUM_QPS, if not 0, bounds the ports (IB-C9).  With a
+ * connection manager (GASNET_CONNECT) one port is used.
  */
 #include "core/ib/rail.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/ib/connect.h"
 #include "core/ib/connect_on_demand.h"
 #include "core/ib/events.h"
+#include "core/ib/meeting.h"
 #include "core/ib/ports.h"
 #include "core/ib/software_device.h"
 #include "core/ib/srq.h"
@@ -28,9 +31,10 @@ typedef struct survey {
     size_t used;
     struct net_ib_port_name ports[32];
     size_t count;
-    bool filtered;               /* the user's filter excluded an active port */
-    bool denied;                 /* this user may not open a device */
-    char no_gid[ROCE_TEXT + 80]; /* a port that lacks the GID which the user chose */
+    bool filtered;                  /* the user's filter excluded an active port */
+    bool denied;                    /* this user may not open a device */
+    bool iwarp;                     /* a device needs a connection manager */
+    char no_index[ROCE_TEXT + 160]; /* a port that lacks the index which the user chose */
 } survey_t;
 
 static void survey_add(survey_t *survey, const char *format, ...)
@@ -70,9 +74,8 @@ static void survey_explain(const survey_t *survey, char *error, size_t size)
 {
     const char *filter = gasnetc_params.ports;
     char absent[256];
-    if (*survey->no_gid) {
-        snprintf(error, size, NET_GID_VARIABLE "=%d: %s. Set it to one of these, or unset it",
-                 (int)gasnetc_params.gid_index, survey->no_gid);
+    if (*survey->no_index) {
+        snprintf(error, size, "%s. Set it to one of these, or unset it", survey->no_index);
         return;
     }
     if (!survey->filtered) {
@@ -99,7 +102,46 @@ static bool same_kind(const char *name, const hca_port_t *port)
            (r->rails == 0 || port->ethernet == r->rail[0].port.ethernet);
 }
 
-/* Adds a port, unless it has no GID that can be used and needs one. */
+/* Adds a port of a device that a connection manager connects. */
+static void take_managed_port(hca_t hca, const char *name, unsigned number, const hca_port_t *port,
+                              survey_t *survey)
+{
+    struct net_ib_rails *r = &net_ib_rails;
+    if (!r->manager->has_address(hca, (uint8_t)number)) {
+        survey_note(survey, name, number, "has no IP address, which the connection manager needs");
+        return;
+    }
+    survey_note(survey, name, number, "is active");
+    r->rail[r->rails++] =
+        (struct net_ib_rail){.hca = r->hcas, .number = (uint8_t)number, .port = *port};
+}
+
+/* Notes that a port lacks the GID or the P_Key which the user chose. */
+static void survey_no_index(survey_t *survey, const char *device, unsigned port,
+                            const char *variable, int64_t index, const char *what, const char *has)
+{
+    char text[40];
+    snprintf(text, sizeof text, "has no such %s", what);
+    survey_note(survey, device, port, text);
+    if (*survey->no_index) return;
+    snprintf(survey->no_index, sizeof survey->no_index,
+             "%s=%d: %.64s port %u %s; those that it has: %s", variable, (int)index, device, port,
+             text, has);
+}
+
+/* True if the port has the P_Key that is to be used. */
+static bool has_pkey(hca_t hca, const char *name, unsigned number, survey_t *survey)
+{
+    uint16_t table[ROCE_MOST_PKEYS];
+    char text[ROCE_TEXT];
+    const size_t count = hca_query_pkeys(hca, (uint8_t)number, table, ROCE_MOST_PKEYS);
+    const int64_t wanted = gasnetc_params.pkey_index;
+    if (roce_has_pkey(table, count, (uint32_t)wanted, text, sizeof text)) return true;
+    survey_no_index(survey, name, number, NET_PKEY_VARIABLE, wanted, "P_Key", text);
+    return false;
+}
+
+/* Adds a port, unless it has no GID that can be used and needs one, or lacks the P_Key. */
 static void take_port(hca_t hca, const char *name, unsigned number, const hca_port_t *port,
                       survey_t *survey)
 {
@@ -109,19 +151,18 @@ static void take_port(hca_t hca, const char *name, unsigned number, const hca_po
     const size_t count = hca_query_gids(hca, (uint8_t)number, table, 256);
     const int wanted = (int)gasnetc_params.gid_index;
     char text[ROCE_TEXT];
+    if (!has_pkey(hca, name, number, survey)) return;
     if (roce_choose(table, count, port->ethernet, wanted, &rail.gids) ||
         (!port->ethernet && port->lid)) { /* InfiniBand: by LID, whatever index was chosen */
         survey_note(survey, name, number, "is active");
         r->rail[r->rails++] = rail;
         return;
     }
-    survey_note(survey, name, number,
-                wanted == ROCE_AUTO ? "has no GID: has its interface an address?"
-                                    : "has no such GID");
-    if (wanted != ROCE_AUTO && !*survey->no_gid)
-        snprintf(survey->no_gid, sizeof survey->no_gid,
-                 "%.64s port %u has no such GID; those that it has: %s", name, number,
-                 roce_table_text(table, count, port->ethernet, text, sizeof text));
+    if (wanted == ROCE_AUTO)
+        survey_note(survey, name, number, roce_port_fault(true, port->ethernet, false)->text);
+    else
+        survey_no_index(survey, name, number, NET_GID_VARIABLE, wanted, "GID",
+                        roce_table_text(table, count, port->ethernet, text, sizeof text));
 }
 
 /* Adds the usable ports of an open device, up to `most` in all; false when it has none. */
@@ -133,6 +174,8 @@ static bool take_ports(hca_t hca, const char *name, uint32_t most, survey_t *sur
         survey_add(survey, "%s cannot be queried", name);
         return false;
     }
+    survey->iwarp = survey->iwarp || limits.iwarp;
+    if (limits.iwarp && !r->manager) limits.unusable = "is iWARP, which needs a connection manager";
     if (limits.unusable) {
         survey_note(survey, name, 1, limits.unusable);
         return false;
@@ -145,12 +188,14 @@ static bool take_ports(hca_t hca, const char *name, uint32_t most, survey_t *sur
         if (!hca_query_port(hca, (uint8_t)number, &port))
             survey_note(survey, name, number, "cannot be queried");
         else if (!port.active)
-            survey_note(survey, name, number, "is not active");
+            survey_note(survey, name, number, roce_port_fault(false, port.ethernet, false)->text);
         else if (rule == NET_IB_PORT_NO || (rule == NET_IB_PORT_FIRST_ACTIVE && tried_active)) {
             survey_note(survey, name, number, "is active, but not in it");
             survey->filtered = true;
         } else if (!same_kind(name, &port)) {
             survey_note(survey, name, number, "is of another kind");
+        } else if (r->manager) {
+            take_managed_port(hca, name, number, &port, survey);
         } else {
             take_port(hca, name, number, &port, survey);
         }
@@ -164,20 +209,67 @@ static bool take_ports(hca_t hca, const char *name, uint32_t most, survey_t *sur
     return true;
 }
 
-/* Opens the usable ports, up to the limits; writes in `error` why there are none. */
-static void open_ports(char *error, size_t size)
+/* Opens the usable ports, up to the limits. */
+static void find_ports(survey_t *survey)
 {
-    net_ib_software_open();
-    survey_t survey = {.used = 0};
-    const uint32_t most = net_ib_ports_most(gasnetc_params.num_qps, NET_IB_RAILS);
+    const struct net_ib_manager *manager = net_ib_rails.manager;
+    const uint32_t most = manager ? 1 : net_ib_ports_most(gasnetc_params.num_qps, NET_IB_RAILS);
     for (int i = 0; net_ib_rails.hcas < NET_IB_HCAS && net_ib_rails.rails < most; i++) {
         char name[64];
-        hca_t hca = hca_open(i, name);
+        hca_t hca = manager ? manager->device(i, name) : hca_open(i, name);
         if (!*name) break;
         if (!hca)
-            survey_closed(&survey, name, errno);
-        else if (!take_ports(hca, name, most, &survey))
+            survey_closed(survey, name, errno);
+        else if (!take_ports(hca, name, most, survey) && !manager)
             hca_close(hca);
+    }
+}
+
+/* The same, of devices that the connection manager connects; false with the reason if there is no
+ * manager. */
+static bool find_managed_ports(survey_t *survey, char *error, size_t size)
+{
+    const struct net_ib_manager *manager = HCA_MANAGER;
+    char why[200] = HCA_UNMANAGED;
+    if (manager && manager->open(why, sizeof why)) {
+        net_ib_rails.manager = manager;
+        find_ports(survey);
+        return true;
+    }
+    snprintf(error, size, "no connection manager: %s; %s", why,
+             survey->iwarp ? "iWARP devices cannot be used without one"
+                           : "set GASNET_CONNECT=verbs, or unset it");
+    return false;
+}
+
+enum way { WAY_VERBS, WAY_RDMACM, WAY_AUTO, WAYS };
+
+/* GASNET_CONNECT; WAYS: it has another value. */
+static enum way read_way(void)
+{
+    static const char *const ways[] = {"verbs", "rdmacm", "auto"};
+    int way = gasnetc_params.connect ? 0 : WAY_AUTO;
+    while (gasnetc_params.connect && way < WAYS && strcasecmp(ways[way], gasnetc_params.connect))
+        way++;
+    return (enum way)way;
+}
+
+/* Writes in `error` why there are no usable ports. */
+static void open_ports(char *error, size_t size)
+{
+    const enum way way = read_way();
+    survey_t survey = {.used = 0};
+    net_ib_software_open();
+    if (way == WAYS) {
+        snprintf(error, size, "GASNET_CONNECT=%s: it must be verbs, rdmacm or auto",
+                 gasnetc_params.connect);
+        return;
+    }
+    if (way != WAY_RDMACM) find_ports(&survey);
+    if (net_ib_rails.rails) return;
+    if (way == WAY_RDMACM || (way == WAY_AUTO && survey.iwarp && NET_IB_RDMACM)) {
+        survey = (survey_t){.iwarp = survey.iwarp};
+        if (!find_managed_ports(&survey, error, size)) return;
     }
     if (!net_ib_rails.rails) survey_explain(&survey, error, size);
 }
@@ -204,16 +296,21 @@ static void find_limits(void)
     }
 }
 
-/* The ports; with `gids`, each of Ethernet with the GID that is preferred. */
+/* The ports; with `gids`, each of Ethernet with the GID that is preferred, or with its IP address
+ * for the connection manager. */
 static void name_ports(char *text, size_t size, bool gids)
 {
     size_t used = 0;
     for (uint32_t i = 0; i < net_ib_rails.rails && used < size; i++) {
         const struct net_ib_rail *rail = &net_ib_rails.rail[i];
         char gid[128];
-        const bool shown = gids && rail->port.ethernet;
+        const struct net_ib_manager *manager = net_ib_rails.manager;
+        const bool shown = gids && (rail->port.ethernet || manager);
         const int kind = roce_common(&rail->gids.offer, &rail->gids.offer);
-        if (shown) roce_own_text(&rail->gids, kind, gid, sizeof gid);
+        if (shown && manager)
+            snprintf(gid, sizeof gid, "%s", manager->address());
+        else if (shown)
+            roce_own_text(&rail->gids, kind, gid, sizeof gid);
         used += (size_t)snprintf(text + used, size - used, "%s%s port %u%s%s", i ? " + " : "",
                                  net_ib_rails.hca[rail->hca].name, rail->number,
                                  shown ? " at " : "", shown ? gid : "");
@@ -251,11 +348,12 @@ void net_ib_rails_open(void)
                           strerror(errno));
     }
     net_ib.hcas = net_ib_rails.hcas;
-    net_ib.indirect = net_ib.hcas > 1;
+    net_ib.wordy = net_ib_rails.hca[0].limits.iwarp;
+    net_ib.indirect = net_ib.hcas > 1 || net_ib.wordy;
     /* IB-C2: one queue pair per port, or as many as the user asks for, spread over the ports. */
     net_ib_rails.qps =
         gasnetc_params.num_qps ? (uint32_t)gasnetc_params.num_qps : net_ib_rails.rails;
-    if (NET_IB_HCAS == 1) net_ib_rails.qps = 1;
+    if (NET_IB_HCAS == 1 || net_ib_rails.manager) net_ib_rails.qps = 1;
     find_limits();
     name_ports(net_ib_rails.text, sizeof net_ib_rails.text, false);
 }
@@ -264,8 +362,9 @@ void net_ib_rails_close(void)
 {
     for (uint32_t i = 0; i < net_ib_rails.hcas; i++) {
         if (net_ib_rails.hca[i].pd) hca_destroy(net_ib_rails.hca[i].pd);
-        hca_close(net_ib_rails.hca[i].hca);
+        if (!net_ib_rails.manager) hca_close(net_ib_rails.hca[i].hca);
     }
+    if (net_ib_rails.manager) net_ib_rails.manager->close();
     net_ib_rails = (struct net_ib_rails){.hcas = 0};
 }
 
@@ -385,6 +484,18 @@ static void fill_caps(uint32_t peers, struct net_caps *caps)
              first->limits.firmware);
 }
 
+/* Bytes that the drivers of hardware pin for queues, about: the kernel charges them against the
+ * limit on locked memory.  Queue pairs of peers that are never used are not made: all of them count
+ * as a quarter of the limit at most. */
+static uint64_t queue_bytes(uint32_t qps, const struct net_ib_depths *depths, uint32_t completions)
+{
+    enum { CQE = 64, SEND_WQE = 64, RECV_WQE = 16 };
+    const uint64_t pair = (uint64_t)depths->send * (SEND_WQE + net_ib.inline_max) +
+                          (uint64_t)depths->am_recv * RECV_WQE;
+    const uint64_t pairs = qps * pair, most = net_ib_memlock() / 4;
+    return (uint64_t)completions * CQE + (pairs < most ? pairs : most);
+}
+
 void net_open(uint32_t peers, struct net_caps *caps)
 {
     net_ib_rails_open();
@@ -397,7 +508,8 @@ void net_open(uint32_t peers, struct net_caps *caps)
     if (peers == 0) return;
     net_ib_check_limits();
     const net_ib_recv_plan_t plan = plan_receives(peers);
-    const uint32_t qps = peers * net_ib_rails.qps, prepost = plan.credits + NET_IB_SYS_RECVS;
+    const uint32_t qps = peers * net_ib_rails.qps,
+                   prepost = plan.credits + NET_IB_SYS_RECVS + net_ib.wordy;
     caps->credits = plan.credits;
     caps->replies = plan.replies;
     struct net_ib_depths depths = {.send = net_ib.depth + NET_IB_SYS_SLOTS};
@@ -415,13 +527,15 @@ void net_open(uint32_t peers, struct net_caps *caps)
         depths.replies_in_all = plan.replies;
     }
     set_total(qps);
-    make_cqs(net_ib.total_depth + NET_IB_SYS_SLOTS * qps + THREAD_MARGIN, buffers);
+    const uint32_t sends = net_ib.total_depth + NET_IB_SYS_SLOTS * qps + THREAD_MARGIN;
+    make_cqs(sends, buffers);
     net_ib_connect_init(peers, &depths);
     caps->inline_max = net_ib.inline_max;
     net_ib_lists_caps(caps);
     net_ib_rings_init(peers, amrdma_max_rings((uint32_t)gasnetc_params.amrdma_max_peers, peers,
                                               plan.credits, plan.replies));
-    net_ib_set_pinnable((uint64_t)buffers * net_ib.buffer_size + net_ib_rings_bytes(),
+    net_ib_set_pinnable((uint64_t)buffers * net_ib.buffer_size + net_ib_rings_bytes() +
+                            queue_bytes(qps, &depths, sends + buffers),
                         plan.sharing == NET_IB_SHARE ? 0 : peers, caps);
     net_ib_note_plain_ways(plan.sharing == NET_IB_SHARE, caps);
     net_ib_on_demand_open(peers + 1, caps->early, sizeof caps->early);

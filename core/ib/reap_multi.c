@@ -1,5 +1,5 @@
 /* reap_multi.c - reaping with several devices, each with its own completion queues, or with a
- * shared receive queue.
+ * shared receive queue, or on iWARP.
  *
  * With one device, and receive buffers of each peer's own, net_reap and net_arrivals do not call
  * these.
@@ -28,7 +28,7 @@ unsigned net_ib_reap_others(void)
 }
 
 /* Each call starts with another device, so that a busy one does not starve the others. */
-unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned *systems)
+static unsigned arrivals_of_all(net_message_t **messages, unsigned budget, unsigned *systems)
 {
     static uint32_t calls;
     unsigned n = 0;
@@ -38,6 +38,12 @@ unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned
         n += net_ib_arrivals(net_ib.recv_cq[(first + i) % net_ib.hcas], messages + n, budget - n,
                              systems);
     return n;
+}
+
+unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned *systems)
+{
+    const unsigned n = arrivals_of_all(messages, budget, systems);
+    return net_ib.wordy ? net_ib_decode_words(messages, n, systems) : n;
 }
 
 /* Where sleeping would poll outside the lock of net_ib_poll_alone, the thread naps instead. */

@@ -30,6 +30,11 @@ bool net_ib_software_charges(void)
     return softhca_charges(NULL);
 }
 
+net_ib_finder_t net_ib_software_manager(void)
+{
+    return softhca_active() ? softhca_rdmacm : NULL;
+}
+
 const char *net_ib_software_advice(void)
 {
     return softhca_active() ? " and the SOFTHCA_ variables: the software device is on"
@@ -45,6 +50,11 @@ bool net_ib_software_trouble(char *line, size_t size)
 void *net_alloc(size_t size)
 {
     return softhca_alloc(size);
+}
+
+int net_file(const void *memory, uint64_t *at)
+{
+    return softhca_file(memory, at);
 }
 
 void net_free(void *memory)

@@ -25,6 +25,11 @@ bool net_ib_software_charges(void);
 /* Open files that it keeps for each peer, one for each direction; a real device has none. */
 enum { NET_IB_SOFTWARE_DESCRIPTORS = 2 };
 
+/* The connection manager of the software device (softhca_rdmacm), NULL if that is not on. */
+typedef void (*net_ib_function_t)(void);
+typedef net_ib_function_t (*net_ib_finder_t)(const char *name);
+net_ib_finder_t net_ib_software_manager(void);
+
 /* What to check when no port can be used: completes "check ...". */
 const char *net_ib_software_advice(void);
 

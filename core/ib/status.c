@@ -6,6 +6,7 @@
 
 #include "core/ib/connect.h"
 #include "core/ib/events.h"
+#include "core/ib/meeting.h"
 #include "core/ib/route.h"
 #include "core/params/params.h"
 #include "core/report.h"
@@ -42,7 +43,7 @@ static report_t ask_devices(void)
 /* What to check after a work request has failed. */
 static const char *cause_advice(enum hca_cause cause)
 {
-    if (cause == HCA_CAUSE_PEER_GONE && net_ib_rails.rail[0].port.ethernet)
+    if (cause == HCA_CAUSE_PEER_GONE && net_ib_rails.rail[0].port.ethernet && !net_ib.wordy)
         return "it no longer answers: did it crash, is the cable or switch at fault, or does "
                "something between the hosts drop UDP port 4791 (RoCE v2)? GASNET_QP_TIMEOUT and "
                "GASNET_QP_RETRY_COUNT say how long to try";
@@ -118,8 +119,9 @@ static void __attribute__((noreturn, cold))
 cannot_connect(uint32_t rank, const char *device, const char *what, int error, const char *advice)
 {
     report_t report = ask_devices();
-    gasneti_fatal_once("%s: cannot connect to %s: %s: %s%s; %s", device, gasneti_rank_name(rank),
-                       what, strerror(error), report.text, report.advice ? report.advice : advice);
+    gasneti_fatal_once("%s: cannot connect to %s: %s: %s%s; %s%s", device, gasneti_rank_name(rank),
+                       what, strerror(error), report.text, report.advice ? report.advice : advice,
+                       net_ib_memlock_advice(error));
 }
 
 void net_ib_cannot_connect(uint32_t rank, const char *device, const char *what, int error)
@@ -169,4 +171,18 @@ void net_ib_handshake_failed(uint32_t rank, const char *device, const hca_failur
     gasneti_fatal_once("%s: cannot connect to %s: the handshake failed: %s%s; %s", device,
                        gasneti_rank_name(rank), failure->text, report.text,
                        report.advice ? report.advice : net_ib_cause_advice(failure->cause));
+}
+
+void net_ib_not_met(uint32_t rank, const char *device, const char *address, const char *failure,
+                    double seconds)
+{
+    report_t report = ask_devices();
+    gasneti_fatal_once("%s: cannot connect to %s at %s in %.0f s: %s%s; %s", device,
+                       gasneti_rank_name(rank), address, seconds, failure, report.text,
+                       report.advice
+                           ? report.advice
+                           : "does it still run, or is it stopped? If it runs, do the "
+                             "hosts reach each other by these addresses (ping), and does "
+                             "nothing between them drop what the connection manager sends "
+                             "(TCP for iWARP, UDP port 4791 for RoCE)?");
 }

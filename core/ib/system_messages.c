@@ -6,11 +6,12 @@
  */
 #include "core/ib/system_messages.h"
 
-#include "core/ib/rail.h"
+#include "core/ib/connect.h"
 #include "core/ib/srq.h"
 
-/* Where the device does not inline: a receive buffer that holds the two words until the send has
- * completed.  It does not return to the free list, since a job ends only once. */
+/* Where the device does not inline: a receive buffer that holds the words until the send has
+ * completed.  It does not return to the free list, since a job ends only once, and a connection
+ * begins once. */
 static net_recv_t *take_bounce_buffer(void)
 {
     net_recv_t *bounce = net_ib_recv_pop();
@@ -19,18 +20,17 @@ static net_recv_t *take_bounce_buffer(void)
     return bounce;
 }
 
-enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
+/* Posts a send of words to which the slot belongs. */
+static enum net_result post_words(net_qp_t *qp, net_slot_t *slot, const uint64_t *words,
+                                  size_t count)
 {
-    const uint64_t words[2] = {word0, word1};
-    net_qp_t *qp = peer->am;
-    net_slot_t *slot = net_ib_send_ring_slot(&qp->system);
-    if (!slot) return net_ib_busy(peer, qp);
-    hca_local_t local = {.data = words, .length = sizeof words};
-    local.inlined = net_ib.inline_max >= sizeof words;
+    const size_t length = count * sizeof *words;
+    hca_local_t local = {.data = words, .length = (uint32_t)length};
+    local.inlined = net_ib.inline_max >= length;
     if (!local.inlined) {
         net_recv_t *bounce = take_bounce_buffer();
         if (!bounce) return NET_NO_REPLY_BUF;
-        local.data = memcpy(bounce->message.data, words, sizeof words);
+        local.data = memcpy(bounce->message.data, words, length);
         local.lkey = bounce->region->lkey[qp->local_hca];
     }
     if (net_ib.total_limited) atomic_fetch_add(&net_ib.in_flight, 1);
@@ -38,9 +38,53 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
     hca_send_t send;
     hca_send_init(&send, (uintptr_t)&qp->system);
     send.wr.imm_data = (uint32_t)NET_IB_SYSTEM;
-    int error = hca_post(qp->qp, &send, HCA_SEND_IMM, local);
+    int error = hca_post(qp->qp, &send, net_ib.wordy ? HCA_SEND : HCA_SEND_IMM, local);
     if (error) net_ib_post_failed(qp, "a system message", error);
     return NET_POSTED;
+}
+
+enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
+{
+    const uint64_t words[3] = {NET_IB_WORD_SYSTEM, word0, word1};
+    net_qp_t *qp = peer->am;
+    net_slot_t *slot = net_ib_send_ring_slot(&qp->system);
+    if (!slot) return net_ib_busy(peer, qp);
+    return net_ib.wordy ? post_words(qp, slot, words, 3) : post_words(qp, slot, words + 1, 2);
+}
+
+/* --- iWARP --- */
+
+void net_ib_send_first(net_qp_t *qp)
+{
+    const uint64_t word = NET_IB_WORD_FIRST;
+    post_words(qp, net_ib_first_slot(&qp->system), &word, 1);
+}
+
+/* True if it is a message for the core. */
+static bool decode_word(net_message_t *message, unsigned *systems)
+{
+    uint64_t word = 0;
+    char *data = message->data;
+    if (message->length >= sizeof word) memcpy(&word, data, sizeof word);
+    if (word == NET_IB_WORD_SYSTEM) {
+        message->length -= (uint32_t)sizeof word;
+        memmove(data, data + sizeof word, message->length);
+        message->system = true;
+        ++*systems;
+    } else if (word == NET_IB_WORD_FIRST) {
+        net_ib_open_qps(message->peer);
+        net_release_system(message);
+        return false;
+    }
+    return true;
+}
+
+unsigned net_ib_decode_words(net_message_t **messages, unsigned count, unsigned *systems)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < count; i++)
+        if (decode_word(messages[i], systems)) messages[left++] = messages[i];
+    return left;
 }
 
 /* Posts the receive buffer again: as many as were set aside stay posted. */

@@ -1,6 +1,10 @@
 /* system_messages.h - the form of a system message (net_sys): a send of two words whose immediate
  * data are NET_IB_SYSTEM, from slots and into receive buffers that are set aside for them.
  * system_messages.c posts and releases them.
+ *
+ * iWARP has no immediate data: there a word is in front of the two, which no Active Message begins
+ * with.  The end that calls sends first, and greets the other by such a word alone; the other may
+ * not send before.
  */
 #ifndef NET_IB_SYSTEM_MESSAGES_H
 #define NET_IB_SYSTEM_MESSAGES_H
@@ -19,5 +23,10 @@ static inline bool net_ib_imm_is_system(uint32_t imm)
 {
     return imm == (uint32_t)NET_IB_SYSTEM;
 }
+
+/* The first words of messages on iWARP.  The first byte of an Active Message is less
+ * (core/am/am_wire.h). */
+#define NET_IB_WORD_SYSTEM UINT64_MAX
+#define NET_IB_WORD_FIRST  (UINT64_MAX - 256)
 
 #endif

@@ -11,8 +11,11 @@
  *   hca_wc_t: a completion.
  *   hca_open(i, name): device number `i` and its name, "" after the last.
  *     HCA_UNLISTED: a clause about devices that have no number, for messages; or "".
+ *   HCA_MANAGER: the connection manager (struct net_ib_manager, meeting.h), or NULL;
+ *     HCA_UNMANAGED: why there is none.
  *   hca_query, hca_query_port: false if the device does not answer.
  *   hca_query_gids(hca, number, table, most): the GIDs of a port; the number of them.
+ *   hca_query_pkeys(hca, number, table, most): the P_Key table of a port; its length.
  *   hca_event_kind(type), hca_next_event(hca, &event): the next asynchronous event, false if there
  *     is none.  hca_events(hca): a descriptor that can be read when there is one.
  *   hca_pd_create, hca_register.
@@ -66,6 +69,7 @@ typedef struct hca_limits {
     uint8_t ports;
     char firmware[64];
     const char *unusable; /* why its queue pairs cannot be connected by this library, or NULL */
+    bool iwarp;           /* a connection manager alone connects its queue pairs */
     bool polls_alone;     /* two threads must not poll at once (IB-B4) */
     bool slow_inline;     /* inline sends cost more than they save */
 } hca_limits_t;
@@ -107,6 +111,7 @@ typedef struct hca_route {
 enum hca_step { HCA_INIT, HCA_RTR, HCA_RTS };
 typedef struct hca_setup {
     uint8_t port;
+    uint16_t pkey_index;
     hca_route_t route;
     uint32_t qp_number, remote_psn; /* the peer's; of the first packet that it sends */
     uint32_t psn;                   /* of the first packet sent from here */
@@ -116,8 +121,15 @@ typedef struct hca_setup {
 } hca_setup_t;
 
 /* Access flags of a registration, with the numbers that all verbs share.  HCA_SOURCE and
- * HCA_READABLE, which peers may read, allow memory that is mapped read-only. */
-enum hca_access { HCA_SOURCE = 0, HCA_LOCAL = 1, HCA_READABLE = 4, HCA_REMOTE = 1 | 2 | 4 };
+ * HCA_READABLE, which peers may read, allow memory that is mapped read-only.  HCA_SINK: of reads on
+ * iWARP. */
+enum hca_access {
+    HCA_SOURCE = 0,
+    HCA_LOCAL = 1,
+    HCA_SINK = 1 | 2,
+    HCA_READABLE = 4,
+    HCA_REMOTE = 1 | 2 | 4
+};
 
 /* Devices that always place bytes in order: those of Mellanox up to ConnectX-3.  For later devices
  * see hca_in_order. */

@@ -45,19 +45,30 @@ static uint64_t fingerprint(const gasnetc_param_t *row)
     return bits;
 }
 
-/* Some algorithms have several names, for compatibility; an unknown name is an error. */
-static void check_barrier(char *error, size_t size)
+static bool is_among(const char *word, const char *words)
 {
-    static const char *const names[] = {"DISSEM", "AMDISSEM", "AMCENTRAL", "RDMADISSEM",
-                                        "IBDISSEM"};
-    const char *name = gasnetc_params.barrier;
-    bool known = !name;
-    for (size_t i = 0; !known && i < sizeof names / sizeof *names; i++)
-        known = !strcasecmp(name, names[i]);
-    if (!known)
-        snprintf(error, size,
-                 "GASNET_BARRIER=%s: not one of DISSEM, AMDISSEM, AMCENTRAL, RDMADISSEM, IBDISSEM",
-                 name);
+    for (;; words += 2) {
+        const size_t n = strcspn(words, ",");
+        if (strlen(word) == n && !strncasecmp(word, words, n)) return true;
+        words += n;
+        if (!*words) return false;
+    }
+}
+
+/* Parameters whose values are words; some have several for one meaning, for compatibility. */
+static void check_words(char *error, size_t size)
+{
+    const struct {
+        const char *name, *value, *words;
+    } rows[] = {
+        {"GASNET_BARRIER", gasnetc_params.barrier,
+         "DISSEM, AMDISSEM, AMCENTRAL, RDMADISSEM, IBDISSEM"},
+        {"GASNET_FIREHOSE_KEEP", gasnetc_params.firehose_keep, "WATCHED, NEVER, ALWAYS"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].value && !is_among(rows[i].value, rows[i].words))
+            snprintf(error, size, "%s=%s: not one of %s", rows[i].name, rows[i].value,
+                     rows[i].words);
 }
 
 /* Parameters that must be powers of two, or 0 where their range has it. */
@@ -212,7 +223,7 @@ void gasnetc_params_init(const struct bootstrap_job *job)
                      name == row->name ? "" : ", set by its older name ",
                      name == row->name ? "" : name);
     }
-    if (!*error) check_barrier(error, sizeof error);
+    if (!*error) check_words(error, sizeof error);
     if (!*error) check_powers(error, sizeof error);
     if (!*error) check_backtrace(error, sizeof error);
     gasneti_fatal_if_any(error);

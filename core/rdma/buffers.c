@@ -13,7 +13,9 @@
 #include "core/job/job.h"
 #include "core/job/progress.h"
 #include "core/job/thread.h"
+#include "core/rdma/bounce.h"
 #include "core/rdma/firehose.h"
+#include "core/rdma/rdma.h"
 #include "core/report.h"
 
 /* A transient registration. */
@@ -61,6 +63,14 @@ const net_region_t *gasnetc_pin_permanent(void *start, size_t length)
     return &pin->region;
 }
 #endif
+
+_Static_assert((int)GASNETC_FILL_MAX == (int)GASNETC_BBUF_SIZE,
+               "one buffer holds the longest fill");
+
+const struct net_region *gasnetc_landing(void *start, size_t nbytes)
+{
+    return bounce_landing(start, nbytes);
+}
 
 /* Start-up links no list through the bbufs: that would touch a page of memory for each, and most
  * jobs use few. */

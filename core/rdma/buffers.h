@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "core/completion.h"
+#include "core/job/progress.h"
 #include "core/lock.h"
 #include "core/network.h"
 
@@ -83,6 +84,14 @@ static inline void *gasnetc_bbuf_try(void)
 {
     void *bbuf = gasnetc_pool_take(&gasnetc_free_bbufs);
     return bbuf ? bbuf : gasnetc_bbuf_fresh();
+}
+
+/* Polls until one is free; with `in_handler` it only reaps. */
+static inline void *gasnetc_bbuf_wait(bool in_handler)
+{
+    void *bbuf;
+    while (!(bbuf = gasnetc_bbuf_try())) gasnetc_stall_bbuf(in_handler);
+    return bbuf;
 }
 
 static inline void gasnetc_bbuf_free(void *bbuf)

@@ -17,7 +17,7 @@ static gasneti_lock_t taking_lock; /* of gasnetc_given_back_take */
 
 /* --- memory given back --- */
 
-static void make_due(void)
+void gasnetc_cache_make_due(void)
 {
     if (!atomic_exchange(&is_due, true)) gasnetc_retire(&gasnetc_cache_due);
 }
@@ -25,7 +25,7 @@ static void make_due(void)
 void gasnetc_firehose_invalidate(void *addr, size_t len)
 {
     if (!gasnetc_given_back_report((uintptr_t)addr, len)) return;
-    make_due();
+    gasnetc_cache_make_due();
     remote_make_due();
 }
 
@@ -110,10 +110,8 @@ enum gasnetc_cache_answer gasnetc_cache_pin(const void *start, size_t nbytes, bo
 void gasnetc_cache_release(gasnetc_held_t *held)
 {
     firehose_t *fh = gasnetc_cache.instance;
-    const uint32_t region =
-        (uint32_t)(((uintptr_t)held - gasnetc_cache.keys) / sizeof(gasnetc_cache_key_t));
     gasneti_lock(&gasnetc_cache.lock);
-    const bool due = firehose_hit_release(fh, region);
+    const bool due = firehose_hit_release(fh, gasnetc_cache_region_of(held));
     gasneti_unlock(&gasnetc_cache.lock);
-    if (__builtin_expect(due, 0)) make_due();
+    if (__builtin_expect(due, 0)) gasnetc_cache_make_due();
 }

@@ -14,6 +14,7 @@
 #include "core/rdma/given_back.h"
 #include "gasnet.h"
 #include "other/firehose/hit.h"
+#include "other/tools/hot.h"
 
 /* Opens the cache; at attach, when the segment is registered.  Collective.  Fatal, naming the two
  * settings or limits that contradict each other. */
@@ -72,6 +73,11 @@ static inline size_t gasnetc_cache_piece(const void *start, size_t nbytes)
     return most - (uintptr_t)start % most;
 }
 
+HOT const net_region_t *gasnetc_cache_region(uint32_t region)
+{
+    return (const net_region_t *)(gasnetc_cache.keys + region * sizeof(gasnetc_cache_key_t));
+}
+
 /* The region that covers the range, held by the caller, if it is registered; else NULL. */
 static inline const net_region_t *gasnetc_cache_hit(const void *start, size_t nbytes)
 {
@@ -80,7 +86,19 @@ static inline const net_region_t *gasnetc_cache_hit(const void *start, size_t nb
     gasneti_lock(&gasnetc_cache.lock);
     const uint32_t region = firehose_hit(fh, (uintptr_t)start, nbytes);
     gasneti_unlock(&gasnetc_cache.lock);
-    return region ? firehose_hit_key(fh, region) : NULL;
+    return region ? gasnetc_cache_region(region) : NULL;
+}
+
+/* The same, if it is the region that was released last.  Without a call, and so NULL too while
+ * another thread holds the lock. */
+HOT const net_region_t *gasnetc_cache_hit_recent(const void *start, size_t nbytes)
+{
+    firehose_t *fh = gasnetc_cache.instance;
+    if (__builtin_expect(!fh || gasnetc_given_back_pending(), 0)) return NULL;
+    if (!gasneti_trylock_quiet(&gasnetc_cache.lock)) return NULL;
+    const uint32_t region = firehose_hit_recent(fh, (uintptr_t)start, nbytes);
+    gasneti_unlock(&gasnetc_cache.lock);
+    return region ? gasnetc_cache_region(region) : NULL;
 }
 
 /* The same; registers the range if it is not, which waits for room by polling (LARGE, EVERYTHING:
@@ -100,6 +118,11 @@ static inline gasnetc_held_t *gasnetc_cache_held(const net_region_t *region)
     return (gasnetc_held_t *)(uintptr_t)region;
 }
 
+HOT uint32_t gasnetc_cache_region_of(const gasnetc_held_t *held)
+{
+    return (uint32_t)(((uintptr_t)held - gasnetc_cache.keys) / sizeof(gasnetc_cache_key_t));
+}
+
 static inline bool gasnetc_is_cached(const gasnetc_held_t *held)
 {
     return (uintptr_t)held - gasnetc_cache.keys < gasnetc_cache.keys_size;
@@ -107,6 +130,7 @@ static inline bool gasnetc_is_cached(const gasnetc_held_t *held)
 
 /* Ends the use of a region.  May be called under the poll lock: deregisters nothing. */
 void gasnetc_cache_release(gasnetc_held_t *held);
+void gasnetc_cache_make_due(void); /* firehose_hit_release was true */
 
 /* With no lock held: deregisters all that no transfer uses, for a registration that the system has
  * refused.  False: there is none. */

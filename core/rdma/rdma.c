@@ -11,6 +11,7 @@
 #include "core/job/progress.h"
 #include "core/job/thread.h"
 #include "core/rdma/bounce.h"
+#include "core/rdma/bounds.h"
 #include "core/rdma/firehose.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
@@ -19,24 +20,6 @@
 gasnetc_local_segment_t gasnetc_local_segment;
 
 /* --- the remote side --- */
-
-static void __attribute__((noreturn, cold))
-out_of_segment(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes, const char *what)
-{
-    gasnetc_require_attached(what);
-    gasneti_fatal("%s of %zu bytes at %#lx is outside the segment of %s, which is [%#lx, %#lx)",
-                  what, nbytes, (unsigned long)start, gasneti_rank_name(peer->net.rank),
-                  (unsigned long)peer->segment.base,
-                  (unsigned long)(peer->segment.base + peer->segment.size));
-}
-
-void gasnetc_check_remote(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
-                          const char *what)
-{
-    uintptr_t offset = start - peer->segment.base;
-    if (offset > peer->segment.size || nbytes > peer->segment.size - offset)
-        out_of_segment(peer, start, nbytes, what);
-}
 
 /* How many bytes of a transfer one post covers: up to the end of the region, or transfer_max. */
 static inline size_t piece_of(uintptr_t base, uintptr_t start, size_t nbytes)
@@ -104,13 +87,6 @@ static inline bool post_get(gasnetc_peer_t *peer, void *dst, const net_region_t 
     return false;
 }
 
-static void *wait_bbuf(bool in_handler)
-{
-    void *bbuf;
-    while (!(bbuf = gasnetc_bbuf_try())) gasnetc_stall_bbuf(in_handler);
-    return bbuf;
-}
-
 /* The source of a bounced put: memory, or one value. */
 typedef struct contents {
     const char *src;
@@ -136,7 +112,7 @@ static void put_bounced(gasnetc_peer_t *peer, uintptr_t dst, contents_t from, si
     while (nbytes) {
         size_t piece = piece_of(peer->segment.base, dst, nbytes);
         if (piece > GASNETC_BBUF_SIZE) piece = GASNETC_BBUF_SIZE;
-        void *bbuf = wait_bbuf(in_handler);
+        void *bbuf = gasnetc_bbuf_wait(in_handler);
         fill_bbuf(bbuf, &from, piece);
         gasneti_self()->counts.puts_bounced++;
         post_put(peer, dst, bbuf, &gasnetc_bbuf_region, piece, order,
@@ -256,28 +232,42 @@ HOT bool enter(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes, enum effort
     return false;
 }
 
-/* Posts a put whose source is inlined or, if `bulk`, in this node's segment; false, with nothing
- * done, in any other case. */
-HOT bool put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nbytes,
-                 gasnetc_counter_t *counter, bool bulk, enum effort effort)
+/* What came of a try to post; all but POSTED: nothing is done. */
+enum outcome {
+    POSTED,
+    NOT_NOW,
+    OUTSIDE /* the local memory is not in one piece of this node's segment */
+};
+
+/* A put from memory that is inlined, or from `region`. */
+HOT enum outcome put_from(gasnetc_peer_t *peer, uintptr_t dst, const void *src,
+                          const net_region_t *region, size_t nbytes, const gasnetc_sent_t *sent,
+                          enum effort effort)
+{
+    if (!enter(peer, dst, nbytes, effort)) return NOT_NOW;
+    sent->counter->issued++;
+    enum net_result result =
+        net_put(&peer->net, dst, &peer->window.key, src, region, nbytes, NET_UNORDERED, sent);
+    gasneti_unlock(&peer->lock);
+    if (__builtin_expect(result == NET_POSTED, 1)) return POSTED;
+    sent->counter->issued--;
+    return NOT_NOW;
+}
+
+/* Posts a put whose source is inlined or, if `bulk`, in this node's segment. */
+HOT enum outcome put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nbytes,
+                         gasnetc_counter_t *counter, bool bulk, enum effort effort)
 {
     const net_region_t *region = NULL;
     if (nbytes > gasnetc_caps.inline_max) {
-        if (!bulk || nbytes > gasnetc_caps.transfer_max) return false;
+        if (!bulk || nbytes > gasnetc_caps.transfer_max) return NOT_NOW;
         region = local_region_of(src, nbytes);
-        if (!region) return false;
+        if (!region) return OUTSIDE;
     } else if (bulk && bounce_inline_copies()) {
         region = local_region_of(src, nbytes);
-        if (!region && nbytes > gasnetc_caps.copy_put_max) return false;
+        if (!region && nbytes > gasnetc_caps.copy_put_max) return OUTSIDE;
     }
-    if (!enter(peer, dst, nbytes, effort)) return false;
-    counter->issued++;
-    enum net_result result = net_put(&peer->net, dst, &peer->window.key, src, region, nbytes,
-                                     NET_UNORDERED, &(gasnetc_sent_t){.counter = counter});
-    gasneti_unlock(&peer->lock);
-    if (__builtin_expect(result == NET_POSTED, 1)) return true;
-    counter->issued--;
-    return false;
+    return put_from(peer, dst, src, region, nbytes, &(gasnetc_sent_t){.counter = counter}, effort);
 }
 
 HOT bool get_into(gasnetc_peer_t *peer, void *landing, const net_region_t *region, uintptr_t src,
@@ -394,7 +384,7 @@ static __attribute__((noinline)) void put_slowly(gasnetc_peer_t *peer, void *dst
                                                  bool bulk)
 {
     if (nbytes == 0) return;
-    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, bulk, SLOW))
+    if (put_now(peer, (uintptr_t)dst, src, nbytes, counter, bulk, SLOW) != POSTED)
         gasnetc_put_payload(peer, dst, src, nbytes, !bulk, NET_UNORDERED, counter, false);
 }
 
@@ -410,81 +400,102 @@ static __attribute__((noinline)) void get_slowly(gasnetc_peer_t *peer, void *dst
     get_pieces(peer, dst, src, nbytes, counter);
 }
 
-/* True if the transfer may be one of a single region of the cache: then its local side is not in
- * this node's segment. */
-HOT bool may_hit(const void *local, size_t nbytes, size_t copied)
+/* A region of the cache that was held for a transfer is not needed, as it could not be posted. */
+static __attribute__((noinline)) void put_uncached(gasnetc_peer_t *peer, void *dst, const void *src,
+                                                   size_t nbytes, gasnetc_counter_t *counter,
+                                                   const net_region_t *region)
 {
-    return nbytes > copied && nbytes <= gasnetc_caps.transfer_max &&
-           (uintptr_t)local - gasnetc_local_segment.base >= gasnetc_local_segment.size;
+    gasnetc_cache_release(gasnetc_cache_held(region));
+    put_slowly(peer, dst, src, nbytes, counter, true);
+}
+
+static __attribute__((noinline)) void get_uncached(gasnetc_peer_t *peer, void *dst, uintptr_t src,
+                                                   size_t nbytes, gasnetc_counter_t *counter,
+                                                   const net_region_t *region)
+{
+    gasnetc_cache_release(gasnetc_cache_held(region));
+    get_slowly(peer, dst, src, nbytes, counter, NULL);
+}
+
+/* Memory that is outside the segment, and larger than what is copied, may be in the cache: first in
+ * the region of the hit before, then in any. */
+
+HOT bool put_hit(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
+                 gasnetc_counter_t *counter, const net_region_t *region)
+{
+    if (!region) return false;
+    if (put_from(peer, (uintptr_t)dst, src, region, nbytes,
+                 &(gasnetc_sent_t){.counter = counter, .held = gasnetc_cache_held(region)},
+                 FAST) != POSTED)
+        put_uncached(peer, dst, src, nbytes, counter, region);
+    return true;
+}
+
+HOT bool get_hit(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
+                 gasnetc_counter_t *counter, const net_region_t *region)
+{
+    if (!region) return false;
+    if (!get_into(peer, dst, region, src, nbytes,
+                  &(gasnetc_sent_t){.counter = counter, .held = gasnetc_cache_held(region)}, FAST))
+        get_uncached(peer, dst, src, nbytes, counter, region);
+    return true;
+}
+
+static __attribute__((noinline)) void put_any(gasnetc_peer_t *peer, void *dst, const void *src,
+                                              size_t nbytes, gasnetc_counter_t *counter)
+{
+    if (nbytes <= gasnetc_caps.copy_put_max ||
+        !put_hit(peer, dst, src, nbytes, counter, gasnetc_cache_hit(src, nbytes)))
+        put_slowly(peer, dst, src, nbytes, counter, true);
 }
 
 static __attribute__((noinline)) void put_cached(gasnetc_peer_t *peer, void *dst, const void *src,
                                                  size_t nbytes, gasnetc_counter_t *counter)
 {
-    const net_region_t *region = gasnetc_cache_hit(src, nbytes);
-    if (region && enter(peer, (uintptr_t)dst, nbytes, FAST)) {
-        counter->issued++;
-        enum net_result result = net_put(
-            &peer->net, (uintptr_t)dst, &peer->window.key, src, region, nbytes, NET_UNORDERED,
-            &(gasnetc_sent_t){.counter = counter, .held = gasnetc_cache_held(region)});
-        gasneti_unlock(&peer->lock);
-        if (__builtin_expect(result == NET_POSTED, 1)) return;
-        counter->issued--;
-    }
-    if (region) gasnetc_cache_release(gasnetc_cache_held(region));
-    put_slowly(peer, dst, src, nbytes, counter, true);
+    if (__builtin_expect(nbytes <= gasnetc_caps.copy_put_max, 0) ||
+        !put_hit(peer, dst, src, nbytes, counter, gasnetc_cache_hit_recent(src, nbytes)))
+        put_any(peer, dst, src, nbytes, counter);
 }
 
-static __attribute__((noinline)) void get_cached(gasnetc_peer_t *peer, void *dst, uintptr_t src,
-                                                 size_t nbytes, gasnetc_counter_t *counter)
+static __attribute__((noinline)) void get_any(gasnetc_peer_t *peer, void *dst, uintptr_t src,
+                                              size_t nbytes, gasnetc_counter_t *counter)
 {
-    const net_region_t *region = gasnetc_cache_hit(dst, nbytes);
-    if (region &&
-        get_into(peer, dst, region, src, nbytes,
-                 &(gasnetc_sent_t){.counter = counter, .held = gasnetc_cache_held(region)}, FAST))
-        return;
-    if (region) gasnetc_cache_release(gasnetc_cache_held(region));
-    get_slowly(peer, dst, src, nbytes, counter, NULL);
+    if (!get_hit(peer, dst, src, nbytes, counter, gasnetc_cache_hit(dst, nbytes)))
+        get_slowly(peer, dst, src, nbytes, counter, NULL);
 }
 
 /* --- the calls --- */
 
 /* What the first try does not do: by tail calls, which save no registers. */
 
-static __attribute__((noinline)) void put_again(gasnetc_peer_t *peer, void *dst, const void *src,
-                                                size_t nbytes, gasnetc_counter_t *counter,
-                                                bool bulk)
-{
-    if (bulk && may_hit(src, nbytes, gasnetc_caps.copy_put_max))
-        put_cached(peer, dst, src, nbytes, counter);
-    else
-        put_slowly(peer, dst, src, nbytes, counter, bulk);
-}
-
 static __attribute__((noinline)) void get_again(gasnetc_peer_t *peer, void *dst, uintptr_t src,
                                                 size_t nbytes, gasnetc_counter_t *counter,
                                                 void *bbuf)
 {
-    if (!bbuf && may_hit(dst, nbytes, gasnetc_caps.copy_get_max))
-        get_cached(peer, dst, src, nbytes, counter);
-    else
+    if (bbuf || nbytes <= gasnetc_caps.copy_get_max || nbytes > gasnetc_caps.transfer_max ||
+        (uintptr_t)dst - gasnetc_local_segment.base < gasnetc_local_segment.size)
         get_slowly(peer, dst, src, nbytes, counter, bbuf);
+    else if (!get_hit(peer, dst, src, nbytes, counter, gasnetc_cache_hit_recent(dst, nbytes)))
+        get_any(peer, dst, src, nbytes, counter);
 }
 
 void gasnetc_rdma_put_bulk(uint32_t node, void *dst, const void *src, size_t nbytes,
                            gasnetc_counter_t *counter)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
-    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, true, FAST))
-        put_again(peer, dst, src, nbytes, counter, true);
+    const enum outcome outcome = put_now(peer, (uintptr_t)dst, src, nbytes, counter, true, FAST);
+    if (outcome == OUTSIDE)
+        put_cached(peer, dst, src, nbytes, counter);
+    else if (outcome != POSTED)
+        put_slowly(peer, dst, src, nbytes, counter, true);
 }
 
 void gasnetc_rdma_put(uint32_t node, void *dst, const void *src, size_t nbytes,
                       gasnetc_counter_t *counter)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
-    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, false, FAST))
-        put_again(peer, dst, src, nbytes, counter, false);
+    if (put_now(peer, (uintptr_t)dst, src, nbytes, counter, false, FAST) != POSTED)
+        put_slowly(peer, dst, src, nbytes, counter, false);
 }
 
 void gasnetc_rdma_get(uint32_t node, void *dst, const void *src, size_t nbytes,
@@ -505,14 +516,6 @@ void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *la
     else
         get_pieces(peer, dst, (uintptr_t)src, nbytes, counter);
 }
-
-const struct net_region *gasnetc_landing(void *start, size_t nbytes)
-{
-    return bounce_landing(start, nbytes);
-}
-
-_Static_assert((int)GASNETC_FILL_MAX == (int)GASNETC_BBUF_SIZE,
-               "one buffer holds the longest fill");
 
 bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
                        gasnetc_counter_t *counter)

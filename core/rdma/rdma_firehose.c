@@ -14,6 +14,7 @@
 #include "core/job/thread.h"
 #include "core/params/params.h"
 #include "core/rdma/bounce.h"
+#include "core/rdma/bounds.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/rdma/remote.h"
 #include "core/rdma/watched.h"
@@ -31,24 +32,6 @@ enum { KEEPS_ALL = 0 };
 _Static_assert(!NET_BUFFERS && !NET_PAIRS_LONGS, "for networks that use the core's bounce buffers");
 
 /* --- the remote side --- */
-
-static void __attribute__((noreturn, cold))
-out_of_segment(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes, const char *what)
-{
-    gasnetc_require_attached(what);
-    gasneti_fatal("%s of %zu bytes at %#lx is outside the segment of %s, which is [%#lx, %#lx)",
-                  what, nbytes, (unsigned long)start, gasneti_rank_name(peer->net.rank),
-                  (unsigned long)peer->segment.base,
-                  (unsigned long)(peer->segment.base + peer->segment.size));
-}
-
-void gasnetc_check_remote(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
-                          const char *what)
-{
-    uintptr_t offset = start - peer->segment.base;
-    if (offset > peer->segment.size || nbytes > peer->segment.size - offset)
-        out_of_segment(peer, start, nbytes, what);
-}
 
 gasnetc_local_segment_t gasnetc_local_segment; /* nothing is registered all the time */
 
@@ -89,13 +72,6 @@ static const net_region_t *pin_local(void *start, size_t nbytes, bool write)
     gasneti_fatal("a get of %zu bytes to %p: the memory there may only be read", nbytes, start);
 }
 
-static void *wait_bbuf(bool reaps)
-{
-    void *bbuf;
-    while (!(bbuf = gasnetc_bbuf_try())) gasnetc_stall_bbuf(reaps);
-    return bbuf;
-}
-
 /* Where the network finds the bytes of a piece, or puts them. */
 typedef struct near {
     char *at;
@@ -117,7 +93,7 @@ static near_t near_end(const remote_piece_t *p, gasnetc_sent_t *sent, bool reaps
         sent->held = gasnetc_cache_held(near.region);
         return near;
     }
-    near = (near_t){wait_bbuf(reaps), &gasnetc_bbuf_region};
+    near = (near_t){gasnetc_bbuf_wait(reaps), &gasnetc_bbuf_region};
     sent->held = (gasnetc_held_t *)(void *)near.at;
     if (p->put) {
         gasneti_self()->counts.puts_bounced++;
@@ -149,7 +125,7 @@ void gasnetc_post_piece(const remote_piece_t *p, uint32_t region, enum net_order
     }
 }
 
-/* --- the usual case: one inlined piece whose memory is pinned --- */
+/* --- the usual case: one piece, whose memory at both ends is registered, inlined or copied --- */
 
 /* True if the range is not empty and lies in the peer's segment. */
 HOT bool within(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes)
@@ -158,53 +134,70 @@ HOT bool within(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes)
     return last < peer->segment.size && start - peer->segment.base < peer->segment.size - last;
 }
 
-/* False, with nothing done, in any other case. */
+/* A FAST try finds the regions that were used last, and makes no call but the post; a SLOW one, the
+ * second, finds all. */
+enum effort { FAST, SLOW };
+
+static __attribute__((noinline)) void release_ends(remote_ends_t ends)
+{
+    gasnetc_release_pinned(
+        &(gasnetc_sent_t){.held = gasnetc_cache_held(ends.near), .remote_pin = ends.far});
+}
+
+/* A put whose source is inlined or, if `bulk`, in a region of the cache; false, with nothing done,
+ * in any other case. */
 HOT bool put_now(uint32_t node, uintptr_t dst, const void *src, size_t nbytes,
-                 gasnetc_counter_t *counter)
+                 gasnetc_counter_t *counter, bool bulk, enum effort effort)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
-    if (nbytes > gasnetc_caps.inline_max || !within(peer, dst, nbytes)) return false;
-    const uint32_t region = remote_try(node, dst, nbytes);
-    if (!region) return false;
-    const gasnetc_cache_key_t *far = remote_key_of(region);
-    enum net_result result = NET_BUSY;
-    if (!far->read_only) {
+    const bool near = nbytes > gasnetc_caps.inline_max;
+    if (near &&
+        (!bulk || nbytes <= GASNETC_BBUF_SIZE || nbytes > gasnetc_caps.transfer_max || KEEPS_ALL))
+        return false;
+    if (!within(peer, dst, nbytes)) return false;
+    const remote_ends_t ends = remote_try_both(node, dst, src, nbytes, near, effort == FAST);
+    if (!ends.far) return false;
+    const gasnetc_cache_key_t *far = remote_key_of(ends.far);
+    if (__builtin_expect(!far->read_only, 1)) {
         gasneti_lock(&peer->lock);
         counter->issued++;
-        result = net_put(&peer->net, dst, &far->key, src, NULL, nbytes, NET_UNORDERED,
-                         &(gasnetc_sent_t){.counter = counter, .remote_pin = region});
+        enum net_result result = net_put(
+            &peer->net, dst, &far->key, src, ends.near, nbytes, NET_UNORDERED,
+            &(gasnetc_sent_t){
+                .counter = counter, .held = gasnetc_cache_held(ends.near), .remote_pin = ends.far});
         gasneti_unlock(&peer->lock);
         if (__builtin_expect(result == NET_POSTED, 1)) return true;
         counter->issued--;
     }
-    gasnetc_unpin_remote(region);
+    release_ends(ends);
     return false;
 }
 
 /* The same for a get through a bounce buffer. */
-HOT bool get_now(uint32_t node, void *dst, uintptr_t src, size_t nbytes, gasnetc_counter_t *counter)
+HOT bool get_now(uint32_t node, void *dst, uintptr_t src, size_t nbytes, gasnetc_counter_t *counter,
+                 enum effort effort)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
     if (nbytes > GASNETC_BBUF_SIZE || !within(peer, src, nbytes)) return false;
-    const uint32_t region = remote_try(node, src, nbytes);
-    if (!region) return false;
+    const remote_ends_t ends = remote_try_both(node, src, NULL, nbytes, false, effort == FAST);
+    if (!ends.far) return false;
     void *bbuf = gasnetc_pool_take_now(&gasnetc_free_bbufs);
     if (__builtin_expect(bbuf != NULL, 1)) {
         gasneti_lock(&peer->lock);
         counter->issued++;
         enum net_result result = net_get(&peer->net, bbuf, &gasnetc_bbuf_region, src,
-                                         &remote_key_of(region)->key, nbytes,
+                                         &remote_key_of(ends.far)->key, nbytes,
                                          &(gasnetc_sent_t){.counter = counter,
                                                            .held = bbuf,
                                                            .copy_to = dst,
                                                            .copy_length = (uint32_t)nbytes,
-                                                           .remote_pin = region});
+                                                           .remote_pin = ends.far});
         gasneti_unlock(&peer->lock);
         if (__builtin_expect(result == NET_POSTED, 1)) return true;
         counter->issued--;
         gasnetc_bbuf_free(bbuf);
     }
-    gasnetc_unpin_remote(region);
+    release_ends(ends);
     return false;
 }
 
@@ -294,7 +287,7 @@ static __attribute__((noinline)) void put_slowly(uint32_t node, void *dst, const
                                                  size_t nbytes, bool source_free,
                                                  gasnetc_counter_t *counter)
 {
-    if (nbytes)
+    if (nbytes && !put_now(node, (uintptr_t)dst, src, nbytes, counter, !source_free, SLOW))
         put_pieces(node, dst, src, nbytes, source_free, (transfer_t){.order = NET_UNORDERED},
                    counter);
 }
@@ -303,7 +296,8 @@ static __attribute__((noinline)) void get_slowly(uint32_t node, void *dst, const
                                                  size_t nbytes, const net_region_t *landing,
                                                  gasnetc_counter_t *counter)
 {
-    if (nbytes == 0) return;
+    if (nbytes == 0 || (!landing && get_now(node, dst, (uintptr_t)src, nbytes, counter, SLOW)))
+        return;
     gasnetc_check_remote(&gasnetc_peers[node], (uintptr_t)src, nbytes, "a get");
     post_pieces(&(transfer_t){.most = SIZE_MAX, .order = NET_UNORDERED},
                 (remote_piece_t){.node = node,
@@ -319,21 +313,21 @@ static __attribute__((noinline)) void get_slowly(uint32_t node, void *dst, const
 void gasnetc_rdma_put_bulk(uint32_t node, void *dst, const void *src, size_t nbytes,
                            gasnetc_counter_t *counter)
 {
-    if (!put_now(node, (uintptr_t)dst, src, nbytes, counter))
+    if (!put_now(node, (uintptr_t)dst, src, nbytes, counter, true, FAST))
         put_slowly(node, dst, src, nbytes, false, counter);
 }
 
 void gasnetc_rdma_put(uint32_t node, void *dst, const void *src, size_t nbytes,
                       gasnetc_counter_t *counter)
 {
-    if (!put_now(node, (uintptr_t)dst, src, nbytes, counter))
+    if (!put_now(node, (uintptr_t)dst, src, nbytes, counter, false, FAST))
         put_slowly(node, dst, src, nbytes, true, counter);
 }
 
 void gasnetc_rdma_get(uint32_t node, void *dst, const void *src, size_t nbytes,
                       gasnetc_counter_t *counter)
 {
-    if (!get_now(node, dst, (uintptr_t)src, nbytes, counter))
+    if (!get_now(node, dst, (uintptr_t)src, nbytes, counter, FAST))
         get_slowly(node, dst, src, nbytes, NULL, counter);
 }
 
@@ -342,13 +336,6 @@ void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *la
 {
     get_slowly(node, dst, src, nbytes, landing, counter);
 }
-
-const struct net_region *gasnetc_landing(void *start, size_t nbytes)
-{
-    return bounce_landing(start, nbytes);
-}
-
-_Static_assert((int)GASNETC_FILL_MAX == (int)GASNETC_BBUF_SIZE, "a piece holds the longest fill");
 
 /* Lists of local pieces are for memory that is registered already. */
 uint32_t gasnetc_rdma_list_max(bool put)

@@ -24,8 +24,4 @@ void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_
 /* The region of this node's segment that contains all of the range, or NULL; nbytes >= 1. */
 const net_region_t *gasnetc_local_region(const void *start, size_t nbytes);
 
-/* Fatal, naming range and segment, unless [start, start+nbytes) lies in the peer's segment. */
-void gasnetc_check_remote(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
-                          const char *what);
-
 #endif

@@ -13,6 +13,7 @@
 #include "gasnet.h"
 
 atomic_bool gasnetc_remote_due;
+atomic_uint gasnetc_given_back_settled;
 
 /* --- registration --- */
 
@@ -50,6 +51,22 @@ void gasnetc_unpin_remote(uint32_t region)
     gasneti_lock(&gasnetc_cache.lock);
     fh_remote_release(&fh->remote, region);
     gasneti_unlock(&gasnetc_cache.lock);
+}
+
+/* Under one lock, where both ends are regions of the cache. */
+void gasnetc_release_pinned(const gasnetc_sent_t *sent)
+{
+    firehose_t *fh = gasnetc_cache.instance;
+    gasnetc_held_t *held = sent->held;
+    const bool cached = gasnetc_is_cached(held);
+    bool due = false;
+    if (!fh) return; /* closed */
+    gasneti_lock(&gasnetc_cache.lock);
+    fh_remote_release(&fh->remote, sent->remote_pin);
+    if (cached) due = firehose_hit_release(fh, gasnetc_cache_region_of(held));
+    gasneti_unlock(&gasnetc_cache.lock);
+    if (__builtin_expect(due, 0)) gasnetc_cache_make_due();
+    if (held && !cached) gasnetc_release_held(sent);
 }
 
 /* --- messages --- */
@@ -140,4 +157,18 @@ void gasnetc_remote_act(void)
     gasnetc_cache_work();
     if (gasnetc_post_waiting() || firehose_busy(fh))
         atomic_store_explicit(&gasnetc_remote_due, true, memory_order_relaxed);
+}
+
+/* A peer has returned its firehoses when no transfer of its own uses them any more. */
+void gasnetc_remote_settle(void)
+{
+    const unsigned reported = atomic_load(&gasnetc_given_back_reported);
+    for (firehose_t *fh; (fh = gasnetc_cache.instance);) {
+        gasnetc_cache_work();
+        if (firehose_stale(fh) == 0) {
+            atomic_store(&gasnetc_given_back_settled, reported);
+            return;
+        }
+        gasnetc_poll_stalled();
+    }
 }

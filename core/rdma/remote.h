@@ -33,6 +33,10 @@ static inline void remote_wait(void);
 /* Memory was given back that peers may hold: the next poll tells them. */
 static inline void remote_make_due(void);
 
+/* Not in a handler and with no lock held: waits until no peer reaches memory that the program gave
+ * back before the call.  Polls meanwhile. */
+HOT void remote_settle(void);
+
 /* Collective: the pools that all nodes can have. */
 static inline void remote_agree(firehose_sizes_t *sizes);
 

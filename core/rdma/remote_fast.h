@@ -31,6 +31,8 @@ static inline void remote_wait(void)
 
 static inline void remote_make_due(void) {}
 
+HOT void remote_settle(void) {}
+
 static inline void remote_agree(firehose_sizes_t *sizes)
 {
     (void)sizes;

@@ -11,12 +11,15 @@
 
 #include <stdatomic.h>
 
+#include "core/rdma/given_back.h"
 #include "core/rdma/remote.h"
 #include "other/firehose/hit.h"
 
 #pragma GCC visibility push(hidden)
 extern atomic_bool
     gasnetc_remote_due; /* the cache, or a transfer that waited, is to be looked at */
+extern atomic_uint
+    gasnetc_given_back_settled; /* reports of memory given back that no peer reaches any more */
 #pragma GCC visibility pop
 
 /* --- remote.h --- */
@@ -25,6 +28,7 @@ firehose_outcome_t gasnetc_remote_register(uintptr_t addr, size_t len, gasnetc_c
 void gasnetc_remote_agree(firehose_sizes_t *sizes);
 void gasnetc_remote_configure(firehose_config_t *config);
 void gasnetc_remote_act(void);
+void gasnetc_remote_settle(void) __attribute__((cold));
 
 static inline uint32_t remote_nodes(void)
 {
@@ -52,6 +56,15 @@ static inline void remote_wait(void)
 static inline void remote_make_due(void)
 {
     atomic_store_explicit(&gasnetc_remote_due, true, memory_order_release);
+}
+
+HOT void remote_settle(void)
+{
+    if (__builtin_expect(
+            atomic_load_explicit(&gasnetc_given_back_reported, memory_order_relaxed) !=
+                atomic_load_explicit(&gasnetc_given_back_settled, memory_order_relaxed),
+            0))
+        gasnetc_remote_settle();
 }
 
 static inline void remote_agree(firehose_sizes_t *sizes)
@@ -107,10 +120,48 @@ HOT uint32_t remote_try(uint32_t node, uintptr_t addr, size_t len)
     return region;
 }
 
-/* Its key, while it is in use. */
+/* Ends the use. */
+void gasnetc_unpin_remote(uint32_t region);
+
+/* The regions that a transfer uses at both ends. */
+typedef struct remote_ends {
+    uint32_t far;             /* at the node; 0: not found, and none is used */
+    const net_region_t *near; /* here; NULL: not asked for */
+} remote_ends_t;
+
+/* Those that cover the ranges, under one lock.  With `recent` the ones that were released last
+ * alone, without a call, and none while another thread holds the lock. */
+HOT remote_ends_t remote_try_both(uint32_t node, uintptr_t there, const void *here, size_t len,
+                                  bool near, bool recent)
+{
+    firehose_t *fh = gasnetc_cache.instance;
+    remote_ends_t ends = {0, NULL};
+    uint32_t local = 0;
+    if (__builtin_expect(near && gasnetc_given_back_pending(), 0)) return ends;
+    if (!recent)
+        gasneti_lock(&gasnetc_cache.lock);
+    else if (!gasneti_trylock_quiet(&gasnetc_cache.lock))
+        return ends;
+    ends.far = recent ? fh_remote_try_recent(&fh->remote, node, there, there + len)
+                      : fh_remote_try(&fh->remote, node, there, there + len);
+    if (near && ends.far) {
+        local = recent ? firehose_hit_recent(fh, (uintptr_t)here, len)
+                       : firehose_hit(fh, (uintptr_t)here, len);
+        if (local)
+            ends.near = gasnetc_cache_region(local);
+        else {
+            fh_remote_release(&fh->remote, ends.far);
+            ends.far = 0;
+        }
+    }
+    gasneti_unlock(&gasnetc_cache.lock);
+    return ends;
+}
+
+/* The key of a region at a node, while it is in use. */
 HOT const gasnetc_cache_key_t *remote_key_of(uint32_t region)
 {
-    return fh_remote_key(gasnetc_cache.instance, region);
+    return (const gasnetc_cache_key_t *)(void *)gasnetc_cache.instance->remote_keys + region;
 }
 
 /* rdma_firehose.c: a put to memory that may only be read ends the job. */

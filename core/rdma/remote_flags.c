@@ -13,6 +13,7 @@
 #include "core/job/job.h"
 #include "core/job/progress.h"
 #include "core/rdma/bounce.h"
+#include "core/rdma/remote.h"
 #include "core/report.h"
 
 /* The words of a node. */
@@ -87,12 +88,13 @@ void gasnetc_remote_flag_put(uint32_t node, uint32_t index, uint64_t word)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
     const void *source = &word;
+    remote_settle();
     word |= next_marks[index];
     next_marks[index] ^= GASNETC_FLAG_MARKS;
     const net_region_t *local = NULL;
     gasnetc_sent_t sent = {.counter = NULL};
     if (!bounce_inlines(sizeof word)) {
-        while (!(sent.held = gasnetc_bbuf_try())) gasnetc_stall_bbuf(false);
+        sent.held = gasnetc_bbuf_wait(false);
         gasneti_self()->counts.puts_bounced++;
         memcpy(sent.held, &word, sizeof word);
         source = sent.held;

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include "core/job/job.h"
 #include "core/params/params.h"
@@ -29,17 +30,31 @@ static bool say_unless(bool watched)
     return false;
 }
 
+/* What GASNET_FIREHOSE_KEEP says. */
+static enum keep { WATCHED, NEVER, ALWAYS } keep;
+
+static void read_setting(void)
+{
+    const char *word = gasnetc_params.firehose_keep;
+    keep = WATCHED;
+    if (word && !strcasecmp(word, "NEVER")) keep = NEVER;
+    if (word && !strcasecmp(word, "ALWAYS")) keep = ALWAYS;
+}
+
 bool gasnetc_watch_begin(void)
 {
+    read_setting();
+    if (keep != WATCHED) return keep == ALWAYS;
     return say_unless(memory_events_begin(given_back));
 }
 
 void gasnetc_watch_end(void)
 {
-    memory_events_end(given_back);
+    if (keep == WATCHED) memory_events_end(given_back);
 }
 
 bool gasnetc_watched(void)
 {
+    if (keep != WATCHED) return keep == ALWAYS;
     return say_unless(memory_events_watched());
 }

@@ -12,6 +12,7 @@
 #include "core/report.h"
 #include "extended-ref/handles.h"
 #include "extended-ref/internal_am.h"
+#include "extended-ref/near.h"
 #include "extended-ref/transfer.h"
 #include "extended-ref/vis/choose.h"
 
@@ -70,13 +71,30 @@ static void vis_check_totals(const vis_call_t *call, const gasnete_vis_shape_t *
 
 /* --- the transfer --- */
 
-static void vis_copy(gasnete_vis_pair_t *pair)
+/* The sides are at distances from the addresses that the client gave.  */
+static void vis_copy(gasnete_vis_pair_t *pair, uintptr_t dst_offset, uintptr_t src_offset)
 {
     gasnete_vis_match_t match;
-    while (gasnete_vis_next(pair, SIZE_MAX, &match))
+    while (gasnete_vis_next(pair, SIZE_MAX, &match)) {
+        char *dst = (char *)((uintptr_t)match.dst + dst_offset);
+        const char *src = (const char *)((uintptr_t)match.src + src_offset);
         for (size_t i = 0; i < match.times; i++)
-            memmove(match.dst + i * match.dst_stride, match.src + i * match.src_stride,
-                    match.length);
+            memmove(dst + i * match.dst_stride, src + i * match.src_stride, match.length);
+    }
+}
+
+/* Does the transfer if all of its remote side is near.  */
+static bool vis_copy_near(const vis_call_t *call, gasnete_vis_pair_t *pair,
+                          const gasnete_vis_shape_t *remote)
+{
+    const gasnete_near_t *near = gasnete_near(call->node);
+    if (!near || !gasnete_near_at(near, (void *)remote->low, remote->high - remote->low))
+        return false;
+    if (call->direction == PUT)
+        GASNETE_NEAR_STORE(vis_copy(pair, near->offset, 0));
+    else
+        GASNETE_NEAR_LOAD(vis_copy(pair, 0, near->offset));
+    return true;
 }
 
 static bool vis_may_list(const gasnete_vis_shape_t *local, bool put)
@@ -148,10 +166,11 @@ static gasnet_handle_t vis_call(const vis_call_t *call)
     gasnete_vis_begin(&pair.dst, call->dst);
     gasnete_vis_begin(&pair.src, call->src);
     if (!gasnete_is_remote(call->node)) {
-        vis_copy(&pair);
+        vis_copy(&pair, 0, 0);
         return GASNET_INVALID_HANDLE;
     }
     const gasnete_vis_shape_t *remote = call->direction == PUT ? &dst : &src;
+    if (vis_copy_near(call, &pair, remote)) return GASNET_INVALID_HANDLE;
     gasnetc_require_attached(vis_name(call));
     gasnete_check_segment(call->node, (void *)remote->low, remote->high - remote->low,
                           vis_name(call));

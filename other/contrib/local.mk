@@ -6,7 +6,7 @@ doctor_PROGRAMS =
 DOCTOR_SOURCES = \
 	other/contrib/doctor/doctor.h other/contrib/doctor/main.c other/contrib/doctor/findings.c \
 	other/contrib/doctor/host.c other/contrib/doctor/devices.c other/contrib/doctor/job.c \
-	other/contrib/doctor/report.c
+	other/contrib/doctor/report.c $(roce_sources) $(roce_table_sources)
 GASNETRUN_SOURCES = \
 	other/contrib/gasnetrun/doctor.c other/contrib/gasnetrun/doctor.h \
 	other/contrib/gasnetrun/gasnetrun.c \

@@ -154,6 +154,33 @@ char *roce_table_text(const roce_entry_t *table, size_t count, bool ethernet, ch
     return text;
 }
 
+const roce_fault_t *roce_port_fault(bool active, bool ethernet, bool addressed)
+{
+    static const roce_fault_t
+        inactive = {"is not active",
+                    "check its cable, its switch and, on InfiniBand, the subnet manager"},
+        no_gid = {"has no GID: has its interface an address?",
+                  "assign an address to the network interface of the port (rdma link, ip address)"},
+        no_address = {"has neither LID nor GID: is a subnet manager running?",
+                      "start a subnet manager in the fabric"};
+    if (!active) return &inactive;
+    if (addressed) return NULL;
+    return ethernet ? &no_gid : &no_address;
+}
+
+bool roce_has_pkey(const uint16_t *table, size_t count, uint32_t wanted, char *text, size_t size)
+{
+    enum { KEY = 0x7fff }; /* the upper bit tells full members of the partition from limited ones */
+    text[0] = 0;
+    if (wanted < count && table[wanted] & KEY) return true;
+    for (size_t i = 0; i < count; i++)
+        if (table[i] & KEY &&
+            !append(text, size, "%s%zu %#06x", *text ? ", " : "", i, (unsigned)table[i]))
+            break;
+    if (!*text) append(text, size, "none");
+    return false;
+}
+
 char *roce_ping_text(const roce_port_t *port, const roce_offer_t *peer, int kind, char *text,
                      size_t size)
 {

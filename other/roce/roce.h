@@ -1,4 +1,4 @@
-/* roce.h - which GIDs of a port are used: their classes, the choice, and the words for messages.
+/* roce.h - which GIDs and P_Keys of a port are used: classes, choice, and words for messages.
  *
  * Pure; used by core/ib, libportals and tests.  table.h reads the GIDs of a device.
  *
@@ -42,7 +42,7 @@ typedef struct roce_port {
     char interface[ROCE_CLASSES][16];
 } roce_port_t;
 
-enum { ROCE_AUTO = -1, ROCE_MOST_INDEX = 255 };
+enum { ROCE_AUTO = -1, ROCE_MOST_INDEX = 255, ROCE_MOST_PKEYS = 256 };
 
 /* Chooses a port's GIDs among the `count` entries of its table, which may be in any order; entries
  * that are zero count as absent.  `wanted` is the index of the only one to use, or ROCE_AUTO: of
@@ -72,6 +72,19 @@ char *roce_offer_text(const roce_offer_t *offer, char *text, size_t size);
 /* The table: "0 fe80::1 (RoCE v1, eth0), 1 ...", as much of it as there is room for; "empty". */
 char *roce_table_text(const roce_entry_t *table, size_t count, bool ethernet, char *text,
                       size_t size);
+
+/* Why a port cannot be used, and what to check; start-up, libportals and gasnetrun --doctor say it
+ * in these words. */
+typedef struct roce_fault {
+    const char *text, *remedy;
+} roce_fault_t;
+
+/* NULL: the port can be used.  `addressed`: by what roce_choose said, or by its LID. */
+const roce_fault_t *roce_port_fault(bool active, bool ethernet, bool addressed);
+
+/* Whether an index of a port's P_Key table has a key (one whose lower 15 bits are not 0); if not,
+ * `text` gets the indices that have: "0 0xffff, 3 0x8001"; "none". */
+bool roce_has_pkey(const uint16_t *table, size_t count, uint32_t wanted, char *text, size_t size);
 
 /* What to check when the class's address of a peer cannot be reached: "check that `ping -I eth0
  * 10.0.0.2` succeeds on this host". */

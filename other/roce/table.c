@@ -1,7 +1,8 @@
-/* table.c - reads the GID table of a port: by ibv_query_gid_table, else from ibv_query_gid and
- * sysfs. */
+/* table.c - reads the tables of a port: GIDs by ibv_query_gid_table, else from ibv_query_gid and
+ * sysfs; P_Keys by ibv_query_pkey. */
 #include "other/roce/table.h"
 
+#include <endian.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -109,4 +110,16 @@ size_t roce_read_table(struct ibv_context *context, uint8_t port, roce_entry_t *
     size_t count;
     if (read_verbs(context, port, table, most, &count)) return count;
     return roce_read_sysfs(context, "/sys/class/infiniband", port, table, most);
+}
+
+size_t roce_read_pkeys(struct ibv_context *context, uint8_t port, uint16_t *table, size_t most)
+{
+    struct ibv_port_attr attr;
+    size_t count;
+    if (ibv_query_port(context, port, &attr)) return 0;
+    for (count = 0; count < attr.pkey_tbl_len && count < most; count++) {
+        __be16 key;
+        table[count] = ibv_query_pkey(context, port, (int)count, &key) ? 0 : be16toh(key);
+    }
+    return count;
 }

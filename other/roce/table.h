@@ -1,5 +1,5 @@
-/* table.h - reads the GID table of a device's port over libibverbs, with types and interfaces.
- * Used by ibv-conduit's shim, libvapi and libportals.
+/* table.h - reads the tables of a device's port over libibverbs: GIDs, with types and interfaces,
+ * and P_Keys. Used by ibv-conduit's shim, libvapi and libportals.
  */
 #ifndef OTHER_ROCE_TABLE_H
 #define OTHER_ROCE_TABLE_H
@@ -19,5 +19,8 @@ size_t roce_read_table(struct ibv_context *context, uint8_t port, roce_entry_t *
  * /sys/class/infiniband. */
 size_t roce_read_sysfs(struct ibv_context *context, const char *root, uint8_t port,
                        roce_entry_t *table, size_t most);
+
+/* Reads the P_Key table, in which 0 is no key; returns its length, at most `most`. */
+size_t roce_read_pkeys(struct ibv_context *context, uint8_t port, uint16_t *table, size_t most);
 
 #endif

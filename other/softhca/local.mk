@@ -23,12 +23,17 @@ libsofthca_la_SOURCES = \
 	other/softhca/tcp/remote.h other/softhca/tcp/requester.c other/softhca/tcp/responder.c other/softhca/tcp/tcp_respond.c \
 	other/softhca/tcp/sha256.c other/softhca/tcp/sha256.h other/softhca/tcp/tcp.c other/softhca/tcp/wire.c other/softhca/tcp/wire.h
 libsofthca_la_SOURCES += other/softhca/objects/cq_resize.c other/softhca/objects/mw.c other/softhca/objects/ring.h other/softhca/datapath/thread.c other/softhca/segment/peer_map.c other/softhca/objects/writable.c other/softhca/objects/memlock.c other/softhca/objects/strict_memory.c
+if RDMACM
+libsofthca_la_SOURCES += other/softhca/manager/manager.h other/softhca/manager/manager.c other/softhca/manager/conversation.c other/softhca/manager/queue_pairs.c
+else
+libsofthca_la_SOURCES += other/softhca/manager/absent.c
+endif
 libsofthca_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libsofthca_la_CFLAGS = $(AM_CFLAGS) -pthread
 # Its threads run until the end of the process: the code must stay mapped.
 libsofthca_la_LDFLAGS = -avoid-version -pthread -Wl,-z,nodelete \
 	-Wl,--version-script,$(top_srcdir)/other/softhca/softhca.map
-libsofthca_la_LIBADD = other/tools/libenv_table.la -ldl
+libsofthca_la_LIBADD = other/tools/libenv_table.la other/hostmem/libhostmem.la -ldl
 EXTRA_libsofthca_la_DEPENDENCIES = $(top_srcdir)/other/softhca/softhca.map
 EXTRA_DIST += other/softhca/softhca.map
 
@@ -39,6 +44,12 @@ softhca_rules_SOURCES = tests/softhca/rules.c tests/softhca/report.c tests/softh
 	tests/softhca/queue.c tests/softhca/life.c tests/softhca/shared.c tests/softhca/unreliable.c tests/softhca/datagram.c tests/softhca/extended.c tests/softhca/crowd.c tests/softhca/crowd.h \
 	tests/softhca/forks.c tests/softhca/peers.c tests/softhca/setting.c tests/softhca/devices.c tests/softhca/roce.c tests/softhca/between_hosts.c tests/softhca/inject.c tests/softhca/tear.c $(softhca_pair)
 softhca_rules_SOURCES += tests/softhca/resize.c tests/softhca/region.c tests/softhca/window.c tests/softhca/states.c tests/softhca/memlock.c
+if RDMACM
+softhca_rules_SOURCES += tests/softhca/manager.c
+else
+softhca_rules_SOURCES += tests/softhca/manager_absent.c
+endif
+EXTRA_DIST += tests/softhca/manager.c tests/softhca/manager_absent.c
 softhca_rules_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 softhca_rules_LDADD = libsofthca.la $(VERBS_LIBS)
 softhca_rules_static_SOURCES = $(softhca_rules_SOURCES)

@@ -7,6 +7,7 @@
 #define SOFTHCA_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,10 +44,20 @@ int softhca_in_order(void);
  * is what this process is charged with at present; without SOFTHCA_MEMLOCK it is 0. */
 int softhca_charges(size_t *bytes);
 
+/* The software device's connection manager: the function with the contract of librdmacm's NAME,
+ * such as "rdma_create_id", to be converted to its type; NULL if there is none. Ids of one manager
+ * are not to be passed to the other. It has what connecting reliable queue pairs takes. */
+void (*softhca_rdmacm(const char *name))(void);
+
 /* Page-aligned, zero, lazily populated memory of at least BYTES; NULL and errno on failure.
  * Peers reach an MR that lies wholly in one such block by plain memcpy. After fork() the child
  * sees a private copy. When the software device is not active this is anonymous memory. */
 void *softhca_alloc(size_t bytes);
+
+/* The descriptor of the file that MEMORY, in a block from softhca_alloc(), lies in, and its offset
+ * there: other processes of the user can open and map it. It is the device's file, which must stay
+ * as it is outside such blocks. -1 when the software device is not active. */
+int softhca_file(const void *memory, uint64_t *offset);
 
 /* Give back a block from softhca_alloc(); NULL is allowed. Deregister its MRs first. */
 void softhca_free(void *block);

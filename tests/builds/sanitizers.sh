@@ -1,8 +1,8 @@
 #!/bin/bash
 # sanitizers.sh - the client suite, the unit tests and the fuzzers in builds with sanitizers.
 #
-# Makes two more builds, in $TEST_BUILD/sanitizers: AddressSanitizer with
-# UndefinedBehaviorSanitizer, and ThreadSanitizer for the PAR library.  Any report is a failure.
+# Makes three more builds, in $TEST_BUILD/sanitizers: AddressSanitizer with UndefinedBehaviorSanitizer, ThreadSanitizer
+# for the PAR library, and the same for GASNET_SEGMENT_EVERYTHING.  Any report is a failure.
 # family: sanitizers
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
@@ -19,37 +19,45 @@ export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktra
 printf 'race:%s\n' gasnete_put_handler gasnetc_long_payload gasnete_get_handler >"$tap_scratch/suppressions"
 export TSAN_OPTIONS="detect_deadlocks=0 suppressions=$tap_scratch/suppressions"
 
+# folder KIND: of the build; with $segment, of that segment mode.  No comma: libtool takes paths apart at it.
+segment=
+folder() { echo "$main_build/sanitizers/${1%%,*}${segment:+-$segment}"; }
+
 # build KIND TARGET...: configures and makes, without MPI (IB-B6, and IB-B2: all jobs here start over ssh); false,
 # after saying so, when that fails.
 build() {
-    local kind=$1 folder=$main_build/sanitizers/${1%%,*} # no comma: libtool takes paths apart at it
+    local kind=$1 folder log
+    folder=$(folder "$kind")
+    log=$TEST_LOG/sanitizer_${folder##*/}.log
     shift
     mkdir -p "$folder"
     if (cd "$folder" && { [ -e config.status ] || "$source/configure" -q --disable-static --without-mpi-cc \
-        --enable-sanitizer="$kind"; } && make -j"$(nproc)" "$@") >"$TEST_LOG/sanitizer_${kind%%,*}.log" 2>&1; then
-        tap_ok 0 "$kind: builds"
+        ${segment:+--enable-segment-$segment} --enable-sanitizer="$kind"; } && make -j"$(nproc)" "$@") >"$log" 2>&1; then
+        tap_ok 0 "$kind${segment:+, $segment}: builds"
         return 0
     fi
-    tap_ok 1 "$kind: builds"
-    tap_tail "$TEST_LOG/sanitizer_${kind%%,*}.log"
+    tap_ok 1 "$kind${segment:+, $segment}: builds"
+    tap_tail "$log"
     return 1
 }
 
 # job KIND N PROGRAM [ARGUMENT...]: ends with status 0, or `ends`, and without any report; `with` says what is special.
 job() {
-    local kind=$1 n=$2 program=$3 folder=$main_build/sanitizers/${1%%,*} conduit=${3%-*} log status
+    local kind=$1 n=$2 program=$3 folder conduit=${3%-*} log status
+    folder=$(folder "$kind")
     shift 3
-    log=$TEST_LOG/sanitizer_${kind%%,*}_$program${with:+_${with// /_}}.log
+    log=$TEST_LOG/sanitizer_${folder##*/}_${program##*/}${with:+_${with// /_}}.log
     (cd "$folder" && ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=${TEST_LEAKS:-0} timeout -k 5 240 "./gasnetrun_${conduit##*-}" -n "$n" "tests/$program" "$@") >"$log" 2>&1 </dev/null
     status=$(($? - ${ends:-0}))
     if grep -qE 'runtime error:|ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer' "$log"; then status=99; fi
-    tap_ok $status "$kind: $program, $n processes${*:+ ($*)}${with:+ ($with)}"
+    tap_ok $status "$kind${segment:+, $segment}: $program, $n processes${*:+ ($*)}${with:+ ($with)}"
     [ $status -eq 0 ] || tap_tail "$log"
 }
 
 # reference KIND N PROGRAM: the same with the portable reference of the Extended API.
 reference() {
-    local folder=$main_build/sanitizers/${1%%,*}
+    local folder
+    folder=$(folder "$1")
     with="by reference" LD_LIBRARY_PATH=$folder/tests/reference/.libs:$folder/.libs job "$@"
 }
 
@@ -60,7 +68,8 @@ sharing() {
 
 # device KIND PROGRAM [ARGUMENT...]: a program without a job, on the software device, which prints TAP.
 device() {
-    local kind=$1 program=$2 folder=$main_build/sanitizers/${1%%,*} log status
+    local kind=$1 program=$2 folder log status
+    folder=$(folder "$kind")
     shift 2
     log=$TEST_LOG/sanitizer_${kind%%,*}_${program##*/}.log
     (cd "$folder" && SOFTHCA=on timeout -k 5 240 "./$program" "$@") >"$log" 2>&1 </dev/null
@@ -72,8 +81,8 @@ device() {
 
 # suite KIND FOLDER: a folder of tests with its own run.sh, in that build.
 suite() {
-    local kind=$1 folder=$main_build/sanitizers/${1%%,*} log=$TEST_LOG/sanitizer_${1%%,*}_$2.log
-    top_builddir=$folder "$TEST_SOURCE/$2/run.sh" >"$log" 2>&1 </dev/null
+    local kind=$1 log=$TEST_LOG/sanitizer_${1%%,*}_$2.log
+    top_builddir=$(folder "$1") "$TEST_SOURCE/$2/run.sh" >"$log" 2>&1 </dev/null
     tap_ok $? "$kind: tests/$2"
     grep -E '^not ok' "$log" | sed 's/^/# /'
 }
@@ -119,7 +128,7 @@ programs="testthreads testam testamflood testlock testhandles testvis"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
 targets+=(softhca_soak softhca_stress softhca_rules tests/vapi/{rules,overlap} tests/reference/libgasnet-ibv-par.la)
-targets+=(tests/portals3/{mirrored,locks} tests/unit/exit_engine tests/testexit-ibv-par tests/testcoll-ibv-par tests/collmix-ibv-par tests/testteams-ibv-par)
+targets+=(tests/portals3/{mirrored,locks} tests/unit/{exit_engine,firehose_threads} tests/testexit-ibv-par tests/testcoll-ibv-par tests/collmix-ibv-par tests/testteams-ibv-par)
 portals_programs="testthreads testbarrier"
 targets+=(gasnetrun_portals)
 for program in $portals_programs; do targets+=("tests/$program-portals-par"); done
@@ -144,8 +153,17 @@ if build thread "${targets[@]}"; then
     device thread tests/vapi/rules
     device thread tests/vapi/overlap
     device thread tests/unit/exit_engine
+    device thread tests/unit/firehose_threads
     # In one process: what orders two that share memory by RDMA is not seen.
     MIRROR_WAYS=tp device thread tests/portals3/mirrored
-    device thread tests/portals3/locks queues handling users
+    device thread tests/portals3/locks queues handling users self
+fi
+
+segment=everything
+if build thread gasnetrun_ibv tests/testputget-ibv-par tests/builds/segments-ibv-par; then
+    job thread 2 testputget-ibv-par
+    with="receive thread" GASNET_RCV_THREAD=1 job thread 2 builds/segments-ibv-par
+    with="small pools" GASNET_FIREHOSE_M=2 GASNET_FIREHOSE_MAXVICTIM_M=1 GASNET_FIREHOSE_MAXREGION_SIZE=64K \
+        job thread 3 builds/segments-ibv-par
 fi
 tap_end

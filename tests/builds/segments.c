@@ -260,34 +260,47 @@ static void wrong(const char *name)
 }
 
 /* Rank 1 gives memory back that rank 0 has registered there, has other memory at the same address,
- * and polls; rank 0 polls until a message of rank 1 comes, and puts again.  On a device that
- * refuses registrations of memory given back (SOFTHCA_MEMORY=strict).  In the second turn rank 1
- * does not poll: it sends the message at once, and rank 0 puts to a block that it does not hold. */
+ * and says so at once; rank 0 puts again, to the other memory.  On a device that refuses
+ * registrations of memory given back (SOFTHCA_MEMORY=strict).  Told by a message; by a message, to
+ * a block that rank 0 does not hold but rank 1 has registered; by a barrier. */
+enum turn { TOLD, NOT_HELD, BARRIER, TURNS };
+
+static void tell(enum turn turn)
+{
+    if (turn == BARRIER) {
+        gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
+        gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
+    } else if (test_rank == 1) {
+        gasnet_AMRequestMedium0(0, H_ADDRESS, &address[1], sizeof *address);
+    } else {
+        GASNET_BLOCKUNTIL(test_get(&addresses) == 1);
+    }
+}
+
 static void given_back(void)
 {
     enum { BLOCK = 4 << 20, SIZE = 8 * PAGE };
     static char source[SIZE];
-    char *block = mmap(NULL, 2 * BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *block =
+        mmap(NULL, TURNS * BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     exchange_addresses(block, block);
     char *theirs = pointer(address[1].mixed);
-    for (int turn = 0; turn < 2; turn++, theirs += BLOCK, block += BLOCK) {
+    for (int turn = 0; turn < TURNS; turn++, theirs += BLOCK, block += BLOCK) {
         memset(source, turn + 1, SIZE);
-        if (turn == 0 && test_rank == 0) gasnet_put_bulk(1, theirs, source, SIZE);
-        if (turn == 1 && test_rank == 1) gasnet_put_bulk(0, pointer(address[0].at[5]), block, SIZE);
+        if (turn != NOT_HELD && test_rank == 0) gasnet_put_bulk(1, theirs, source, SIZE);
+        if (turn == NOT_HELD && test_rank == 1)
+            gasnet_put_bulk(0, pointer(address[0].at[5]), block, SIZE);
         test_sync();
         addresses = 0;
-        if (test_rank == 1) {
+        if (test_rank == 1)
             mmap(block, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
                  0);
-            if (turn == 0) gasnet_AMPoll();
-            gasnet_AMRequestMedium0(0, H_ADDRESS, &address[1], sizeof *address);
-        } else {
-            GASNET_BLOCKUNTIL(test_get(&addresses) == 1);
-            memset(source, turn + 3, SIZE);
-            gasnet_put_bulk(1, theirs, source, SIZE);
-        }
+        tell(turn);
+        memset(source, turn + 11, SIZE);
+        if (test_rank == 0) gasnet_put_bulk(1, theirs, source, SIZE);
         test_sync();
-        if (test_rank == 1 && (block[0] != turn + 3 || block[SIZE - 1] != turn + 3)) gasnet_exit(2);
+        if (test_rank == 1 && (block[0] != turn + 11 || block[SIZE - 1] != turn + 11))
+            gasnet_exit(2);
     }
     test_sync();
     gasnet_exit(0);

@@ -78,6 +78,8 @@ class Job:
     def environment(self):
         mine = {"TEST_MARKER": self.tmp, "TMPDIR": self.tmp, "TEST_HANG": f"{LOST - 5}"}
         mine.update(TEST_SEED=f"{self.r.seed or 1}", TEST_EXIT_DELAY=f"{self.r.delay}")
+        # With memory shared within the host, and without at one size.
+        mine["GASNET_SUPERNODE_MAXSIZE"] = "1" if self.r.n == 2 else "0"
         if self.outside in ("together", "patient"):
             mine["GASNET_EXITTIMEOUT"] = f"{PATIENT if self.outside == 'patient' else 2 * LOST}"
         if self.r.spawner == "hosts":

@@ -37,6 +37,14 @@ passes() { # NAME
     verdict $? "$1"
 }
 
+# handshake MODE FAULT NAME: with the fault in every other handshake message.  The queue pair for datagrams is the
+# third, after two that try limits; all others are reliable connections.
+handshake() {
+    SOFTHCA_FAULTS="seed=$seed;log;$2,qp=3,chance=1/2" job 5 "$1"
+    [ "$status" = 0 ] && ! grep -q '^not ok' "$log" && grep -q "^softhca: fault in process .*: ${2%%:*}, " "$log"
+    verdict $? "$1: $3"
+}
+
 for mode in ${TEST_MODES:-seq par}; do
     for n in 2 16; do
         job "$n" "$mode" neighbours
@@ -49,14 +57,9 @@ for mode in ${TEST_MODES:-seq par}; do
         job "$n" "$mode"
         passes "$mode: $n processes: one computes, all others connect at once"
     done
-    # The queue pair for datagrams is the third, after two that try limits; all others are reliable connections.
-    SOFTHCA_FAULTS="seed=$seed;log;lose:qp=3,op=send,chance=1/2" job 5 "$mode"
-    [ "$status" = 0 ] && ! grep -q '^not ok' "$log" && grep -q lose "$log"
-    verdict $? "$mode: every other handshake message is lost"
-    SOFTHCA_FAULTS="seed=$seed;stall:qp=3,op=send,us=30000,chance=1/2" job 5 "$mode"
-    passes "$mode: handshake messages are late, and cross repetitions"
-    SOFTHCA_FAULTS="seed=$seed;hold:qp=3,polls=3,chance=1/2" job 5 "$mode"
-    passes "$mode: completions of handshake messages are held back"
+    handshake "$mode" lose:op=send "every other handshake message is lost"
+    handshake "$mode" stall:op=send,us=30000 "handshake messages are late, and cross repetitions"
+    handshake "$mode" hold:polls=3 "completions of handshake messages are held back"
     export "GASNET_${conduit^^}_PORTS=softhca0:1,2+softhca1:1,2"
     SOFTHCA_DEVICES=2x2 GASNET_NUM_QPS=3 job 3 "$mode"
     unset "GASNET_${conduit^^}_PORTS"

@@ -10,7 +10,7 @@
 conduit=$TEST_CONDUIT
 log=$TEST_LOG/outside-$conduit.log
 export SOFTHCA=on TEST_HANG=50
-unset GASNET_USE_FIREHOSE GASNET_STATSFILE
+unset GASNET_USE_FIREHOSE GASNET_FIREHOSE_KEEP GASNET_STATSFILE
 id=IB-R14
 [ "$conduit" != portals ] || id=PO-16
 [ -x "$TEST_LAUNCH" ] || { tap_skip "$conduit-conduit" "it is not in this build" && tap_end; }
@@ -81,6 +81,33 @@ if grep -q '^DEBUG_DEFINE = -DGASNET_DEBUG' "$TEST_BUILD/Makefile"; then
 else
     says "IB-R13 PO-16 GASNET_USE_FIREHOSE=0 is refused" 'FATAL.*GASNET_USE_FIREHOSE=no: only libraries built with --enable-debug'
 fi
+
+# ---- what is kept, and whether the code of the process is changed for it
+
+kept() { # NAME: of a counter of rank 0
+    awk -v name="$1" '$1 == 0 && $3 == name { print $4 }' "$tap_scratch/kept"
+}
+# The program ends where its code is to become writable: the first row proves that the others can fail.
+run $mode same-code TEST_ONLY='free on return'
+if grep -q 'cannot filter' "$log"; then
+    tap_skip "GASNET_FIREHOSE_KEEP" "no seccomp here"
+elif grep -q 'registered for each transfer' "$log"; then
+    tap_skip "GASNET_FIREHOSE_KEEP" "memory given back cannot be watched here"
+else
+    tap_ok "$([ $status -ne 0 ] && [ $status -ne 124 ]; echo $?)" "by default code is changed"
+    for keep in NEVER always; do
+        run $mode same-code GASNET_FIREHOSE_KEEP=$keep GASNET_STATSFILE="$tap_scratch/kept" TEST_ONLY='free on return'
+        [ $status -eq 0 ]
+        tap_ok $? "IB-R13 PO-16 GASNET_FIREHOSE_KEEP=$keep: no code is changed" || tap_tail "$log"
+        case $keep in
+        NEVER) [ "$(kept cache_hits)" = 0 ] ;;
+        *) [ "$(kept cache_hits)" -gt 0 ] ;;
+        esac
+        tap_ok $? "IB-R13 PO-16 GASNET_FIREHOSE_KEEP=$keep: $(kept cache_hits) hits"
+    done
+fi
+run $mode '' GASNET_FIREHOSE_KEEP=sometimes
+says "GASNET_FIREHOSE_KEEP is one of three words" 'FATAL.*GASNET_FIREHOSE_KEEP=sometimes: not one of WATCHED, NEVER, ALWAYS'
 
 # ---- what the system refuses
 

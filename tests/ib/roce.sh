@@ -14,7 +14,8 @@ log=$TEST_LOG/roce-$conduit.log
 export SOFTHCA=on
 unset SOFTHCA_DEVICES SOFTHCA_HOSTS
 gid=GASNET_${conduit^^}_GID_INDEX ports=GASNET_${conduit^^}_PORTS
-if [ "$conduit" = portals ]; then gid=PTL_GID_INDEX ports=PTL_DEVICE; fi
+pkey=GASNET_${conduit^^}_PKEY_INDEX
+if [ "$conduit" = portals ]; then gid=PTL_GID_INDEX pkey=PTL_PKEY_INDEX ports=PTL_DEVICE; fi
 
 job() { # "GIDS" N PROGRAM NAME=VALUE...: on a port with these GIDs
     local devices=$1 n=$2 program=$3
@@ -77,6 +78,11 @@ else
         "$gid=9: softhca0 port 1 has no such GID; those that it has: 0 fe80::.*, 3 ::ffff:.* \(RoCE v2, lo\)\. Set it" \
         $usual 2 testhello "$gid=9"
 fi
+keys='1x1;link=infiniband;pkeys=0xffff+0x8001'
+mode=par passes "InfiniBand, by the P_Key of another index" "$keys" 2 testam "$pkey=1"
+job "$keys" 1 testhello "$pkey=2"
+[ $status -ne 0 ] && grep -qE "$pkey=2: softhca0 port 1 has no such P_Key; those that it has: 0 0xffff, 1 0x8001" "$log"
+tap_ok $? "a P_Key that the table does not have: the message lists the table"
 fails_index() { # NAME GIDS INDEX
     job "$2" 1 testhello "$gid=$3"
     [ $status -ne 0 ] && grep -qE "$gid=$3: softhca0 port 1 has no such GID" "$log"

@@ -9,6 +9,9 @@
 Works in a clone of the committed tree, in mutate/ of the build folder, which stays for the next run.  A change is
 judged by the suite of its folder (suites.py); the first failure ends it.  A failure counts if it comes again and the
 unchanged tree does not have it; one of time is compared with the unchanged tree at the same load.  A change that does not compile is drawn anew; one that equivalent.txt lists is not run.
+Which changes a seed draws depends on the text of the sources and on the rows of suites.py: keep the results of a
+sample with its commit.  A survivor that drops a lock is for the thread sanitizer (tests/builds/sanitizers.sh), one of
+a debug build for the families debug and wrong; no suite here runs them.
 mutate/results.txt keeps every change and what noticed it; the last lines are a table of the seed's changes.
 """
 import argparse

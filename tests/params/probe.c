@@ -121,12 +121,12 @@ static void attributes(const int *number)
     for (int i = 0; i < spy.qps; i++) {
         const struct spy_qp *q = &spy.qp[i];
         if (!q->qp || !q->port) continue;
-        printf("qp %s/%u gid=%d class=%d timeout=%u retries=%u begun=%u served=%u depth=%u "
+        printf("qp %s/%u pkey=%u gid=%d class=%d timeout=%u retries=%u begun=%u served=%u depth=%u "
                "receives=%u shares=%d "
                "inline=%u\n",
-               q->qp->context->device->name, q->port, q->gid_index, q->traffic_class, q->timeout,
-               q->retries, q->reads_begun, q->reads_served, q->send_depth, q->recv_depth, q->shares,
-               q->inline_max);
+               q->qp->context->device->name, q->port, q->pkey_index, q->gid_index, q->traffic_class,
+               q->timeout, q->retries, q->reads_begun, q->reads_served, q->send_depth,
+               q->recv_depth, q->shares, q->inline_max);
     }
     for (int i = 0; i < spy.srqs; i++) printf("srq depth=%u\n", spy.srq_depth[i]);
     for (int i = 0; i < spy.cqs; i++) printf("cq depth=%d\n", spy.cq[i].depth);

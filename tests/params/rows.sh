@@ -63,7 +63,8 @@ chmod +x "$tap_scratch/differ"
 differ() { # NAME FIRST OTHERS
     rm -rf "$tap_scratch/claim"
     under=$tap_scratch/differ
-    job 2 "testhello-$TEST_CONDUIT-seq" "" "DIFFER=$1:$2:$3" "DIFFER_CLAIM=$tap_scratch/claim"
+    # A value of the console, such as that of tap.sh, would be every process's.
+    job 2 "testhello-$TEST_CONDUIT-seq" "" -u "$1" "DIFFER=$1:$2:$3" "DIFFER_CLAIM=$tap_scratch/claim"
     under=
 }
 
@@ -102,6 +103,7 @@ every_row() {
         GASNET_PHYSMEM_PINNABLE_RATIO) first=0.5 others=0.25 ;;
         GASNET_PIN_MAXSZ) first=1048576 others=2097152 ;;
         GASNET_BARRIER) first=RDMADISSEM others=AMDISSEM ;;
+        GASNET_FIREHOSE_KEEP) first=NEVER others=ALWAYS ;;
         esac
         case $type in BOOLEAN) first=0 others=1 ;; esac
         if [ "$same" = true ]; then

@@ -44,10 +44,12 @@ fi
 sees "IB-C3 the port it names" 2 attributes '^qp softhca0/2 ' "GASNET_${TEST_CONDUIT^^}_PORTS=softhca0:2" SOFTHCA_DEVICES=1x2
 roce='SOFTHCA_DEVICES=1x1;link=ethernet,gids=v1-local+none+v2-ipv4+v2-ipv6'
 gid=GASNET_${TEST_CONDUIT^^}_GID_INDEX class=GASNET_${TEST_CONDUIT^^}_TRAFFIC_CLASS
-sees "no GID on InfiniBand" 2 attributes '^qp softhca0/1 gid=-1 class=-1 ' "$gid=-1" "$class=7"
-sees "the GID that is preferred, of every queue pair" 3 attributes '^qp softhca0/1 gid=2 class=0 ' "$gid=-1" "$roce"
-sees "the GID of that index" 3 attributes '^qp softhca0/1 gid=3 class=104 ' "$gid=3" "$class=104" "$roce"
-sees "of RoCE v1 too" 2 attributes '^qp softhca0/1 gid=0 class=255 ' "$gid=0" "$class=255" "$roce"
+sees "no GID on InfiniBand" 2 attributes '^qp softhca0/1 pkey=0 gid=-1 class=-1 ' "$gid=-1" "$class=7"
+sees "the GID that is preferred, of every queue pair" 3 attributes '^qp softhca0/1 pkey=0 gid=2 class=0 ' "$gid=-1" "$roce"
+sees "the GID of that index" 3 attributes '^qp softhca0/1 pkey=0 gid=3 class=104 ' "$gid=3" "$class=104" "$roce"
+sees "of RoCE v1 too" 2 attributes '^qp softhca0/1 pkey=0 gid=0 class=255 ' "$gid=0" "$class=255" "$roce"
+sees "the P_Key of that index, of every queue pair" 3 attributes '^qp softhca0/1 pkey=2 gid=-1 ' \
+    "GASNET_${TEST_CONDUIT^^}_PKEY_INDEX=2" 'SOFTHCA_DEVICES=1x1;pkeys=0xffff+0x8001+0x8002'
 sees "IB-C5 IB-C6 IB-C7 without a word" 2 attributes 'timeout=18 retries=7 begun=128 served=128' GASNET_QP_RD_ATOM=0
 sees "IB-C5 of every queue pair" 3 attributes 'timeout=11 retries=7' GASNET_QP_TIMEOUT=11
 sees "IB-C6 of every queue pair" 3 attributes 'timeout=18 retries=3' GASNET_QP_RETRY_COUNT=3
@@ -58,6 +60,7 @@ sees "IB-D1 the settings for InfiniPath" 3 attributes 'begun=1 served=1 depth=12
 elsewhere GASNET_PORT_GRACE ib/peers.sh 'GASNET_PORT_GRACE=0\.1 job' 'a port that goes down ends the job after that time'
 elsewhere GASNET_RCV_THREAD programs/matrix.table 'GASNET_RCV_THREAD=1' "IB-C8 messages are served while no rank polls"
 
+elsewhere GASNET_CONNECT ib/rdmacm.sh 'GASNET_CONNECT=rdmacm' "peers are connected by the connection manager"
 elsewhere GASNET_CONNECT_STATIC ib/connect.sh 'GASNET_CONNECT_STATIC=1' "all peers are connected at start-up"
 elsewhere GASNET_CONNECT_DYNAMIC ib/connect.sh 'GASNET_CONNECT_DYNAMIC=0' "the same by its opposite"
 
@@ -104,6 +107,7 @@ sees "IB-P5 up to the limit" 2 'put 3000 put 3001' $'put-outside 3000 inline=0 b
     GASNET_NONBULKPUT_BOUNCE_LIMIT=3000
 sees "IB-P5 never" 2 'put 2000 long 5000' $'put-segment 2000 inline=0 bounced=0 direct=1 sends=0 blocked=1\nlong 5000 inline=0 bounced=0 direct=1 sends=1' \
     GASNET_NONBULKPUT_BOUNCE_LIMIT=0
+elsewhere GASNET_SUPERNODE_MAXSIZE job/pshm.sh 'GASNET_SUPERNODE_MAXSIZE="\$3"' "the processes of a host that share memory"
 elsewhere GASNET_PUTINMOVE_LIMIT builds/segments.sh 'GASNET_PUTINMOVE_LIMIT="\$2"' "IB-P6 data of short puts rides on requests for memory"
 
 if [ "$TEST_CONDUIT" = vapi ]; then
@@ -199,6 +203,7 @@ elsewhere GASNET_COLL_PIPE_SEG_SIZE coll/run.sh 'GASNET_COLL_PIPE_SEG_SIZE=4K' "
 elsewhere GASNET_COLL_GATHER_ALL_DISSEM_LIMIT coll/run.sh 'GASNET_COLL_GATHER_ALL_DISSEM_LIMIT=1K' "dissemination up to a size"
 elsewhere GASNET_COLL_EXCHANGE_DISSEM_LIMIT coll/run.sh 'GASNET_COLL_EXCHANGE_DISSEM_LIMIT=1K' "the same of exchanges"
 elsewhere GASNET_USE_FIREHOSE ib/outside.sh 'GASNET_USE_FIREHOSE=0' "IB-R13 the registration cache"
+elsewhere GASNET_FIREHOSE_KEEP ib/outside.sh 'GASNET_FIREHOSE_KEEP=\$keep' "IB-R13 no code is changed, and nothing kept"
 for name in M MAXVICTIM_M R MAXVICTIM_R MAXREGION_SIZE VERBOSE; do
     elsewhere GASNET_FIREHOSE_$name ib/outside.sh "GASNET_FIREHOSE_$name=" "IB-R14 it is bounded, and reported"
 done

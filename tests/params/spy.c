@@ -193,6 +193,7 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
     NEXT(ibv_modify_qp, int, struct ibv_qp *, struct ibv_qp_attr *, int);
     struct spy_qp *q = find_qp(qp->qp_num);
     if (q && mask & IBV_QP_PORT) q->port = attr->port_num;
+    if (q && mask & IBV_QP_PKEY_INDEX) q->pkey_index = attr->pkey_index;
     if (q && mask & IBV_QP_TIMEOUT) q->timeout = attr->timeout;
     if (q && mask & IBV_QP_AV) {
         const struct ibv_ah_attr *path = &attr->ah_attr;

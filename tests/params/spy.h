@@ -20,6 +20,7 @@ struct spy_qp {
     struct ibv_cq *send_cq;
     uint32_t send_depth, recv_depth, inline_max;
     uint8_t port, timeout, retries, reads_served, reads_begun;
+    uint16_t pkey_index;
     int gid_index, traffic_class; /* of its path; -1: that has no GRH */
     bool shares;                  /* a receive queue */
     uint32_t in_flight, most;     /* posted and not polled; most since spy_reset */

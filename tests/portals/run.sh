@@ -85,6 +85,7 @@ sees "PO-12 Requests that one poll serves" 2 'limits 64' $'requests there=1 take
 sees "PO-12 events that one poll takes" 2 'limits 64' $'requests there=1 taken=8$\ncompletions there=1 taken=5$' GASNET_PORTAL_SAFE_LIMIT=5
 sees "PO-12 all of them" 2 'limits 64' $'requests there=1 taken=64$\ncompletions there=1 taken=(6[4-9]|[7-9][0-9]|1[0-9][0-9])$' \
     GASNET_PORTAL_SAFE_LIMIT=0 GASNET_PORTAL_AM_LIMIT=0
+elsewhere GASNET_SUPERNODE_MAXSIZE job/pshm.sh 'GASNET_SUPERNODE_MAXSIZE="\$3"' "the processes of a host that share memory"
 elsewhere GASNET_PORTAL_SYS_LIMIT unit/portals_queues.c 'GASNET_PORTAL_SYS_LIMIT=' "PO-12 system messages that one poll acts upon"
 
 # ---- credits: PO-9, PO-10, PO-14

@@ -66,6 +66,10 @@ static inline bool test_passed(void)
 bool test_checked(bool holds, const char *file, int line, const char *cond, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* 1, or TEST_THIN=N: of many like cases one in N is tried, because the device takes long over each.
+ */
+int test_thin(void);
+
 /* Iterations for a job of this size on few cores: `base` up to two ranks, fewer above. */
 int test_iterations(int base);
 

@@ -173,7 +173,7 @@ static size_t next_size(size_t n, size_t limit)
     if (n < 40)
         next = n + 1;
     else if (n < 4200)
-        next = n + (test_size > 2 ? 89 : 23);
+        next = n + (test_size > 2 ? 89 : 23) * test_thin();
     else {
         size_t power = 4096;
         while (power * 2 <= n + 1) power *= 2;

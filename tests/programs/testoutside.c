@@ -3,10 +3,16 @@
  *
  * The library keeps such memory registered (IB-R13, PO-16).  matrix.table runs the program also
  * with less room than it uses.  With the argument `read-only-get` rank 0 gets into memory that it
- * must not write, which ends the job.
+ * must not write, which ends the job.  With `same-code` a process ends when code of its own is made
+ * writable.
  */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -173,6 +179,26 @@ static void get_into_read_only(void)
     for (;;) gasnet_AMPoll();
 }
 
+/* --- code that must not be changed --- */
+
+/* From now on the process ends at an mprotect of memory that is executable, as in some sandboxes.
+ */
+static void forbid_code_changes(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 2),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    const struct sock_fprog program = {TEST_COUNT(code), code};
+    if (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, 2, &program)) return;
+    fprintf(stderr, "testoutside: cannot filter system calls\n");
+    exit(1);
+}
+
 /* --- Longs, also sent by handlers --- */
 
 enum { LONG = 60000 };
@@ -268,6 +294,7 @@ int main(int argc, char **argv)
         {"IB-R13 PO-16 threads", threads},
 #endif
     };
+    if (argc > 1 && !strcmp(argv[1], "same-code")) forbid_code_changes();
     test_start(&argc, &argv, handlers, TEST_COUNT(handlers), SEGMENT);
     if (argc > 1 && !strcmp(argv[1], "read-only-get")) get_into_read_only();
     test_run(rules, TEST_COUNT(rules));

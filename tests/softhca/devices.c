@@ -386,6 +386,27 @@ static void no_reads_without_resources(struct side *s)
     meet(s);
 }
 
+static void reads_have_fewer_pieces(struct side *s)
+{
+    if (s->is_a) {
+        struct ibv_send_wr *wr = make_wr(s, IBV_WR_RDMA_READ, 1, 0, 8, 0);
+        struct ibv_sge pieces[3] = {*wr->sg_list, *wr->sg_list, *wr->sg_list};
+        wr->sg_list = pieces;
+        wr->num_sge = 3;
+        CHECK_EQ(post(s, wr), EINVAL);
+        wr->num_sge = 2;
+        CHECK_EQ(post(s, wr), 0);
+        expect(s->scq, 1, IBV_WC_SUCCESS);
+        wr->num_sge = 3;
+        wr->opcode = IBV_WR_RDMA_WRITE;
+        CHECK_EQ(post(s, wr), 0);
+        expect(s->scq, 1, IBV_WC_SUCCESS);
+        wr->num_sge = -1;
+        CHECK_EQ(post(s, wr), EINVAL);
+    }
+    meet(s);
+}
+
 void device_rules(void)
 {
     static const struct {
@@ -401,6 +422,9 @@ void device_rules(void)
          {.no_connect = true,
           .env = {"SOFTHCA_DEVICES=1x2;max_qp_rd_atom=4,max_qp_init_rd_atom=3,active_mtu=1024;"
                   "softhca0/2:pkeys=1+2"}}},
+        {"RDMA reads of more pieces than max_sge_rd are refused",
+         reads_have_fewer_pieces,
+         {.env = {"SOFTHCA_DEVICES=1;max_sge_rd=2"}}},
         {"objects of different contexts do not mix", devices_do_not_mix, {.env = {two_by_two}}},
         {"an rkey of another device is none", rkey_of_another_device, {.env = {two_by_two}}},
         {"path bits and GIDs lead to their port",

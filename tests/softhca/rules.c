@@ -18,7 +18,7 @@ int main(int argc, char **argv)
                   {"inject", inject_rules},     {"tear", tear_rules},
                   {"resize", resize_rules},     {"region", region_rules},
                   {"window", window_rules},     {"state", state_rules},
-                  {"roce", roce_rules}};
+                  {"roce", roce_rules},         {"manager", manager_rules}};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (argc < 2 || !strcmp(argv[1], groups[i].name)) groups[i].run();
     return report_end();

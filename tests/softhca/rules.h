@@ -28,5 +28,6 @@ void region_rules(void);
 void window_rules(void);
 void state_rules(void);
 void roce_rules(void);
+void manager_rules(void);
 
 #endif

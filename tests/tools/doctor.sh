@@ -36,6 +36,14 @@ says '^  ok .*spawner ssh starts jobs'
 says '^  ok .*rank 0 and rank 1: message and reply'
 says '^problems: 0$'
 
+report 0 "a port of Ethernet, and one that is not active" \
+    env 'SOFTHCA_DEVICES=1x2;link=ethernet,gids=v1-local+v2-ipv4;softhca0/2:state=down' "$TEST_LAUNCH" --doctor
+says '^  ok .*softhca0 port 1: active, Ethernet, GID 1 ::ffff:[0-9.]+ \(RoCE v2, lo\)'
+says '^  ok .*softhca0 port 1: its GIDs: 0 fe80::.* \(RoCE v1, lo\), 1 ::ffff:'
+says '^  note .*softhca0 port 2 .*is not active .*check its cable'
+report 1 "a port without a GID" env 'SOFTHCA_DEVICES=1x1;link=ethernet,gids=none' "$TEST_LAUNCH" --doctor
+says '^  PROBLEM .*softhca0 port 1 .Ethernet. has no GID: has its interface an address\?; assign an address'
+
 report 0 "two hosts" env GASNET_SSH_SERVERS="nodeA nodeB" "$TEST_LAUNCH" --doctor
 says '^host nodeA$'
 says '^host nodeB$'

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/params/params.h"
 #include "tests/unit/check.h"
 
 enum { PEERS = 100, COUNT = 100, LENGTH = 200, TURNS = 5 };
 
 struct net_ib_rails net_ib_rails;
+gasnetc_params_t gasnetc_params;
 
 /* --- what datagrams.c needs of the network --- */
 

@@ -46,6 +46,7 @@ static struct {
     atomic_bool answered; /* now it is on its way */
     atomic_bool told;     /* the client's handler has run */
     atomic_bool disturb;  /* a signal whose handler exits comes while this process ends */
+    atomic_bool early;    /* an alarm comes then, before the time is up */
     atomic_int resting;   /* threads that wait for the end of the process */
     int others;           /* a thread that will, before it ends */
     int connecting;       /* so often each peer is still being connected */
@@ -89,6 +90,7 @@ void gasnetc_poll_ending(void)
         gasnetc_exit_system_message(node, GASNETC_EXIT_ANSWER, 0);
     if (atomic_load(&scene.refused)) atomic_fetch_add(&scene.turns, 1);
     if (atomic_load(&scene.disturb)) raise(SIGUSR1);
+    if (atomic_exchange(&scene.early, false)) raise(SIGALRM);
     sched_yield();
 }
 
@@ -306,6 +308,16 @@ static void exits_within_exit(const void *unused)
     gasnet_exit(0);
 }
 
+/* Where processors are few the time is longer than what the alarm was set to. */
+static void early_alarm(const void *unused)
+{
+    (void)unused;
+    begin_as(0, MANY, 20);
+    scene.connecting = 1;
+    atomic_store(&scene.early, true);
+    gasnet_exit(3);
+}
+
 static void two_fail_all_poll(const void *unused)
 {
     (void)unused;
@@ -388,6 +400,8 @@ int main(int argc, char **argv)
              "the client is told\nhas the job ended\n");
     play("IB-X2 a handler that exits while this thread does ends the job, with the first code",
          exits_within_exit, 0, "has the job ended\n");
+    play("IB-X4 an alarm before the time is up lets the exit go on", early_alarm, 3,
+         "leaves with 3, 1 naps\n");
     play("IB-X4 in a turn for 999 peers that are being connected it sleeps once",
          orders_to_strangers, 0, "leaves with 0, 5 naps\n");
     char line[200], host[64] = "";

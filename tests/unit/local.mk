@@ -9,11 +9,11 @@ ARFLAGS = cr
 tests_unit_libcheck_a_SOURCES = tests/unit/check.c tests/unit/check.h
 
 unit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit -DGASNETC_PARAMS_DEF='"ibv-conduit/params.def"' \
-	-I$(top_srcdir)/tests/unit/script $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ
+	-I$(top_srcdir)/tests/unit/script $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETI_PSHM=0 -DGASNET_SEQ
 tests_unit_libscript_a_SOURCES = \
 	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/rdma/remote_flags.c \
-	core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/given_back.c core/rdma/watched.c core/am/context.c core/stats/tally.c core/params/params.c core/params/params_init.c core/rdma/physmem.c core/progress/poll.c core/rdma/rdma.c \
-	core/job/report.c core/rdma/segment.c core/job/thread.c core/job/signal_stack.c \
+	core/rdma/bounds.c core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/given_back.c core/rdma/watched.c core/am/context.c core/stats/tally.c core/params/params.c core/params/params_init.c core/rdma/physmem.c core/progress/poll.c core/rdma/rdma.c \
+	core/job/report.c core/rdma/segment.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
 	tests/unit/net_script.c tests/unit/net_script.h tests/unit/script/network_script.h \
 	tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
 tests_unit_libscript_a_CPPFLAGS = $(unit_cppflags)
@@ -41,6 +41,10 @@ tests_unit_coll_plan_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/srq_policy
 tests_unit_srq_policy_SOURCES = tests/unit/srq_policy.c core/ib/srq_policy.h core/ib/qp_table.h core/ib/qp_table.c
 tests_unit_srq_policy_LDADD = tests/unit/libcheck.a -lpthread
+check_PROGRAMS += tests/unit/supernodes
+tests_unit_supernodes_SOURCES = tests/unit/supernodes.c core/pshm/supernodes.c core/pshm/supernodes.h
+tests_unit_supernodes_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+tests_unit_supernodes_LDADD = other/hostmem/libhostmem.la tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/host_addresses
 tests_unit_host_addresses_SOURCES = tests/unit/host_addresses.c core/job/host_addresses.c core/job/host_addresses.h other/softhca/device/job_hosts.c
 tests_unit_host_addresses_CPPFLAGS = $(AM_CPPFLAGS)
@@ -65,6 +69,11 @@ connect_payloads = core/ib/connect_payload.c core/ib/connect_payload.h \
 	other/portals3/transport/connect_payload.c other/portals3/transport/connect_payload.h
 tests_unit_handshake_SOURCES = tests/unit/handshake.c $(handshake_sources) $(connect_payloads)
 tests_unit_handshake_LDADD = tests/unit/libcheck.a
+if RDMACM
+check_PROGRAMS += tests/unit/rdmacm
+endif
+tests_unit_rdmacm_SOURCES = tests/unit/rdmacm.c $(rdmacm_machine) other/rdmacm/failure.c other/rdmacm/failure.h
+tests_unit_rdmacm_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/memory_events tests/unit/memory_effects
 tests_unit_memory_events_SOURCES = tests/unit/memory_events.c
 tests_unit_memory_events_LDADD = other/memory-events/libmemory_events.la tests/unit/libcheck.a -lpthread -ldl
@@ -94,7 +103,7 @@ tests_unit_roce_SOURCES = tests/unit/roce.c $(roce_sources) $(roce_table_sources
 tests_unit_roce_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_unit_roce_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
 check_PROGRAMS += tests/unit/connect_on_demand
-tests_unit_connect_on_demand_SOURCES = tests/unit/connect_on_demand.c core/ib/connect_on_demand.c core/ib/connect_payload.c core/ib/route.c $(handshake_sources) $(roce_sources)
+tests_unit_connect_on_demand_SOURCES = tests/unit/connect_on_demand.c core/ib/connect_on_demand.c core/ib/connect_greetings.c core/ib/connect_payload.c core/ib/route.c $(handshake_sources) $(roce_sources)
 tests_unit_connect_on_demand_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ
 tests_unit_connect_on_demand_LDADD = tests/unit/libcheck.a $(VERBS_LIBS) -lpthread
 check_PROGRAMS += tests/unit/datagrams
@@ -210,12 +219,12 @@ tests_unit_portals_parts_SOURCES = tests/unit/portals_parts.c portals-conduit/bi
 	portals-conduit/reqrb.h portals-conduit/long_id.c portals-conduit/long_id.h portals-conduit/plan.c portals-conduit/plan.h
 tests_unit_portals_parts_LDADD = tests/unit/libcheck.a
 portals_job_sources = tests/unit/portals_job.c tests/unit/portals_job.h tests/unit/ptl_script.c tests/unit/ptl_script.h \
-	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/given_back.c core/rdma/watched.c core/am/context.c \
-	core/stats/tally.c core/params/params.c core/progress/poll.c core/rdma/rdma.c core/job/report.c core/rdma/segment.c core/rdma/physmem.c core/job/thread.c core/job/signal_stack.c \
+	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/rdma/bounds.c core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/given_back.c core/rdma/watched.c core/am/context.c \
+	core/stats/tally.c core/params/params.c core/progress/poll.c core/rdma/rdma.c core/job/report.c core/rdma/segment.c core/rdma/segments.c core/rdma/physmem.c core/job/thread.c core/job/signal_stack.c \
 	$(portals_network_sources) tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
 portals_job_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/portals-conduit \
 	-I$(top_srcdir)/portals-conduit -DGASNETC_PARAMS_DEF='"portals-conduit/params.def"' \
-	$(portals_network_cppflags) $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK
+	$(portals_network_cppflags) $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETI_PSHM=0
 portals_job_libs = tests/unit/libcheck.a other/firehose/libfirehose.la other/memory-events/libmemory_events.la other/tools/libtools.la -lpthread -ldl -lm
 check_LIBRARIES += tests/unit/libportals_seq.a tests/unit/libportals_par.a
 tests_unit_libportals_seq_a_SOURCES = $(portals_job_sources)

@@ -251,15 +251,38 @@ static void reading(void)
     if (system(command)) exit(1);
 }
 
+static void pkeys(void)
+{
+    static const uint16_t some[] = {0xffff, 0, 0x8000, 0x8001}, none[] = {0x8000};
+    uint16_t read[4];
+    char text[64];
+    check(roce_has_pkey(some, 4, 0, text, sizeof text) &&
+              roce_has_pkey(some, 4, 3, text, sizeof text),
+          "indices that have a P_Key");
+    check(!roce_has_pkey(some, 4, 4, text, sizeof text) && !strcmp(text, "0 0xffff, 3 0x8001"),
+          "one after the end; those that have a P_Key");
+    check(!roce_has_pkey(some, 4, 1, text, sizeof text) &&
+              !roce_has_pkey(some, 4, 2, text, sizeof text),
+          "empty entries");
+    check(!roce_has_pkey(none, 1, 0, text, sizeof text) && !strcmp(text, "none"), "no P_Key");
+    struct ibv_context *ib = device(1);
+    check(roce_read_pkeys(ib, 1, read, 4) == 2 && read[0] == 0xffff && read[1] == 0x8001 &&
+              roce_read_pkeys(ib, 1, read, 1) == 1 && roce_read_pkeys(ib, 9, read, 4) == 0,
+          "the table of a port");
+}
+
 int main(int argc, char **argv)
 {
     setenv("SOFTHCA", "on", 1);
-    setenv("SOFTHCA_DEVICES", "2;gids=2;softhca0:link=ethernet,gids=v1-local+v2-local+none+v2-ipv4",
-           1);
+    setenv(
+        "SOFTHCA_DEVICES",
+        "2;gids=2,pkeys=0xffff+0x8001;softhca0:link=ethernet,gids=v1-local+v2-local+none+v2-ipv4",
+        1);
     check_begin(argc, argv);
     choices();
     pairs();
     words();
     reading();
+    pkeys();
     return check_end();
 }

@@ -38,6 +38,18 @@ enum ibv_fork_status ibv_is_fork_initialized(void)
 }
 #pragma GCC visibility pop
 
+/* As a device that grants longer inline data than it was asked for; the software device does not.
+ */
+enum { GRANTED_BESIDE = 8 };
+static inline struct ibv_qp *create_generously(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+    struct ibv_qp *qp = ibv_create_qp(pd, attr);
+    attr->cap.max_inline_data += GRANTED_BESIDE;
+    return qp;
+}
+#undef ibv_create_qp
+#define ibv_create_qp create_generously
+
 /* Which is here, and need not be where the shim is. */
 #pragma GCC diagnostic ignored "-Waddress"
 #include SHIM
@@ -129,6 +141,18 @@ static bool orders_bytes(hca_t hca)
     return orders;
 }
 
+static void test_inline(hca_t hca)
+{
+    hca_pd_t pd = hca_pd_create(hca);
+    hca_cq_t cq = hca_cq_create(hca, 16, false);
+    uint32_t inlined = 64;
+    hca_destroy(hca_qp_create(pd, HCA_CONNECTED, cq, cq, NULL, 4, 4, 1, &inlined));
+    check(inlined == (strstr(SHIM, "ibv") ? 64 + GRANTED_BESIDE : 128),
+          "IB-P3 what the device grants is used");
+    hca_destroy(cq);
+    hca_destroy(pd);
+}
+
 static void test_ports(hca_t hca)
 {
     hca_port_t port;
@@ -167,6 +191,7 @@ int main(int argc, char **argv)
               !hca_is_emulated("hfi1_0", 0),
           "the kernel's software devices are known, and no others");
     test_ports(hca);
+    test_inline(hca);
     check(!orders_bytes(hca), "IB-R9 one that does not say so is not taken for one that does");
     in_order = 1;
     check(orders_bytes(hca) == !!strstr(SHIM, "ibv"), "IB-R9 one that says so is believed");

@@ -16,7 +16,8 @@ modules=(virtio_pci virtio_console 9pnet_virtio 9p overlay virtio_net dummy sch_
 
 needs() { # COMMAND...
     local command
-    for command; do command -v "$command" >/dev/null || unavailable "no $command"; done
+    for command; do command -v "$command" >/dev/null || unavailable "no program $command"; done
+    [ -e /etc/libibverbs.d/rxe.driver ] || unavailable "no provider of rxe: install ibverbs-providers"
     [ "$(uname -m)" = x86_64 ] || unavailable "the guest's kernel is for x86_64, this machine is $(uname -m)"
 }
 
@@ -38,9 +39,9 @@ uncompress_kernel() { # VMLINUZ
 
 make_kernel() {
     [ ! -e "$vm/kernel" ] || return 0
-    choose_kernel
+    fetch_kernel
     rm -rf "$vm/unpacked"
-    unpack "$vm/unpacked" "linux-image-$release"
+    unpack "$vm/unpacked"
     depmod -b "$vm/unpacked" "$release"
     uncompress_kernel "$vm/unpacked/boot/vmlinuz-$release"
 }

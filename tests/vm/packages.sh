@@ -18,27 +18,34 @@ update_lists() {
     apt-get -qq -o DPkg::Lock::Timeout=300 update >&2 || true
 }
 
-# Sets `release` and `version`, and stores them, so that siw is built for the same kernel.
+# Sets `release` and `version`; false where no list names a kernel.
 choose_kernel() {
     release=$(newest_kernel)
-    if [ -z "$release" ]; then
-        update_lists
-        release=$(newest_kernel)
-    fi
-    [ -n "$release" ] || unavailable "no package linux-image-amd64 in the lists of apt"
+    [ -n "$release" ] || return 1
     version=$(apt-cache show "linux-image-$release" | sed -n 's/^Version: //p' | head -n 1)
+}
+
+# Fetches the kernel, and stores what it is, so that siw is built for the same one.
+fetch_kernel() {
+    if ! choose_kernel || ! fetch "linux-image-$release"; then
+        update_lists
+        choose_kernel || unavailable "the lists of apt have no package linux-image-amd64"
+        fetch "linux-image-$release" ||
+            unavailable "apt-get cannot download the package linux-image-$release $version"
+    fi
     echo "$release" >"$vm/release"
     echo "$version" >"$vm/version"
 }
 
-fetch() { (cd "$vm/packages" && apt-get -qq -o APT::Sandbox::User=root download "$@" >&2); }
+# fetch PACKAGE...: those of `version`, into $vm/packages.
+fetch() {
+    rm -rf "$vm/packages"
+    mkdir -p "$vm/packages"
+    (cd "$vm/packages" && apt-get -qq -o APT::Sandbox::User=root download "${@/%/=$version}" >&2)
+}
 
-unpack() { # DIRECTORY PACKAGE...: those of `version`
-    local directory=$1 file
-    shift
-    rm -rf "$vm/packages" && mkdir -p "$vm/packages"
-    fetch "${@/%/=$version}" || { update_lists && fetch "${@/%/=$version}"; } ||
-        unavailable "apt-get cannot download $* ($version)"
-    for file in "$vm/packages"/*.deb; do dpkg -x "$file" "$directory"; done
+unpack() { # DIRECTORY: what has been fetched
+    local file
+    for file in "$vm/packages"/*.deb; do dpkg -x "$file" "$1"; done
     rm -r "$vm/packages"
 }

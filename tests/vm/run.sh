@@ -1,13 +1,15 @@
 #!/bin/bash
 # run.sh - the library on the kernel's own verbs devices, soft RoCE and soft iWARP, in guests of QEMU.
 #
-# VM_LIST=full runs the long lists, as `make check-vm` does; the default is short. VM_LIMIT (900): seconds after which
-# a guest is ended. Where QEMU or the kernel's package cannot be had, the tests are skipped.
+# VM_LIST=full runs all lists, as `make check-vm` does; the default is the short list of one guest, the family of
+# check.sh. VM_LIMIT: seconds after which a guest is ended, by default less than check.sh gives a family. Fails where
+# QEMU or the kernel's package cannot be had.
+# family: vm
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 here=$TEST_SOURCE/vm
 list=${VM_LIST:-short}
-limit=${VM_LIMIT:-900}
+limit=${VM_LIMIT:-$([ "$list" = full ] && echo 3600 || echo 1000)}
 cd "$TEST_BUILD" || exit 1
 
 began=$SECONDS
@@ -15,7 +17,7 @@ why=$("$here/build.sh" 2>"$TEST_LOG/vm-build.log")
 case $? in
 0) tap_ok 0 "the guest is built: kernel $(<vm/release)" ;;
 77)
-    tap_skip "guests with soft RoCE" "$why"
+    tap_ok 1 "a guest can be built: $why"
     tap_end
     ;;
 *)
@@ -38,14 +40,14 @@ guest() {
     tap_ok $? "all results came out of the guest ($label)"
 }
 
-guest "soft RoCE" one "$here/guest.sh" -c max
+guest "soft RoCE" one "$here/guest.sh"
 if [ "$list" = full ]; then
     guest "soft RoCE, without ERMS" one "$here/guest.sh" -c max,-erms
     if why=$("$here/build.sh" siw 2>"$TEST_LOG/vm-siw.log"); then
         guest "soft iWARP" iwarp "$here/guest.sh" -d siw
     else
-        tap_skip "soft iWARP" "${why:-see $TEST_LOG/vm-siw.log}"
+        tap_ok 1 "soft iWARP can be built: ${why:-see $TEST_LOG/vm-siw.log}"
     fi
+    guest "two guests" "pair broken" "$here/pair.sh"
 fi
-if [ "$list" = full ]; then guest "two guests" "pair broken" "$here/pair.sh"; else guest "two guests" broken "$here/pair.sh"; fi
 tap_end

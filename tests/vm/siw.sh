@@ -10,8 +10,9 @@ make_siw() {
     source=$tree/linux-source-$number/drivers/infiniband/sw/siw
     headers=$tree/usr/src/linux-headers-$release
     rm -rf "$tree"
-    unpack "$tree" "linux-source-$number" "linux-headers-$release" "linux-headers-${release%-amd64}-common" \
-        "linux-kbuild-$number"
+    fetch "linux-source-$number" "linux-headers-$release" "linux-headers-${release%-amd64}-common" "linux-kbuild-$number" ||
+        unavailable "apt-get cannot download the source of the kernel, $version; remove $vm for the newest kernel"
+    unpack "$tree"
     tar -C "$tree" -xJf "$tree/usr/src/linux-source-$number.tar.xz" --wildcards "linux-source-$number/drivers/infiniband/sw/siw/*"
     sed -i "s|/usr/src/|$tree/usr/src/|" "$headers/Makefile" # it includes its sibling by an absolute name
     command -v "$compiler" >/dev/null || compiler=cc

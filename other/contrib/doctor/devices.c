@@ -2,6 +2,7 @@
  * lists, with ports.
  */
 #include "other/contrib/doctor/doctor.h"
+#include "other/roce/table.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -78,27 +79,47 @@ static const char *link_of(const struct ibv_port_attr *port)
     return port->link_layer == IBV_LINK_LAYER_ETHERNET ? "Ethernet" : "InfiniBand";
 }
 
+/* A port that jobs use, with the address that they prefer. */
+static void report_port(const char *name, uint8_t number, const struct ibv_port_attr *port,
+                        const roce_port_t *gids)
+{
+    char address[128];
+    if (port->link_layer == IBV_LINK_LAYER_ETHERNET)
+        roce_own_text(gids, roce_common(&gids->offer, &gids->offer), address, sizeof address);
+    else
+        snprintf(address, sizeof address, "LID %u", port->lid);
+    doctor_good("%s port %u: active, %s, %s, MTU %d", name, number, link_of(port), address,
+                128 << port->active_mtu);
+}
+
 static void examine_port(struct ibv_context *device, const char *name, uint8_t number)
 {
     struct ibv_port_attr port;
-    char address[32] = "";
     if (ibv_query_port(device, number, &port)) {
         doctor_problem("%s port %u cannot be queried: %s; look at the system log", name, number,
                        strerror(errno));
         return;
     }
-    if (port.link_layer != IBV_LINK_LAYER_ETHERNET)
-        snprintf(address, sizeof address, ", LID %u", port.lid);
-    if (port.state != IBV_PORT_ACTIVE)
-        doctor_note("%s port %u (%s) is %s and not used; check its cable, its switch and, on "
-                    "InfiniBand, the subnet manager",
-                    name, number, link_of(&port), ibv_port_state_str(port.state));
-    else if (port.link_layer != IBV_LINK_LAYER_ETHERNET && port.lid == 0)
-        doctor_problem("%s port %u is active and has no LID; is a subnet manager running?", name,
-                       number);
+    const bool ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET;
+    const bool active = port.state == IBV_PORT_ACTIVE;
+    roce_entry_t table[ROCE_MOST_ENTRIES];
+    roce_port_t gids;
+    const size_t count = roce_read_table(device, number, table, ROCE_MOST_ENTRIES);
+    const bool chosen = roce_choose(table, count, ethernet, ROCE_AUTO, &gids);
+    const roce_fault_t *fault =
+        roce_port_fault(active, ethernet, chosen || (!ethernet && port.lid));
+    if (fault && active)
+        doctor_problem("%s port %u (%s) %s; %s", name, number, link_of(&port), fault->text,
+                       fault->remedy);
+    else if (fault)
+        doctor_note("%s port %u (%s) %s (%s) and not used; %s", name, number, link_of(&port),
+                    fault->text, ibv_port_state_str(port.state), fault->remedy);
     else
-        doctor_good("%s port %u: active, %s%s, MTU %d", name, number, link_of(&port), address,
-                    128 << port.active_mtu);
+        report_port(name, number, &port, &gids);
+    char text[ROCE_TEXT];
+    if (ethernet)
+        doctor_good("%s port %u: its GIDs: %s", name, number,
+                    roce_table_text(table, count, true, text, sizeof text));
 }
 
 static bool examine_device(struct ibv_device *device)

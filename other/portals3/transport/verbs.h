@@ -226,6 +226,7 @@ struct ptli_posting {
 struct ptli_verbs_settings {
     uint32_t eager, receives, window, spin;
     int gid_index;
+    uint16_t pkey_index;
     uint8_t traffic_class;
     bool fast;
     enum ptli_progress_mode { PTLI_THREAD, PTLI_HYBRID, PTLI_CALLS } mode;
@@ -248,8 +249,9 @@ struct ptli_verbs {
     uint8_t port, mtu, rd_atom;
     uint16_t lid;
     roce_port_t gids;
-    char no_gid[ROCE_TEXT + 120]; /* why a port was passed over for PTL_GID_INDEX */
-    uint32_t max_sge, max_message, max_cqe, max_qp_wr, cq_size, cq_used;
+    char no_index[ROCE_TEXT + 120]; /* a port that lacks the GID or P_Key which the user chose */
+    uint32_t max_sge, max_sge_rd;   /* pieces of local memory in a work request; in an RDMA read */
+    uint32_t max_message, max_cqe, max_qp_wr, cq_size, cq_used;
 
     struct ptli_mutex driving;
     struct ptli_posting posting;

@@ -14,6 +14,25 @@
 
 enum { MOST_RD_ATOM = 16, FIRST_CQ = 2048, LEAST_RECEIVES = 16 };
 
+/* The port lacks the GID or the P_Key which the user chose. */
+static void no_index(struct ptli_verbs *v, const char *variable, int wanted, const char *what,
+                     const char *has)
+{
+    snprintf(v->no_index, sizeof v->no_index,
+             "%s=%d: %s port %u has no such %s; those that it has: %s", variable, wanted,
+             ibv_get_device_name(v->context->device), v->port, what, has);
+}
+
+static bool has_pkey(struct ptli_verbs *v)
+{
+    uint16_t table[ROCE_MOST_PKEYS];
+    char text[ROCE_TEXT];
+    const size_t count = roce_read_pkeys(v->context, v->port, table, ROCE_MOST_PKEYS);
+    if (roce_has_pkey(table, count, v->settings.pkey_index, text, sizeof text)) return true;
+    no_index(v, "PTL_PKEY_INDEX", v->settings.pkey_index, "P_Key", text);
+    return false;
+}
+
 /* Whether the port has a GID that can be used, or needs none. */
 static bool take_gids(struct ptli_verbs *v, const struct ibv_port_attr *port)
 {
@@ -25,9 +44,7 @@ static bool take_gids(struct ptli_verbs *v, const struct ibv_port_attr *port)
         return true; /* InfiniBand: by LID, whatever index was chosen */
     if (wanted < 0) return false;
     char text[ROCE_TEXT];
-    snprintf(v->no_gid, sizeof v->no_gid,
-             "PTL_GID_INDEX=%d: %s port %u has no such GID; those that it has: %s", wanted,
-             ibv_get_device_name(v->context->device), v->port,
+    no_index(v, "PTL_GID_INDEX", wanted, "GID",
              roce_table_text(table, count, ethernet, text, sizeof text));
     return false;
 }
@@ -41,7 +58,7 @@ static bool take_port(struct ptli_verbs *v, uint8_t number)
     v->lid = port.lid;
     v->mtu = (uint8_t)port.active_mtu;
     v->max_message = port.max_msg_sz < PTLI_REMOTE_MAX ? port.max_msg_sz : PTLI_REMOTE_MAX;
-    return take_gids(v, &port);
+    return has_pkey(v) && take_gids(v, &port);
 }
 
 static void at_most(uint32_t *value, uint64_t most)
@@ -101,7 +118,10 @@ static bool take_device(struct ptli_verbs *v, struct ibv_device *device, const c
         int atom = attr.max_qp_rd_atom < attr.max_qp_init_rd_atom ? attr.max_qp_rd_atom
                                                                   : attr.max_qp_init_rd_atom;
         v->rd_atom = (uint8_t)(atom < MOST_RD_ATOM ? atom : MOST_RD_ATOM);
-        v->max_sge = (uint32_t)(attr.max_sge < PTLI_MOST_SGE ? attr.max_sge : PTLI_MOST_SGE);
+        v->max_sge = v->max_sge_rd = PTLI_MOST_SGE;
+        at_most(&v->max_sge, (uint64_t)attr.max_sge);
+        at_most(&v->max_sge_rd, (uint64_t)(attr.max_sge_rd > 0 ? attr.max_sge_rd : 1));
+        at_most(&v->max_sge_rd, v->max_sge);
         const uint32_t wanted_receives = v->settings.receives;
         fit_receives(v, &attr);
         v->max_cqe = (uint32_t)attr.max_cqe;
@@ -130,8 +150,8 @@ static bool choose(struct ptli_verbs *v)
     }
     if (list) ibv_free_device_list(list);
     if (v->context) return true;
-    if (*v->no_gid)
-        ptli_verbs_say(v, "%s", v->no_gid);
+    if (*v->no_index)
+        ptli_verbs_say(v, "%s", v->no_index);
     else if (denied)
         ptli_verbs_say(v, "no permission to open a verbs device: ask for the group that may read "
                           "and write the files in /dev/infiniband");

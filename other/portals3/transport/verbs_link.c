@@ -55,6 +55,7 @@ static struct ibv_qp *make_qp(struct ptli_verbs *v, uint32_t *max_inline)
     *max_inline = init.cap.max_inline_data < PTLI_INLINE ? init.cap.max_inline_data : PTLI_INLINE;
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
                                .port_num = v->port,
+                               .pkey_index = v->settings.pkey_index,
                                .qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
                                                   IBV_ACCESS_REMOTE_WRITE};
     if (!ibv_modify_qp(qp, &attr,

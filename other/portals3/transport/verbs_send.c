@@ -198,9 +198,10 @@ static void post_piece(struct ptli_link *link, struct ptli_transfer *transfer)
     struct ibv_sge sge[PTLI_MOST_SGE];
     struct ptli_remote remote = ptli_remote_peek(&transfer->there);
     uint32_t most = remote.length < v->max_message ? remote.length : v->max_message;
+    const uint32_t pieces = transfer->write ? v->max_sge : v->max_sge_rd;
     uint32_t count = 0, length = 0;
     bool small = transfer->write && transfer->local.length <= link->max_inline;
-    while (count < v->max_sge && length < most) {
+    while (count < pieces && length < most) {
         struct ptli_stretch stretch = ptli_cursor_next(&transfer->here, most - length);
         if (!stretch.length) break;
         sge[count++] = (struct ibv_sge){.addr = (uintptr_t)stretch.base,

@@ -37,6 +37,7 @@ void ptli_verbs_read_settings(struct ptli_verbs_settings *settings)
                                              .spin = (uint32_t)values.spin,
                                              .fast = values.fast,
                                              .gid_index = (int)values.gid_index,
+                                             .pkey_index = (uint16_t)values.pkey_index,
                                              .traffic_class = (uint8_t)values.traffic_class,
                                              .mode = (enum ptli_progress_mode)values.mode};
     copy_text(values.iface, settings->iface, sizeof settings->iface);

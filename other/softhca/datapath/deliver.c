@@ -27,7 +27,7 @@ static inline int deliver_gather(struct shca_qp *qp, const struct ibv_send_wr *w
         uint64_t va = s->addr;
         if (!by_value && s->length > 0) {
             struct shm_mr *mr = shca_mr_find(shca.h, s->lkey, qp->s->pd, s->addr, s->length,
-                                             fetches ? IBV_ACCESS_LOCAL_WRITE : 0);
+                                             fetches ? qp->sink_access : 0);
             if (!mr) return IBV_WC_LOC_PROT_ERR;
             va = mr->va + (s->addr - mr->iova);
         }

@@ -227,7 +227,9 @@ static int send_check(struct shca_qp *qp, const struct ibv_send_wr *wr)
     if (wr->send_flags & IBV_SEND_INLINE && !(SHCA_FETCHES >> wr->opcode & 1) &&
         send_total_length(wr) > qp->max_inline)
         return EINVAL;
-    if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->max_send_sge) return EINVAL;
+    const uint32_t pieces = (uint32_t)wr->num_sge; /* below 0: too many */
+    if (pieces > qp->max_read_sge && (pieces > qp->max_send_sge || SHCA_FETCHES >> wr->opcode & 1))
+        return EINVAL;
     if (qp->sq_head - atomic_load_explicit(&qp->sq_done, memory_order_acquire) >= qp->sq_size)
         return ENOMEM;
     return 0;
@@ -238,7 +240,7 @@ int shca_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_
     struct shca_qp *qp = shca_qp(base);
     int error = 0;
     shca_lock(&qp->sq);
-    if (shca_state(qp) < IBV_QPS_RTS) error = EINVAL;
+    if (shca_state(qp) < IBV_QPS_RTS) error = shca_qp_first_send(qp);
     for (; wr && !error; wr = wr->next) {
         error = send_check(qp, wr);
         if (error) break;

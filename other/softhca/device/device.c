@@ -43,6 +43,12 @@ SHCA_EXPORT void *softhca_alloc(size_t bytes)
     return p + 4096;
 }
 
+SHCA_EXPORT int softhca_file(const void *memory, uint64_t *offset)
+{
+    *offset = shca_map_offset(memory, 1);
+    return *offset == SHCA_NOT_MAPPED ? -1 : shca.me.memfd;
+}
+
 SHCA_EXPORT void softhca_free(void *block)
 {
     if (!block || shca_arena_free(block)) return;

@@ -15,6 +15,7 @@ void shca_device_remove(struct shca_device *d);
 void shca_raise_on_device(const struct shca_device *d, const struct ibv_async_event *e);
 
 /* query.c */
+uint32_t shca_max_sge_rd(const struct shca_device_model *m);
 int shca_query_device(struct ibv_context *c, struct ibv_device_attr *attr);
 int shca_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex_input *in,
                          struct ibv_device_attr_ex *attr, size_t size);

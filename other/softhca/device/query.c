@@ -5,6 +5,13 @@
 #include <endian.h>
 #include <string.h>
 
+/* Pieces of memory of an RDMA read. */
+uint32_t shca_max_sge_rd(const struct shca_device_model *m)
+{
+    if (m->transport == IBV_TRANSPORT_IWARP) return 1;
+    return (uint32_t)(m->max_sge_rd < m->max_sge ? m->max_sge_rd : m->max_sge);
+}
+
 int shca_query_device(struct ibv_context *c, struct ibv_device_attr *a)
 {
     const struct shca_device *d = shca_device(c);
@@ -24,7 +31,7 @@ int shca_query_device(struct ibv_context *c, struct ibv_device_attr *a)
                             IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_MEM_WINDOW |
                             IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS,
         .max_sge = m->max_sge,
-        .max_sge_rd = m->max_sge_rd < m->max_sge ? m->max_sge_rd : m->max_sge,
+        .max_sge_rd = (int)shca_max_sge_rd(m),
         .max_cq = m->max_cq,
         .max_cqe = m->max_cqe,
         .max_mr = m->max_mr,

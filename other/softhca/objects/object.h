@@ -26,6 +26,7 @@
 enum {
     SHCA_SENDS = 1 << IBV_WR_SEND | 1 << IBV_WR_SEND_WITH_IMM,
     SHCA_WRITES = 1 << IBV_WR_RDMA_WRITE | 1 << IBV_WR_RDMA_WRITE_WITH_IMM,
+    SHCA_IWARP = 1 << IBV_WR_SEND | 1 << IBV_WR_RDMA_WRITE | 1 << IBV_WR_RDMA_READ,
     SHCA_FETCHES =
         1 << IBV_WR_RDMA_READ | 1 << IBV_WR_ATOMIC_CMP_AND_SWP | 1 << IBV_WR_ATOMIC_FETCH_AND_ADD,
     SHCA_WINDOWS = 1 << IBV_WR_BIND_MW | 1 << IBV_WR_LOCAL_INV | 1 << IBV_WR_SEND_WITH_INV
@@ -203,8 +204,11 @@ struct shca_qp {
     struct shca_cq *send_cq, *recv_cq;
     struct shca_srq *srq;  /* where it receives; NULL: its own ring */
     struct ibv_xrcd *xrcd; /* of an XRC target */
+    bool managed;          /* the connection manager is connecting it */
+    bool acceptor;         /* iWARP: in RTR until the first message of the peer */
     bool private_srq;      /* SRQ is the QP's own: a UD QP, which many senders send to */
     uint32_t opcodes;      /* mask of what it may send */
+    uint32_t sink_access;  /* that the memory of a READ needs */
     uint32_t index;
     uint32_t port; /* from INIT on */
 
@@ -212,6 +216,7 @@ struct shca_qp {
 
     struct shca_lock sq;
     uint32_t sq_size, sq_mask, sq_stride, max_send_sge, max_inline;
+    uint32_t max_read_sge;    /* at most max_send_sge */
     uint32_t max_message;     /* bytes; from INIT on, as the port */
     uint32_t sq_head;         /* WRs accepted */
     uint32_t sq_exec;         /* WRs executed; the rest wait in sq_ring */

@@ -32,6 +32,15 @@ static uint32_t qp_send_opcodes(enum ibv_qp_type type)
     }
 }
 
+/* iWARP: a READ arrives as a write of the responder, into one piece of memory. */
+static void qp_set_rights(struct shca_qp *qp, const struct shca_device_model *m)
+{
+    const bool iwarp = m->transport == IBV_TRANSPORT_IWARP;
+    qp->opcodes = qp_send_opcodes(qp->base.qp_type);
+    if (iwarp) qp->opcodes &= SHCA_IWARP;
+    qp->sink_access = IBV_ACCESS_LOCAL_WRITE | (iwarp ? IBV_ACCESS_REMOTE_WRITE : 0);
+}
+
 /* Checks the attributes: an XRC target has a domain instead of a PD, and each end of an XRC
  * connection lacks the queues of the other. */
 static int qp_check_init(struct ibv_context *c, const struct ibv_pd *pd,
@@ -61,6 +70,8 @@ static int qp_make_send_ring(struct shca_qp *qp)
     uint32_t n = shca_power_of_two(qp->sq_size);
     uint32_t sges = qp->max_send_sge ? qp->max_send_sge : 1;
     qp->max_send_sge = sges;
+    const uint32_t reads = shca_max_sge_rd(shca_device(qp->base.context)->model);
+    qp->max_read_sge = reads < sges ? reads : sges;
     qp->sq_mask = n - 1;
     qp->sq_stride =
         (sizeof(struct shca_wqe) + sges * sizeof(struct ibv_sge) + qp->max_inline + 15) & ~15u;
@@ -163,7 +174,7 @@ static void qp_fill_base(struct shca_qp *qp, struct ibv_pd *pd, struct ibv_xrcd 
     qp->srq = shca_srq(a->srq);
     if (!target) qp->cap = a->cap;
     qp->sig_all = a->sq_sig_all;
-    qp->opcodes = qp_send_opcodes(a->qp_type);
+    qp_set_rights(qp, shca_device(qp->base.context)->model);
     pthread_mutex_init(&qp->base.mutex, NULL);
     pthread_cond_init(&qp->base.cond, NULL);
 }

@@ -112,6 +112,17 @@ static void state_raise_drained(struct shca_qp *qp)
     shca_raise(qp->base.context, &e);
 }
 
+/* iWARP: the end that was connected to sends nothing before the first message of the other. */
+int shca_qp_first_send(struct shca_qp *qp)
+{
+    if (!qp->acceptor || shca_state(qp) != IBV_QPS_RTR || !atomic_load(&qp->s->comm_est))
+        return EINVAL;
+    qp->acceptor = false;
+    state_publish(qp, IBV_QPS_RTS);
+    if (qp->link.remote) shca_tcp_send_tune(qp);
+    return 0;
+}
+
 /* True when an injected fault refuses the transition; a datagram QP has no peer. */
 static bool state_refused(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to)
 {
@@ -121,9 +132,9 @@ static bool state_refused(enum ibv_qp_type type, enum ibv_qp_state from, enum ib
 }
 
 /* iWARP: by a connection manager alone. */
-static bool state_connects_by_hand(const struct shca_qp *qp)
+static bool state_may_connect(const struct shca_qp *qp)
 {
-    return shca_device(qp->base.context)->model->transport != IBV_TRANSPORT_IWARP;
+    return qp->managed || shca_device(qp->base.context)->model->transport != IBV_TRANSPORT_IWARP;
 }
 
 int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
@@ -134,7 +145,7 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
     if (mask & IBV_QP_CUR_STATE && a->cur_qp_state != shca_state(qp)) return EINVAL;
     if (!shca_transition_allowed(base->qp_type, shca_state(qp), to, mask) ||
         !state_values_allowed(a, mask) || !state_fits_device(qp, a, mask) ||
-        (to == IBV_QPS_RTR && !state_connects_by_hand(qp)))
+        (to == IBV_QPS_RTR && !state_may_connect(qp)))
         return EINVAL;
     if (mask & IBV_QP_AV) {
         const uint32_t device = shca_device(base->context)->index;

@@ -109,6 +109,7 @@ void shca_xrc_in_child(void);
 struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 struct ibv_qp *shca_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *attr);
 int shca_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+int shca_qp_first_send(struct shca_qp *qp); /* send lock held; 0 or an errno */
 int shca_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
                   struct ibv_qp_init_attr *init);
 int shca_destroy_qp(struct ibv_qp *qp);

@@ -5,15 +5,13 @@
  * another thread may hold pointers into it. The descriptor is opened for each mapping and closed
  * again.
  */
+#include "other/hostmem/hostmem.h"
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/objects/object.h"
 #include "other/softhca/segment/segment.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct shca_window {
@@ -31,24 +29,11 @@ static uint64_t peer_map_with_room(uint64_t need)
     return len;
 }
 
-/* Opens the peer's memfd by /proc, without the peer's help, where permitted. */
-static int peer_map_reopen(const struct shca_peer *p)
-{
-    char path[64];
-    struct stat st;
-    if (p->pid <= 0) return -1;
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)p->pid, p->memfd);
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == p->dev && st.st_ino == p->ino) return fd;
-    if (fd >= 0) close(fd);
-    return -1;
-}
-
-/* p->rpc held, for a peer. */
+/* p->rpc held, for a peer.  Where permitted without the peer's help. */
 int shca_peer_map_open(struct shca_peer *p)
 {
     if (p->self) return p->memfd;
-    int fd = peer_map_reopen(p);
+    int fd = hostmem_open(&(hostmem_file_t){p->pid, p->memfd, p->dev, p->ino});
     return fd >= 0 ? fd : shca_rpc_memory(p);
 }
 

@@ -4,6 +4,7 @@
  * are mapped at start, arena blocks one by one as the program allocates them. Freed memory is
  * punched out, so it is zero when it is allocated again.
  */
+#include "other/hostmem/hostmem.h"
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
 #include "other/softhca/device/settings.h"
@@ -21,7 +22,6 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -59,12 +59,10 @@ static int segment_make(void)
                  (unsigned long long)size, (unsigned long long)shm_arena_start());
         return EFBIG;
     }
-    int fd = memfd_create("softhca", MFD_CLOEXEC);
-    if (fd < 0 || ftruncate(fd, size) < 0) {
+    int fd = hostmem_create("softhca", size);
+    if (fd < 0) {
         int e = errno;
-        shca_say("cannot make shared memory with memfd_create: %m%s",
-                 e == EPERM || e == ENOSYS ? " (refused by a seccomp filter?)" : "");
-        if (fd >= 0) close(fd);
+        shca_say("cannot make shared memory with memfd_create: %m%s", hostmem_advice(e));
         return e;
     }
     if (!shca_peer_map_tables(&shca.me, fd, shm_heap_start())) {
@@ -76,8 +74,8 @@ static int segment_make(void)
     }
     heap = (struct shca_extents){.start = shm_heap_start(), .end = shm_arena_start()};
     arena = (struct shca_extents){.start = shm_arena_start(), .end = size};
-    struct stat st;
-    if (fstat(fd, &st) == 0) shca.me.dev = st.st_dev, shca.me.ino = st.st_ino;
+    hostmem_file_t file;
+    if (hostmem_describe(fd, &file)) shca.me.dev = file.device, shca.me.ino = file.inode;
     shca.me.memfd = fd;
     shca.me.h->heap_end = shm_heap_start();
     return 0;

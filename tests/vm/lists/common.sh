@@ -2,12 +2,13 @@
 #
 # Sourced by the lists. Logs are kept in /run/log, which guest.sh brings out of the guest. VM_LIST: short or full.
 # shellcheck shell=bash disable=SC2034
-export TEST_LOG=/run/log SOFTHCA=off GASNET_MAX_SEGSIZE=16M
+# TEST_THIN: of many like cases one in so many, because each costs hundreds of times as much as elsewhere.
+export TEST_LOG=/run/log SOFTHCA=off GASNET_MAX_SEGSIZE=16M TEST_THIN=16
 mkdir -p $TEST_LOG
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "${BASH_SOURCE[0]}")/../../tap.sh" || exit 1
 list=${VM_LIST:-short}
-bound=240 # seconds, to end what hangs: a job takes two on a quiet machine, and thirty on a busy one
+bound=600 # seconds, to end what hangs: a job takes two on a quiet machine, and a hundred on a busy one
 jobs=0
 
 # job CONDUIT N PROGRAM...: sets `status` and `log`.
@@ -42,7 +43,7 @@ left() { pgrep -f "^$TEST_BUILD/(tests|examples|gasnetrun)[^ ]*" -a; }
 
 # Waits until no process of a job is left here.
 nothing_left() {
-    local end=$((SECONDS + 30)) those
+    local end=$((SECONDS + bound)) those
     while those=$(left); do
         if [ $SECONDS -ge $end ]; then
             tap_note "left: $those"
@@ -52,9 +53,13 @@ nothing_left() {
     done
 }
 
-# Jobs run on both guests, and `there` runs words on the other one.
+# Jobs run on both guests, and `there` runs words on the other one, which may still be starting.
 two_hosts() {
+    local end=$((SECONDS + bound))
     remote=$TEST_BUILD/vm/remote
     export GASNET_SSH_CMD=$remote GASNET_SSH_SERVERS="10.77.0.1 10.77.0.2"
+    until there true 2>/dev/null; do
+        [ $SECONDS -lt $end ] || { echo "Bail out! The other guest does not answer" && exit 1; }
+    done
 }
-there() { timeout 60 "$remote" 10.77.0.2 "$@" </dev/null; }
+there() { timeout "$bound" "$remote" 10.77.0.2 "$@" </dev/null; }

@@ -1,15 +1,21 @@
 #!/bin/bash
-# iwarp.sh - a guest with soft iWARP, which no conduit can use: it is passed over. Then soft RoCE beside it.
+# iwarp.sh - a guest with soft iWARP, which ibv-conduit uses by the connection manager and the others pass over. Then
+# soft RoCE beside it.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh" || exit 1
 
 verbs=$(ibv_devices | awk 'NR > 2 { print $1 }' | paste -sd' ')
 tap_ok "$([ "$verbs" = siw0 ]; echo $?)" "the guest has siw0 and no other device: $verbs"
 
-for conduit in ibv vapi portals; do
+SOFTHCA=off job ibv 2 -v "$TEST_BUILD/tests/testhello-ibv-seq"
+[ $status -eq 0 ] && grep -q 'over siw0' "$log"
+verdict $? "ibv: iWARP alone"
+for conduit in vapi portals; do
     job $conduit 1 "$TEST_BUILD/tests/testhello-$conduit-seq"
     [ $status -ne 0 ] && [ "$(grep -c 'FATAL ERROR' "$log")" = 1 ] && grep -q iWARP "$log"
     verdict $? "$conduit: iWARP alone: $(grep -m 1 -h iWARP "$log")"
+done
+for conduit in ibv vapi portals; do
     for setting in on auto; do
         SOFTHCA=$setting job $conduit 2 -v "$TEST_BUILD/tests/testhello-$conduit-seq"
         [ $status -eq 0 ] && grep -q 'over .*softhca0' "$log"

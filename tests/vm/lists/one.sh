@@ -5,20 +5,18 @@
 
 verbs=$(ibv_devices | awk 'NR > 2 { print $1 }' | paste -sd' ')
 tap_ok "$([ "$verbs" = rxe0 ]; echo $?)" "the guest has rxe0 and no other device: $verbs"
-job ibv 2 -v "$TEST_BUILD/examples/hello"
-[ $status -eq 0 ] && grep -q 'over rxe0 port 1' "$log"
-verdict $? "a job uses rxe0"
+for conduit in ibv vapi portals; do
+    job $conduit 2 -v "$TEST_BUILD/tests/testhello-$conduit-seq"
+    [ $status -eq 0 ] && grep -q "over .*rxe0 port 1" "$log"
+    verdict $? "$conduit: a job uses rxe0"
+done
 
 basic="testam testputget testbarrier"
+suite ibv par 2 "$basic" "ibv"
+for conduit in vapi portals; do suite $conduit seq 2 "$basic" $conduit; done
 if [ "$list" = full ]; then
-    suite ibv par 2 "$basic testamsize testamflood testhandles testvalue testlock testsync testpoll testthreads" "ibv"
+    suite ibv par 2 "testamsize testamflood testhandles testvalue testlock testsync testpoll testthreads" "ibv"
     suite ibv seq 3 "testam testputget" "ibv"
-    suite vapi seq 2 "$basic" "vapi"
-    suite portals seq 2 "$basic" "portals"
-else
-    suite ibv par 2 "$basic" "ibv"
-    suite vapi seq 2 testam "vapi"
-    suite portals seq 2 testam "portals"
 fi
 
 # ends CONDUIT CASE STATUS: a row of testexit.

@@ -1,0 +1,256 @@
+/* pshm.c - the processes of a supernode map each other's segments.
+ *
+ * gasnet_init: each process makes a memory file and opens those of the others in its group; one
+ * that cannot leaves the group.  gasnet_attach: the segment is memory of the network if other
+ * processes can map that, as with the software device, else it is the file.  All files are open
+ * only until the segments are mapped, so that the kernel frees them however the job ends.
+ */
+#include "core/pshm/pshm.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/job/job.h"
+#include "core/params/params.h"
+#include "core/pshm/supernodes.h"
+#include "core/report.h"
+#include "other/hostmem/hostmem.h"
+
+const gasneti_near_t *gasneti_near[GASNET_MAXNODES + 1];
+
+/* A process's segment, for the others of its supernode. */
+typedef struct source {
+    hostmem_file_t file;
+    uint64_t at;
+} source_t;
+
+static int own_file = -1;            /* until the segment is mapped, by this node and by others */
+static uint32_t *supernode_of;       /* [nodes]; NULL: each node is one */
+static gasneti_near_t *near_entries; /* of the nodes in this supernode, by rank */
+static uint32_t near_count;
+
+uint32_t gasnetc_pshm_supernode(uint32_t rank)
+{
+    return supernode_of ? supernode_of[rank] : rank;
+}
+
+static void *allocate(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (!memory) gasneti_fatal("out of memory for %u nodes", gasnetc_job.size);
+    return memory;
+}
+
+/* --- init: supernodes --- */
+
+/* Known without a word of the peers: two processes of the job are on one host. */
+static bool job_has_neighbours(void)
+{
+    const uint32_t n = gasnetc_job.size;
+    uint8_t *seen = allocate(n, 1);
+    bool found = false;
+    for (uint32_t r = 0; r < n && !found; r++) found = seen[gasnetc_job.host_of[r]]++ != 0;
+    free(seen);
+    return found;
+}
+
+/* This process's place; *file describes own_file, if it shares memory. */
+static gasnetc_place_t own_place(hostmem_file_t *file)
+{
+    gasnetc_place_t place = {
+        .rank = gasnetc_job.rank, .host = gasnetc_job.host, .user = (uint32_t)geteuid()};
+    own_file = hostmem_create("gasnet", 0);
+    if (own_file < 0 && bootstrap_getenv("GASNET_VERBOSEENV"))
+        fprintf(stderr, "gasnet: rank %u shares no memory with its host: memfd_create: %s%s\n",
+                gasnetc_job.rank, strerror(errno), hostmem_advice(errno));
+    place.shares = own_file >= 0 && hostmem_describe(own_file, file) && hostmem_space(place.space);
+    return place;
+}
+
+/* Whether this process can open the files of all others in its group. */
+static bool opens_all(const uint32_t *group, const hostmem_file_t *files)
+{
+    const uint32_t me = gasnetc_job.rank;
+    for (uint32_t r = 0; r < gasnetc_job.size; r++) {
+        if (group[r] != group[me] || r == me) continue;
+        int fd = hostmem_open(&files[r]);
+        if (fd < 0) return false;
+        close(fd);
+    }
+    return true;
+}
+
+/* What every process tells of itself. */
+typedef struct greeting {
+    gasnetc_place_t place;
+    hostmem_file_t file;
+} greeting_t;
+
+static void find_supernodes(void)
+{
+    const uint32_t n = gasnetc_job.size;
+    greeting_t mine = {.file = {0}}, *all = allocate(n, sizeof *all);
+    gasnetc_place_t *places = allocate(n, sizeof *places);
+    hostmem_file_t *files = allocate(n, sizeof *files);
+    uint32_t *group = allocate(n, sizeof *group);
+    uint8_t *alone = allocate(n, 1);
+    mine.place = own_place(&mine.file);
+    bootstrap_exchange(&mine, sizeof mine, all);
+    for (uint32_t r = 0; r < n; r++) {
+        places[r] = all[r].place;
+        files[r] = all[r].file;
+    }
+    gasnetc_supernodes_group(places, n, (uint32_t)gasnetc_params.supernode_maxsize, group);
+    const uint8_t i_am_alone = !opens_all(group, files);
+    bootstrap_exchange(&i_am_alone, 1, alone);
+    supernode_of = allocate(n, sizeof *supernode_of);
+    uint32_t *scratch = allocate(n, sizeof *scratch);
+    gasnetc_supernodes_number(group, alone, n, scratch, supernode_of);
+    free(scratch);
+    free(alone);
+    free(group);
+    free(files);
+    free(places);
+    free(all);
+}
+
+static void count_near(void)
+{
+    near_count = 0;
+    for (uint32_t r = 0; r < gasnetc_job.size; r++)
+        near_count += gasnetc_pshm_supernode(r) == gasnetc_pshm_supernode(gasnetc_job.rank);
+}
+
+static void report(void)
+{
+    if (gasnetc_job.rank != 0 || !bootstrap_getenv("GASNET_VERBOSEENV")) return;
+    uint32_t last = 0;
+    for (uint32_t r = 0; r < gasnetc_job.size; r++)
+        if (gasnetc_pshm_supernode(r) > last) last = gasnetc_pshm_supernode(r);
+    fprintf(stderr, "gasnet: %u processes in %u supernodes\n", gasnetc_job.size, last + 1);
+}
+
+void gasnetc_pshm_find(void)
+{
+    if (gasnetc_params.supernode_maxsize != 1 && job_has_neighbours()) find_supernodes();
+    count_near();
+    near_entries = allocate(near_count, sizeof *near_entries);
+    gasneti_near[gasnetc_job.rank] = &near_entries[0]; /* without a segment up to now */
+    report();
+}
+
+/* --- attach: segments --- */
+
+enum { REASON = 500 };
+
+/* Writes why a segment of this node or of another cannot be had, from errno. */
+static void explain(char *reason, const char *what, uint64_t size)
+{
+    const int error = errno;
+    snprintf(reason, REASON,
+             "cannot %s, %llu KB: %s%s; ask for a smaller segment (GASNET_MAX_SEGSIZE), or do "
+             "without memory shared within a host (GASNET_SUPERNODE_MAXSIZE=1)",
+             what, (unsigned long long)size / 1024, strerror(error),
+             error == ENOMEM ? " (see ulimit -v)" : hostmem_advice(error));
+}
+
+static void *map(int fd, uint64_t at, size_t size)
+{
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)at);
+}
+
+void *gasnetc_pshm_alloc(size_t size)
+{
+    uint64_t at;
+    char reason[REASON];
+    void *memory = net_alloc(size);
+    if (near_count == 1 || (memory && net_file(memory, &at) >= 0)) return memory;
+    if (memory) net_free(memory);
+    memory = hostmem_resize(own_file, size) < 0 ? MAP_FAILED : map(own_file, 0, size);
+    if (memory != MAP_FAILED) return memory;
+    explain(reason, "make the segment", size);
+    gasneti_fatal_once("%s", reason);
+}
+
+static source_t own_source(void)
+{
+    const gasnetc_segment_t *segment = &gasnetc_peers[gasnetc_job.rank].segment;
+    source_t source = {.at = 0};
+    int fd = segment->size ? net_file((void *)segment->base, &source.at) : -1;
+    if (fd < 0) fd = own_file;
+    if (fd >= 0) hostmem_describe(fd, &source.file);
+    return source;
+}
+
+/* MAP_FAILED, with errno set, on failure. */
+static void *map_peer(const source_t *source, size_t size)
+{
+    int fd = hostmem_open(&source->file);
+    if (fd < 0) return MAP_FAILED;
+    void *memory = map(fd, source->at, size);
+    const int error = errno;
+    close(fd);
+    errno = error;
+    if (memory == MAP_FAILED) return memory;
+    /* Neither a child of this process nor its core file has the peer's memory. */
+    madvise(memory, size, MADV_DONTFORK);
+    madvise(memory, size, MADV_DONTDUMP);
+    return memory;
+}
+
+/* Maps the segment of a node of this supernode; false, with the reason, on failure. */
+static bool enter(uint32_t rank, gasneti_near_t *near, const source_t *source, char *reason)
+{
+    const gasnetc_segment_t *segment = &gasnetc_peers[rank].segment;
+    uintptr_t here = segment->base;
+    if (segment->size && rank != gasnetc_job.rank) {
+        void *memory = map_peer(source, segment->size);
+        if (memory == MAP_FAILED) {
+            char what[200];
+            snprintf(what, sizeof what, "map the segment of %s", gasneti_rank_name(rank));
+            explain(reason, what, segment->size);
+            return false;
+        }
+        here = (uintptr_t)memory;
+    }
+    *near = (gasneti_near_t){.base = segment->base,
+                             .size = segment->size,
+                             .inner = segment->size ? segment->size - GASNETI_NEAR_INLINE + 1 : 0,
+                             .offset = here - segment->base};
+    gasneti_near[rank] = near;
+    return true;
+}
+
+static bool enter_all(const source_t *sources, char *reason)
+{
+    const uint32_t mine = gasnetc_pshm_supernode(gasnetc_job.rank);
+    uint32_t entered = 0;
+    for (uint32_t r = 0; r < gasnetc_job.size; r++)
+        if (gasnetc_pshm_supernode(r) == mine &&
+            !enter(r, &near_entries[entered++], sources ? &sources[r] : NULL, reason))
+            return false;
+    return true;
+}
+
+void gasnetc_pshm_map(void)
+{
+    char reason[REASON] = "";
+    if (!supernode_of) {
+        enter_all(NULL, reason);
+        return;
+    }
+    const source_t source = own_source();
+    source_t *all = allocate(gasnetc_job.size, sizeof *all);
+    bootstrap_exchange(&source, sizeof source, all);
+    enter_all(all, reason);
+    free(all);
+    gasneti_fatal_if_any(reason);
+    /* All have mapped it. */
+    if (own_file >= 0) close(own_file);
+    own_file = -1;
+}

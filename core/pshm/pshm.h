@@ -1,0 +1,56 @@
+/* pshm.h - shared memory within a host (PSHM): processes of a supernode map each other's segments.
+ *
+ * SEGMENT_FAST alone; elsewhere, and with --disable-pshm, each process is a supernode.  Called by
+ * init, attach and segment.c; the fast paths read gasneti_near (gasnet_pshm.h).
+ */
+#ifndef GASNETC_PSHM_H
+#define GASNETC_PSHM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/network.h"
+#include "gasnet.h"
+
+#if GASNET_PSHM
+
+/* Init, collective: which processes form supernodes.  Ends with the decision, which attach cannot
+ * change. */
+void gasnetc_pshm_find(void);
+
+/* From 0 without gaps. */
+uint32_t gasnetc_pshm_supernode(uint32_t rank);
+
+/* Attach: memory for this node's segment, which the others of its supernode can map; as net_alloc,
+ * but fatal on failure.  size >= 1. */
+void *gasnetc_pshm_alloc(size_t size);
+
+/* Attach, collective, when the peers' segments are known: maps those of the supernode.  Fatal if a
+ * node cannot. */
+void gasnetc_pshm_map(void);
+
+/* The `offset` and the `supernode` of gasnet_getNodeInfo. */
+static inline void gasnetc_pshm_info(uint32_t rank, gasnet_nodeinfo_t *info)
+{
+    info->supernode = (gasnet_node_t)gasnetc_pshm_supernode(rank);
+    info->offset = gasneti_near[rank] ? gasneti_near[rank]->offset : 0;
+}
+
+#else
+
+static inline void gasnetc_pshm_find(void) {}
+
+static inline void *gasnetc_pshm_alloc(size_t size)
+{
+    return net_alloc(size);
+}
+
+static inline void gasnetc_pshm_map(void) {}
+
+static inline void gasnetc_pshm_info(uint32_t rank, gasnet_nodeinfo_t *info)
+{
+    info->supernode = (gasnet_node_t)rank;
+}
+
+#endif
+#endif

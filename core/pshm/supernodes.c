@@ -1,0 +1,57 @@
+/* supernodes.c - which processes form a supernode; see supernodes.h. */
+#include "core/pshm/supernodes.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_places(const gasnetc_place_t *a, const gasnetc_place_t *b)
+{
+    int order = compare(a->host, b->host);
+    if (!order) order = compare(a->user, b->user);
+    if (!order) order = compare(a->shares, b->shares);
+    if (!order) order = compare(a->space[0], b->space[0]);
+    if (!order) order = compare(a->space[1], b->space[1]);
+    return order;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const gasnetc_place_t *x = a, *y = b;
+    int order = compare_places(x, y);
+    return order ? order : compare(x->rank, y->rank);
+}
+
+void gasnetc_supernodes_group(gasnetc_place_t *places, uint32_t n, uint32_t most, uint32_t *group)
+{
+    uint32_t first = 0;
+    qsort(places, n, sizeof *places, compare_entries);
+    for (uint32_t i = 0; i < n; i++) {
+        const bool joins = i > 0 && places[i].shares &&
+                           compare_places(&places[i], &places[first]) == 0 &&
+                           (most == 0 || i - first < most);
+        if (!joins) first = i;
+        group[places[i].rank] = places[first].rank;
+    }
+}
+
+/* A group may lose its lowest rank, so the first of those that remain has to be found. */
+void gasnetc_supernodes_number(const uint32_t *group, const uint8_t *alone, uint32_t n,
+                               uint32_t *number, uint32_t *supernode)
+{
+    uint32_t count = 0;
+    memset(number, 0, n * sizeof *number);
+    for (uint32_t r = 0; r < n; r++) {
+        if (alone[r])
+            supernode[r] = count++;
+        else if (number[group[r]])
+            supernode[r] = number[group[r]] - 1;
+        else
+            number[group[r]] = 1 + (supernode[r] = count++);
+    }
+}

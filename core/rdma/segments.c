@@ -1,0 +1,106 @@
+/* segments.c - what the segment modes share: sizes, the exchange of addresses, and the queries. */
+#include "core/rdma/segments.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/job/job.h"
+#include "core/params/params.h"
+#include "core/report.h"
+#include "gasnet.h"
+
+static uintptr_t max_local, max_global;
+static const char *max_bound = ""; /* which limit max_local is */
+
+void (*gasnet_client_attach_hook)(void *segbase, uintptr_t segsize);
+uint64_t gasnet_max_segsize __attribute__((weak));
+
+uintptr_t gasnetc_segment_pages(uint64_t size)
+{
+    return size < GASNET_PAGESIZE ? GASNET_PAGESIZE
+                                  : (uintptr_t)(size / GASNET_PAGESIZE * GASNET_PAGESIZE);
+}
+
+uint64_t gasnetc_segment_asked(const char **bound)
+{
+    *bound = "the largest size asked for (GASNET_MAX_SEGSIZE)";
+    if (gasnetc_params.max_segsize) return (uint64_t)gasnetc_params.max_segsize;
+    return gasnet_max_segsize ? gasnet_max_segsize : (UINT64_C(2) << 30) - GASNET_PAGESIZE;
+}
+
+uint64_t gasnetc_segment_least(uint64_t mine)
+{
+    uint64_t *all = malloc(gasnetc_job.size * sizeof *all);
+    if (!all) gasneti_fatal("out of memory for %u nodes", gasnetc_job.size);
+    bootstrap_exchange(&mine, sizeof mine, all);
+    for (uint32_t i = 0; i < gasnetc_job.size; i++)
+        if (all[i] < mine) mine = all[i];
+    free(all);
+    return mine;
+}
+
+void gasnetc_segment_agree(uintptr_t most, const char *bound)
+{
+    max_local = most;
+    max_bound = bound;
+    max_global = (uintptr_t)gasnetc_segment_least(most);
+}
+
+uintptr_t gasnetc_max_local_segsize(void)
+{
+    return max_local;
+}
+
+uintptr_t gasnetc_max_global_segsize(void)
+{
+    return max_global;
+}
+
+int gasnetc_segment_check(uintptr_t size)
+{
+    if (size % GASNET_PAGESIZE)
+        return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_attach",
+                             "the segment size %lu is not a multiple of GASNET_PAGESIZE",
+                             (unsigned long)size);
+    if (size > max_local)
+        return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_attach",
+                             "a segment of %lu bytes is larger than "
+                             "gasnet_getMaxLocalSegmentSize(), %lu: %s",
+                             (unsigned long)size, (unsigned long)max_local, max_bound);
+    return GASNET_OK;
+}
+
+void gasnetc_segment_not_allocated(uintptr_t size)
+{
+    gasneti_fatal("cannot allocate a segment of %lu KB: %s; ask for a smaller segment "
+                  "(GASNET_MAX_SEGSIZE)",
+                  (unsigned long)size / 1024, strerror(errno));
+}
+
+typedef struct announcement {
+    uint64_t base, size;
+} announcement_t;
+
+void gasnetc_segment_exchange(uintptr_t base, uintptr_t size)
+{
+    uint32_t n = gasnetc_job.size;
+    announcement_t mine = {base, size}, *all = malloc(n * sizeof *all);
+    if (!all) gasneti_fatal("out of memory for %u nodes", n);
+    bootstrap_exchange(&mine, sizeof mine, all);
+    for (uint32_t i = 0; i < n; i++)
+        gasnetc_peers[i].segment = (gasnetc_segment_t){.base = all[i].base, .size = all[i].size};
+    free(all);
+}
+
+int gasnetc_segment_info(gasnet_seginfo_t *table, int numentries)
+{
+    if (numentries < 0 || (numentries && !table))
+        return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_getSegmentInfo", "%d entries at %p",
+                             numentries, (void *)table);
+    for (int i = 0; i < numentries && i < (int)gasnetc_job.size; i++) {
+        table[i].addr = (void *)gasnetc_peers[i].segment.base;
+        table[i].size = gasnetc_peers[i].segment.size;
+    }
+    return GASNET_OK;
+}

@@ -1,0 +1,79 @@
+/* near.h - transfers to and from nodes whose segments this node has mapped, itself among them
+ * (gasnet_pshm.h): copies, complete when they return.
+ *
+ * Each function returns true if it has done the transfer, and false, with nothing done, if it is
+ * one for the network: another node that shares no memory with this one, or memory outside its
+ * segment. In a library without PSHM no node is near, not even this one.
+ */
+#ifndef GASNETE_NEAR_H
+#define GASNETE_NEAR_H
+
+#include <string.h>
+
+#include "extended-ref/handles.h"
+
+#if GASNET_PSHM
+#define GASNETE_SHARED     1
+#define GASNETE_NEAR_STORE GASNETI_NEAR_STORE
+#define GASNETE_NEAR_LOAD  GASNETI_NEAR_LOAD
+typedef gasneti_near_t gasnete_near_t;
+static inline const gasnete_near_t *gasnete_near(gasnet_node_t node)
+{
+    return gasneti_near[node];
+}
+#else
+#define GASNETE_SHARED           0
+#define GASNETE_NEAR_STORE(copy) copy
+#define GASNETE_NEAR_LOAD(copy)  copy
+typedef struct gasnete_near {
+    uintptr_t base, size, offset;
+} gasnete_near_t;
+static inline const gasnete_near_t *gasnete_near(gasnet_node_t node)
+{
+    (void)node;
+    return NULL;
+}
+#endif
+
+/* The address here of [start, start+nbytes) there, or NULL if that is not in the segment.  */
+static inline void *gasnete_near_at(const gasnete_near_t *near, const void *start, size_t nbytes)
+{
+    const uintptr_t offset = (uintptr_t)start - near->base;
+    if (gasnete_rarely(offset >= near->size || nbytes > near->size - offset)) return NULL;
+    return (void *)((uintptr_t)start + near->offset);
+}
+
+static inline bool gasnete_near_put(const char *call, gasnet_node_t node, void *dst,
+                                    const void *src, size_t nbytes)
+{
+    const gasnete_near_t *near = gasnete_near(node);
+    if (!near) return false;
+    if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
+    void *here = gasnete_near_at(near, dst, nbytes);
+    if (gasnete_rarely(!here)) return gasnete_copy_local(call, node, dst, src, nbytes);
+    GASNETE_NEAR_STORE(memmove(here, src, nbytes));
+    return true;
+}
+
+static inline bool gasnete_near_get(const char *call, void *dst, gasnet_node_t node,
+                                    const void *src, size_t nbytes)
+{
+    const gasnete_near_t *near = gasnete_near(node);
+    if (!near) return false;
+    if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
+    const void *here = gasnete_near_at(near, src, nbytes);
+    if (gasnete_rarely(!here)) return gasnete_copy_local(call, node, dst, src, nbytes);
+    GASNETE_NEAR_LOAD(memmove(dst, here, nbytes));
+    return true;
+}
+
+static inline bool gasnete_near_fill(gasnet_node_t node, void *dst, int value, size_t nbytes)
+{
+    const gasnete_near_t *near = gasnete_near(node);
+    void *here = near ? gasnete_near_at(near, dst, nbytes) : NULL;
+    if (!here) return false;
+    GASNETE_NEAR_STORE(memset(here, value, nbytes));
+    return true;
+}
+
+#endif

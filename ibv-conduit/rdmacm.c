@@ -1,0 +1,423 @@
+/* rdmacm.c - peers meet by the RDMA connection manager: the use of other/rdmacm for struct
+ * net_ib_manager.
+ *
+ * Each process has one listener.  Each pair of processes gets one connection, at first use; its id
+ * lives as long as the queue pair, since ending it would end the connection.  Called by the thread
+ * of core/ib/connect_on_demand.c, but for opening and closing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/ib/meeting.h"
+#include "core/ib/software_device.h"
+#include "core/job/rank.h"
+#include "core/network.h"
+#include "core/params/params.h"
+#include "core/report.h"
+#include "other/rdmacm/engine.h"
+#include "other/rdmacm/greeting.h"
+#include "other/rdmacm/link.h"
+
+_Static_assert(sizeof(rdmacm_address_t) <= sizeof((net_ib_place_t *)0)->managed.address,
+               "an address fits");
+
+/* A peer to which a connection has begun. */
+typedef struct link {
+    rdmacm_link_t link;
+    net_peer_t *peer;
+    struct rdma_cm_id *id;
+    net_qp_t *qp; /* until the peer's record has it */
+    bool called;  /* by this end: on iWARP it sends first */
+    char failure[128];
+    uint8_t greeting[RDMACM_GREETING];
+    struct link *next;
+} link_t;
+
+static struct {
+    uint32_t processes;
+    bool software;
+    struct ibv_context **devices;
+    rdmacm_address_t address;
+    uint64_t key;
+    int wake;
+    link_t **link; /* [processes]; NULL: no connection has begun */
+    link_t *links;
+    rdmacm_times_t times;
+} cm = {.wake = -1};
+
+/* --- devices --- */
+
+static bool rdmacm_open(char *why, size_t size)
+{
+    rdmacm_finder_t find = net_ib_software_manager();
+    cm.software = find != NULL;
+    if (!find) find = rdmacm_library(why, size);
+    if (!find || !rdmacm_engine_open(find, why, size)) return false;
+    cm.devices = rdmacm_devices(NULL);
+    if (!cm.devices) snprintf(why, size, "it has no devices: %s", strerror(errno));
+    return cm.devices != NULL;
+}
+
+static hca_t rdmacm_device(int i, char name[64])
+{
+    hca_t hca = cm.devices[i];
+    snprintf(name, 64, "%s", hca ? ibv_get_device_name(hca->device) : "");
+    if (hca) fcntl(hca->async_fd, F_SETFL, O_NONBLOCK);
+    return hca;
+}
+
+/* Hosts reach each other by other addresses than those of the loopback interface. */
+static bool rdmacm_has_address(hca_t hca, uint8_t port)
+{
+    return rdmacm_own_address(hca, port, cm.software, &cm.address);
+}
+
+static const char *rdmacm_address(void)
+{
+    static char text[RDMACM_ADDRESS_TEXT];
+    return rdmacm_address_text(&cm.address, text);
+}
+
+static void rdmacm_close(void)
+{
+    if (cm.devices) rdmacm_devices_free(cm.devices);
+    rdmacm_engine_close();
+    memset(&cm, 0, sizeof cm);
+    cm.wake = -1;
+}
+
+/* --- links --- */
+
+static const char *device(void)
+{
+    return net_ib_rails.hca[0].name;
+}
+
+static rdmacm_address_t address_of(const link_t *link)
+{
+    rdmacm_address_t address;
+    memcpy(&address, net_ib_contact(link->peer->rank)->place.managed.address, sizeof address);
+    return address;
+}
+
+static link_t *link_to(uint32_t rank)
+{
+    link_t *link = cm.link[rank];
+    if (link) return link;
+    link = calloc(1, sizeof *link);
+    if (!link) net_ib_cannot_connect(rank, device(), "no record of it", ENOMEM);
+    link->peer = net_ib_peer(rank);
+    link->link.lower = gasnetc_job.rank < rank;
+    const rdmacm_greeting_t greeting = {.key = net_ib_contact(rank)->place.managed.key,
+                                        .from = gasnetc_job.rank,
+                                        .to = rank,
+                                        .word = RDMACM_HELLO};
+    rdmacm_greeting_encode(&greeting, link->greeting);
+    snprintf(link->failure, sizeof link->failure, "it does not answer the connection manager");
+    link->next = cm.links;
+    return cm.links = cm.link[rank] = link;
+}
+
+static rdmacm_terms_t terms(const link_t *link)
+{
+    const net_ib_reads_t reads = net_ib_reads();
+    return (rdmacm_terms_t){.private_data = link->greeting,
+                            .private_length = sizeof link->greeting,
+                            .reads_served = reads.served,
+                            .reads_started = reads.started,
+                            .timeout = (uint8_t)gasnetc_params.qp_timeout,
+                            .retries = (uint8_t)gasnetc_params.qp_retry_count};
+}
+
+/* A step of an attempt was refused here, or an event reports its failure. */
+static unsigned failed(link_t *link, const char *failure)
+{
+    snprintf(link->failure, sizeof link->failure, "%s", failure);
+    return rdmacm_failed(&link->link, false, gasnetc_clock(), &cm.times);
+}
+
+static unsigned step_failed(link_t *link, const char *what, int error)
+{
+    char text[sizeof link->failure];
+    if (!error) return 0;
+    snprintf(text, sizeof text, "%s: %s", what, strerror(error));
+    return failed(link, text);
+}
+
+static void abandon(link_t *link)
+{
+    if (link->id) rdmacm_id_destroy(link->id);
+    if (link->qp) net_ib_destroy_qps(link->qp);
+    link->id = NULL;
+    link->qp = NULL;
+}
+
+static unsigned resolve(link_t *link)
+{
+    const rdmacm_address_t to = address_of(link);
+    link->called = true;
+    return step_failed(link, "its address is refused",
+                       rdmacm_id_create(&cm.address, &to, link, &link->id));
+}
+
+static unsigned call(link_t *link)
+{
+    const rdmacm_terms_t how = terms(link);
+    link->qp = net_ib_make_qps(link->peer);
+    int error = rdmacm_id_prepare(link->id, link->qp->qp);
+    if (!error) error = rdmacm_id_call(link->id, link->qp->qp, &how);
+    return step_failed(link, "the request is refused", error);
+}
+
+/* The peer's record has the queue pair from now on. */
+static void adopt(link_t *link)
+{
+    const net_ib_contact_t *contact = net_ib_contact(link->peer->rank);
+    net_ib_adopt_qp(link->peer, link->qp, contact->rail[0].device, &contact->rings);
+    link->qp = NULL;
+}
+
+static void cannot(const link_t *link, const char *what, int error)
+{
+    if (error && !gasneti_ending()) net_ib_cannot_connect(link->peer->rank, device(), what, error);
+}
+
+static void accept_call(link_t *link, struct rdma_cm_id *id)
+{
+    const rdmacm_terms_t how = terms(link);
+    hca_qp_t qp;
+    link->id = id;
+    id->context = link;
+    link->called = false;
+    link->qp = net_ib_make_qps(link->peer);
+    qp = link->qp->qp;
+    int error = rdmacm_id_prepare(id, qp);
+    if (!error) adopt(link);
+    if (!error) error = rdmacm_id_accept(id, qp, &how);
+    cannot(link, "its connection cannot be accepted", error);
+}
+
+static void establish(link_t *link)
+{
+    const rdmacm_terms_t how = terms(link);
+    hca_qp_t qp = link->qp->qp;
+    adopt(link);
+    cannot(link, "its queue pair is refused", rdmacm_id_establish(link->id, qp, &how));
+}
+
+/* On iWARP the end that was called opens when the first message arrives (system_messages.c). */
+static void open_link(link_t *link)
+{
+    if (net_ib.wordy && !link->called) return;
+    if (net_ib.wordy) net_ib_send_first(net_ib_am(link->peer));
+    net_ib_open_qps(link->peer);
+}
+
+static void reject(const link_t *link, struct rdma_cm_id *id)
+{
+    uint8_t bytes[RDMACM_GREETING];
+    const rdmacm_greeting_t greeting = {.key = net_ib_contact(link->peer->rank)->place.managed.key,
+                                        .from = gasnetc_job.rank,
+                                        .to = link->peer->rank,
+                                        .word = RDMACM_CROSSED};
+    rdmacm_greeting_encode(&greeting, bytes);
+    rdmacm_id_reject(id, bytes, sizeof bytes);
+    rdmacm_id_destroy(id);
+}
+
+static void give_up(const link_t *link)
+{
+    char text[RDMACM_ADDRESS_TEXT];
+    const rdmacm_address_t address = address_of(link);
+    net_ib_unanswered(link->peer->rank);
+    if (gasneti_ending()) return;
+    net_ib_not_met(link->peer->rank, device(), rdmacm_address_text(&address, text), link->failure,
+                   cm.times.give_up);
+}
+
+/* `id`: of the request that has arrived, if any.  A step that fails at once gives further actions.
+ */
+static void perform(link_t *link, unsigned actions, struct rdma_cm_id *id)
+{
+    while (actions) {
+        unsigned more = 0;
+        if (actions & RDMACM_ABANDON) abandon(link);
+        if (actions & RDMACM_RESOLVE) more = resolve(link);
+        if (actions & RDMACM_ROUTE)
+            more = step_failed(link, "no route to it", rdmacm_id_route(link->id));
+        if (actions & RDMACM_CALL) more = call(link);
+        if (id && actions & RDMACM_ACCEPT) accept_call(link, id);
+        if (id && actions & RDMACM_REJECT) reject(link, id);
+        if (actions & RDMACM_ESTABLISH) establish(link);
+        if (actions & RDMACM_OPEN) open_link(link);
+        if (actions & RDMACM_GIVE_UP) give_up(link);
+        actions = more;
+    }
+}
+
+/* --- events --- */
+
+static bool parse(const rdmacm_event_t *event, rdmacm_greeting_t *greeting)
+{
+    return !rdmacm_greeting_parse(event->private_data, event->private_length, cm.key,
+                                  gasnetc_job.rank, cm.processes, greeting) &&
+           net_ib_peer(greeting->from);
+}
+
+/* A request that is not of this job is refused. */
+static void on_request(rdmacm_event_t *event)
+{
+    rdmacm_greeting_t greeting;
+    struct rdma_cm_id *id = event->id;
+    const bool ours = parse(event, &greeting) && greeting.word == RDMACM_HELLO;
+    rdmacm_done(event);
+    if (ours) {
+        link_t *link = link_to(greeting.from);
+        perform(link, rdmacm_requested(&link->link), id);
+    } else {
+        rdmacm_id_reject(id, NULL, 0);
+        rdmacm_id_destroy(id);
+    }
+}
+
+static unsigned on_failure(link_t *link, const rdmacm_event_t *event)
+{
+    rdmacm_greeting_t greeting;
+    if (parse(event, &greeting) && greeting.word == RDMACM_CROSSED)
+        return rdmacm_failed(&link->link, true, gasnetc_clock(), &cm.times);
+    return failed(link, event->text);
+}
+
+static unsigned on_event(link_t *link, const rdmacm_event_t *event)
+{
+    switch (event->kind) {
+    case RDMACM_EVENT_RESOLVED:
+        return rdmacm_resolved(&link->link);
+    case RDMACM_EVENT_ROUTED:
+        return rdmacm_routed(&link->link);
+    case RDMACM_EVENT_ANSWERED:
+        return rdmacm_answered(&link->link);
+    case RDMACM_EVENT_ESTABLISHED:
+        return rdmacm_established(&link->link);
+    case RDMACM_EVENT_FAILED:
+        return on_failure(link, event);
+    default:
+        return 0;
+    }
+}
+
+static void meet_receive(void)
+{
+    rdmacm_event_t event;
+    while (rdmacm_next(&event)) {
+        if (event.kind == RDMACM_EVENT_REQUESTED) {
+            on_request(&event);
+            continue;
+        }
+        link_t *link = event.context;
+        const unsigned actions = link ? on_event(link, &event) : 0;
+        rdmacm_done(&event);
+        if (actions) perform(link, actions, NULL);
+    }
+}
+
+/* --- the meeting --- */
+
+static bool meet_open(uint32_t processes, char *why, size_t why_size)
+{
+    cm.processes = processes;
+    cm.link = calloc(processes, sizeof *cm.link);
+    cm.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (!cm.link || cm.wake < 0)
+        gasneti_fatal("cannot prepare to connect %u peers: %s", processes - 1, strerror(errno));
+    if (getrandom(&cm.key, sizeof cm.key, 0) != sizeof cm.key)
+        cm.key = (uint64_t)(gasnetc_clock() * 1e9) ^ (uint64_t)getpid() << 32;
+    cm.times =
+        (rdmacm_times_t){.first = 0.02, .longest = 0.5, .give_up = net_ib_meeting_patience()};
+    const int error = rdmacm_listen(&cm.address);
+    if (!error) return true;
+    char text[RDMACM_ADDRESS_TEXT];
+    snprintf(why, why_size, "%s: cannot listen at %s: %s", device(),
+             rdmacm_address_text(&cm.address, text), strerror(error));
+    return false;
+}
+
+static net_ib_place_t meet_place(void)
+{
+    net_ib_place_t place = {.managed = {.key = cm.key}};
+    memcpy(place.managed.address, &cm.address, sizeof cm.address);
+    return place;
+}
+
+/* The event channel stays readable while it has events. */
+static void meet_arm(void) {}
+
+static void meet_want(uint32_t rank)
+{
+    link_t *link = link_to(rank);
+    perform(link, rdmacm_want(&link->link, gasnetc_clock(), &cm.times), NULL);
+}
+
+static double meet_repeat(void)
+{
+    double first = -1;
+    for (link_t *link = cm.links; link; link = link->next) {
+        perform(link, rdmacm_tick(&link->link, gasnetc_clock(), &cm.times), NULL);
+        const double due = rdmacm_due(&link->link, &cm.times);
+        if (due >= 0 && (first < 0 || due < first)) first = due;
+    }
+    const double now = gasnetc_clock();
+    return first < 0 ? -1 : first > now ? first - now : 0;
+}
+
+static void meet_sleep(double seconds)
+{
+    struct pollfd wait[2] = {{.fd = rdmacm_descriptor(), .events = POLLIN},
+                             {.fd = cm.wake, .events = POLLIN}};
+    eventfd_t count;
+    const int ms = seconds < 0 ? -1 : seconds > 1e6 ? 1000000000 : (int)(seconds * 1e3) + 1;
+    if (poll(wait, 2, ms) > 0 && wait[1].revents) eventfd_read(cm.wake, &count);
+}
+
+static void meet_wake(void)
+{
+    eventfd_write(cm.wake, 1);
+}
+
+static void meet_close(void)
+{
+    for (link_t *link = cm.links, *next; link; link = next) {
+        next = link->next;
+        abandon(link);
+        free(link);
+    }
+    free(cm.link);
+    cm.link = NULL;
+    cm.links = NULL;
+    close(cm.wake);
+    cm.wake = -1;
+}
+
+static const struct net_ib_meeting meeting = {.open = meet_open,
+                                              .place = meet_place,
+                                              .arm = meet_arm,
+                                              .receive = meet_receive,
+                                              .want = meet_want,
+                                              .repeat = meet_repeat,
+                                              .sleep = meet_sleep,
+                                              .wake = meet_wake,
+                                              .close = meet_close};
+
+const struct net_ib_manager net_ib_rdmacm = {.open = rdmacm_open,
+                                             .device = rdmacm_device,
+                                             .has_address = rdmacm_has_address,
+                                             .address = rdmacm_address,
+                                             .close = rdmacm_close,
+                                             .meeting = &meeting};

@@ -1,0 +1,439 @@
+/* consume.c - the consumer's side of an event dispatcher: completions are polled in batches into an
+ * array that the dequeue drains, and counted there.
+ *
+ * All of it needs the consumer role. The array holds what the device wrote; a DAT_EVENT is made
+ * when it is dequeued, in one step. An entry with an odd wr_id, and a status that is no success, is
+ * the disconnection event of a link, which so comes after its transfers.
+ */
+#include "other/dapl/engine/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "other/dapl/machine/work_queue.h"
+
+static const uint8_t dto_status[] = {
+    [IBV_WC_SUCCESS] = DAT_DTO_SUCCESS,
+    [IBV_WC_LOC_LEN_ERR] = DAT_DTO_ERR_LOCAL_LENGTH,
+    [IBV_WC_LOC_QP_OP_ERR] = DAT_DTO_ERR_LOCAL_EP,
+    [IBV_WC_LOC_EEC_OP_ERR] = DAT_DTO_ERR_TRANSPORT,
+    [IBV_WC_LOC_PROT_ERR] = DAT_DTO_ERR_LOCAL_PROTECTION,
+    [IBV_WC_WR_FLUSH_ERR] = DAT_DTO_ERR_FLUSHED,
+    [IBV_WC_MW_BIND_ERR] = DAT_RMR_OPERATION_FAILED,
+    [IBV_WC_BAD_RESP_ERR] = DAT_DTO_ERR_BAD_RESPONSE,
+    [IBV_WC_LOC_ACCESS_ERR] = DAT_DTO_ERR_LOCAL_PROTECTION,
+    [IBV_WC_REM_INV_REQ_ERR] = DAT_DTO_ERR_REMOTE_RESPONDER,
+    [IBV_WC_REM_ACCESS_ERR] = DAT_DTO_ERR_REMOTE_ACCESS,
+    [IBV_WC_REM_OP_ERR] = DAT_DTO_ERR_REMOTE_RESPONDER,
+    [IBV_WC_RETRY_EXC_ERR] = DAT_DTO_ERR_TRANSPORT,
+    [IBV_WC_RNR_RETRY_EXC_ERR] = DAT_DTO_ERR_RECEIVER_NOT_READY,
+};
+
+static DAT_DTO_COMPLETION_STATUS status_of(const struct ibv_wc *wc)
+{
+    if (wc->status == IBV_WC_SUCCESS) return DAT_DTO_SUCCESS;
+    if ((size_t)wc->status >= sizeof dto_status || !dto_status[wc->status])
+        return DAT_DTO_ERR_TRANSPORT;
+    return (DAT_DTO_COMPLETION_STATUS)dto_status[wc->status];
+}
+
+/* ---- Staging ---- */
+
+/* Room for `more` entries, as far as memory and the length of the queue allow. */
+static void make_room(dapl_evd_t *evd, int more)
+{
+    int queued = evd->last - evd->first;
+    if (evd->first && evd->room - evd->last < more) {
+        memmove(evd->staged, evd->staged + evd->first, (size_t)queued * sizeof *evd->staged);
+        evd->first = 0;
+        evd->last = queued;
+    }
+    if (evd->room - evd->last >= more) return;
+    int room = evd->room * 2;
+    while (room - evd->last < more) room *= 2;
+    struct ibv_wc *staged = realloc(evd->staged, (size_t)room * sizeof *staged);
+    if (!staged) return;
+    evd->staged = staged;
+    evd->room = room;
+}
+
+bool evd_stage(dapl_evd_t *evd, const struct ibv_wc *wc, int n)
+{
+    make_room(evd, n);
+    if (evd->room - evd->last < n) return false;
+    memcpy(evd->staged + evd->last, wc, (size_t)n * sizeof *wc);
+    evd->last += n;
+    evd->signals += (uint64_t)n;
+    if (evd->wait) evd_wait_signal(evd->wait, evd_queued(evd));
+    return true;
+}
+
+static inline bool is_signalling(const dapl_evd_t *evd, const struct ibv_wc *wc,
+                                 const dapl_work_t *work)
+{
+    if (wc->status != IBV_WC_SUCCESS) return true;
+    return !(work->flags & DAPL_WORK_UNSIGNALLED) && !evd->solicited;
+}
+
+/* Possibly no event, or not yet. */
+static inline bool is_special(const dapl_work_t *work)
+{
+    if (work->flags & (DAPL_WORK_SUPPRESS | DAPL_WORK_SENTINEL)) return true;
+    return work->flags & DAPL_WORK_RECEIVE &&
+           (!work->link || order_may_hold(&work->link->order, work->link->nheld));
+}
+
+/* The n completions behind the staged ones become events, or not; whether there is one more event.
+ */
+static __attribute__((noinline)) bool admit_special(dapl_evd_t *evd, int n)
+{
+    struct ibv_wc *out = evd->staged + evd->last;
+    struct ibv_wc *last_signal = NULL;
+    uint64_t signals = 0;
+    for (struct ibv_wc *wc = out, *end = out + n; wc < end; wc++) {
+        dapl_work_t *work = (dapl_work_t *)(uintptr_t)wc->wr_id;
+        if (is_special(work) && !link_admit(evd, wc, work)) continue;
+        if (!(wc->wr_id & 1) && work->queue) work_seen(work->queue, work, true);
+        if (wc->wr_id & 1 || is_signalling(evd, wc, work)) {
+            signals++;
+            last_signal = out;
+        }
+        if (out != wc) *out = *wc;
+        out++;
+    }
+    bool more = out != evd->staged + evd->last;
+    evd->last = (int)(out - evd->staged);
+    evd->signals += signals;
+    if (evd->wait && last_signal) {
+        uint64_t behind = (uint64_t)(out - 1 - last_signal);
+        evd_wait_signal(evd->wait, evd_queued(evd) - behind);
+    }
+    return more;
+}
+
+/* A completion with an event that signals. */
+static inline bool is_plain(const struct ibv_wc *wc, const dapl_work_t *work)
+{
+    if (!((unsigned)wc->status | work->flags)) return true;
+    return wc->status == IBV_WC_SUCCESS && !(work->flags & DAPL_WORK_UNSIGNALLED) &&
+           !is_special(work);
+}
+
+/* The same, fast while all are plain. */
+static inline __attribute__((always_inline)) bool admit(dapl_evd_t *evd, int n)
+{
+    struct ibv_wc *wc = evd->staged + evd->last, *const end = wc + n;
+    if (!evd->solicited) do {
+            const dapl_work_t *work = (const dapl_work_t *)(uintptr_t)wc->wr_id;
+            if (!is_plain(wc, work)) break;
+            if (work->queue) work_seen(work->queue, work, true);
+        } while (++wc < end);
+    int plain = n - (int)(end - wc);
+    evd->last += plain;
+    evd->signals += (uint64_t)plain;
+    if (evd->wait && plain) evd_wait_signal(evd->wait, evd_queued(evd));
+    if (wc == end) return true;
+    return admit_special(evd, n - plain) || plain;
+}
+
+bool evd_poll(dapl_evd_t *evd)
+{
+    int n;
+    if (evd->first == evd->last) evd->first = evd->last = 0;
+    if (evd->last == evd->room) {
+        make_room(evd, 1);
+        if (evd->last == evd->room) return false;
+    }
+    do {
+        n = evd->poll(evd->cq, evd->room - evd->last, evd->staged + evd->last);
+        if (n <= 0) return false;
+    } while (!admit(evd, n));
+    return true;
+}
+
+/* The asynchronous events of the device go to the ring while it has a place for them. */
+static bool take_asynchronous(dapl_evd_t *evd)
+{
+    bool any = false;
+    DAT_EVENT event;
+    uint64_t position;
+    while (ring_queued(evd->ring) < ring_length(evd->ring) &&
+           evd->async->take(evd->object.interface->attr.device, &event) > 0) {
+        if (event.event_data.asynch_error_event_data.dat_handle == DAT_HANDLE_NULL)
+            event.event_data.asynch_error_event_data.dat_handle =
+                evd->object.interface->attr.ia_handle;
+        /* Full after all, by another producer: this thread makes room by no means but waiting. */
+        ring_t *ring = evd->ring;
+        for (ring_put_t put; (put = ring_put(ring, &event, &position)) != RING_PUT;) {
+            if (put == RING_FULL) return any;
+            ring = atomic_load_explicit(&ring->next, memory_order_acquire);
+        }
+        any = true;
+    }
+    return any;
+}
+
+void evd_drain(dapl_evd_t *evd, int most)
+{
+    if (evd->async) take_asynchronous(evd);
+    if (!evd->cq) return;
+    for (;;) {
+        int asked = evd->room - evd->last;
+        if (asked < STAGED_AT_FIRST) make_room(evd, STAGED_AT_FIRST);
+        asked = evd->room - evd->last;
+        if (asked < 1) return;
+        int n = evd->poll(evd->cq, asked, evd->staged + evd->last);
+        if (n <= 0) return;
+        admit(evd, n);
+        if (n < asked || evd->last - evd->first >= most) return;
+    }
+}
+
+uint64_t evd_queued(const dapl_evd_t *evd)
+{
+    uint64_t queued = (uint64_t)(evd->last - evd->first);
+    for (const ring_t *ring = evd->ring; ring;
+         ring = atomic_load_explicit(&ring->next, memory_order_acquire))
+        queued += ring_queued(ring);
+    return queued;
+}
+
+/* ---- Taking ---- */
+
+/* The first event of the ring is incomplete, or the ring was replaced. */
+static ring_slot_t *ring_first_slowly(dapl_evd_t *evd)
+{
+    ring_slot_t *slot = NULL;
+    for (unsigned round = 0; !slot; round++) {
+        if (ring_over(evd->ring)) {
+            evd->ring = atomic_load_explicit(&evd->ring->next, memory_order_acquire);
+            round = 0;
+        }
+        slot = ring_first(evd->ring);
+        if (slot || ring_over(evd->ring)) continue;
+        if (!ring_queued(evd->ring)) return NULL;
+        os_yield(round / 4);
+    }
+    return slot;
+}
+
+static inline ring_slot_t *first_of_ring(dapl_evd_t *evd)
+{
+    ring_slot_t *slot = ring_first(evd->ring);
+    if (slot || atomic_load_explicit(&evd->ring->tail, memory_order_acquire) == evd->ring->head)
+        return slot;
+    return ring_first_slowly(evd);
+}
+
+static __attribute__((noinline)) void make_connection_event(const struct ibv_wc *wc,
+                                                            DAT_EVENT *event)
+{
+    const dapl_link_t *link = (const dapl_link_t *)(uintptr_t)(wc->wr_id & ~UINT64_C(1));
+    event->event_number = link->number;
+    event->event_data.connect_event_data.ep_handle = link->attr.ep_handle;
+    event->event_data.connect_event_data.private_data_size = 0;
+    event->event_data.connect_event_data.private_data = NULL;
+}
+
+static __attribute__((noinline)) void make_transfer_event(const struct ibv_wc *wc, DAT_EVENT *event,
+                                                          dapl_link_t *link)
+{
+    const dapl_work_t *work = (const dapl_work_t *)(uintptr_t)wc->wr_id;
+    if (work->flags & DAPL_WORK_BIND) {
+        event->event_number = DAT_RMR_BIND_COMPLETION_EVENT;
+        DAT_RMR_BIND_COMPLETION_EVENT_DATA *bind = &event->event_data.rmr_completion_event_data;
+        bind->rmr_handle = work->rmr;
+        bind->user_cookie = work->cookie;
+        bind->status = status_of(wc);
+    } else {
+        event->event_number = DAT_DTO_COMPLETION_EVENT;
+        DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+        dto->ep_handle = link ? link->attr.ep_handle : DAT_HANDLE_NULL;
+        dto->user_cookie = work->cookie;
+        dto->status = wc->status == IBV_WC_SUCCESS ? DAT_DTO_SUCCESS : status_of(wc);
+        dto->transfered_length = work->flags & DAPL_WORK_RECEIVE ? wc->byte_len : work->length;
+        dto->operation = work->operation;
+        dto->rmr_context = 0;
+        if (wc->wc_flags & IBV_WC_WITH_INV) {
+            dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
+            dto->rmr_context = wc->invalidated_rkey;
+        }
+    }
+}
+
+/* A successful transfer that is no receive and no bind, as most are; false: nothing was taken. */
+static inline __attribute__((always_inline)) bool take_plain(dapl_evd_t *evd, DAT_EVENT *event)
+{
+    const struct ibv_wc *wc = &evd->staged[evd->first];
+    if ((unsigned)wc->status | wc->wc_flags) return false; /* as an entry for a link has */
+    const dapl_work_t *work = (const dapl_work_t *)(uintptr_t)wc->wr_id;
+    const dapl_link_t *link = work->link;
+    if (work->flags) return false;
+    evd->first++;
+    DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+    event->event_number = DAT_DTO_COMPLETION_EVENT;
+    event->evd_handle = (DAT_EVD_HANDLE)evd;
+    dto->ep_handle = link ? link->attr.ep_handle : DAT_HANDLE_NULL;
+    dto->user_cookie = work->cookie;
+    dto->status = DAT_DTO_SUCCESS;
+    dto->transfered_length = work->length;
+    dto->operation = work->operation;
+    dto->rmr_context = 0;
+    if (work->queue) work_dequeued(work->queue, work);
+    return true;
+}
+
+static void take_staged(dapl_evd_t *evd, DAT_EVENT *event)
+{
+    const struct ibv_wc *wc = &evd->staged[evd->first];
+    if (take_plain(evd, event)) return;
+    evd->first++;
+    event->evd_handle = (DAT_EVD_HANDLE)evd;
+    if (wc->wr_id & 1) {
+        make_connection_event(wc, event);
+        return;
+    }
+    const dapl_work_t *work = (const dapl_work_t *)(uintptr_t)wc->wr_id;
+    make_transfer_event(wc, event, work->link ? work->link : link_shared(evd, wc->qp_num));
+    if (work->queue) work_dequeued(work->queue, work);
+}
+
+static bool take_from_ring(dapl_evd_t *evd, DAT_EVENT *event)
+{
+    ring_slot_t *slot = first_of_ring(evd);
+    if (!slot && evd->async && take_asynchronous(evd)) slot = first_of_ring(evd);
+    if (!slot) return false;
+    event->event_number = slot->number;
+    event->evd_handle = (DAT_EVD_HANDLE)evd;
+    event->event_data = slot->data;
+    ring_release(evd->ring, slot);
+    return true;
+}
+
+bool evd_take(dapl_evd_t *evd, DAT_EVENT *event)
+{
+    if (evd->ring && take_from_ring(evd, event)) return true;
+    if (evd->first == evd->last && (!evd->cq || !evd_poll(evd))) return false;
+    take_staged(evd, event);
+    return true;
+}
+
+/* With the role, which it leaves: what is not the short way of dapl_evd_dequeue. */
+static __attribute__((noinline)) DAT_RETURN dequeue_slowly(dapl_evd_t *evd, DAT_EVENT *event)
+{
+    if (atomic_load_explicit(&evd->state, memory_order_relaxed) & EVD_WAITER) {
+        role_leave(&evd->role);
+        return DAPL_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+    }
+    bool found = evd_take(evd, event);
+    if (!found && evd->cq && !evd->armed && atomic_load_explicit(&evd->cno, memory_order_relaxed) &&
+        evd_notifies(atomic_load_explicit(&evd->state, memory_order_relaxed))) {
+        /* Its next event will trigger the CNO; one that came before is taken here. */
+        evd_arm(evd);
+        found = evd_take(evd, event);
+    }
+    evd_leave(evd);
+    return found ? DAT_SUCCESS : DAT_QUEUE_EMPTY;
+}
+
+static __attribute__((noinline)) DAT_RETURN dequeue_shared(dapl_evd_t *evd, DAT_EVENT *event)
+{
+    /* A waiter is not to lose the ownership to a thread that will be refused. */
+    if (atomic_load_explicit(&evd->state, memory_order_relaxed) & EVD_WAITER)
+        return DAPL_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+    role_enter(&evd->role);
+    return dequeue_slowly(evd, event);
+}
+
+static __attribute__((noinline)) DAT_RETURN refuse(const dapl_evd_t *evd)
+{
+    return evd_valid(evd) ? DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2)
+                          : DAPL_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
+}
+
+/* The owner of the role takes the first staged event, and leaves the role. */
+static inline __attribute__((always_inline)) DAT_RETURN dequeue_staged(dapl_evd_t *evd,
+                                                                       DAT_EVENT *event)
+{
+    if (__builtin_expect(!take_plain(evd, event), false)) return dequeue_slowly(evd, event);
+    role_leave_own(&evd->role);
+    return DAT_SUCCESS;
+}
+
+static __attribute__((noinline)) DAT_RETURN dequeue_admitted(dapl_evd_t *evd, DAT_EVENT *event,
+                                                             int n)
+{
+    evd->first = evd->last = 0;
+    /* Only what was just admitted can have made a disconnection due. */
+    return admit(evd, n) && !evd->due ? dequeue_staged(evd, event) : dequeue_slowly(evd, event);
+}
+
+/* The owner of the role polls. */
+static __attribute__((noinline)) DAT_RETURN dequeue_polled(dapl_evd_t *evd, DAT_EVENT *event)
+{
+    int n = evd->poll(evd->cq, evd->room, evd->staged);
+    if (n > 0) return dequeue_admitted(evd, event, n);
+    if (__builtin_expect(atomic_load_explicit(&evd->cno, memory_order_relaxed) != NULL, false))
+        return dequeue_slowly(evd, event);
+    role_leave_own(&evd->role);
+    return DAT_QUEUE_EMPTY;
+}
+
+/* The short way: by the thread that owns the EVD, which holds completions alone and has no waiter.
+ * What is rarer is in functions that are called last, so that the others save no registers for it.
+ */
+DAT_RETURN dapl_evd_dequeue(dapl_evd_t *evd, DAT_EVENT *event)
+{
+    if (__builtin_expect(!evd_valid(evd) || !event, false)) return refuse(evd);
+    if (!role_enter_own(&evd->role)) return dequeue_shared(evd, event);
+    if (evd->long_way) return dequeue_slowly(evd, event);
+    return evd->first == evd->last ? dequeue_polled(evd, event) : dequeue_staged(evd, event);
+}
+
+/* ---- Arming ---- */
+
+void evd_arm(dapl_evd_t *evd)
+{
+    evd->armed = true;
+    evd->arms++;
+    evd->object.interface->attr.cq->arm(evd->cq, evd->solicited);
+}
+
+bool evd_take_notification(dapl_evd_t *evd)
+{
+    const dapl_cq_ops_t *ops = evd->object.interface->attr.cq;
+    if (ops->take_event(evd->cq) <= 0) return false;
+    evd->armed = false;
+    if (++evd->unacknowledged >= ACKNOWLEDGE_AFTER) {
+        ops->acknowledge(evd->cq, evd->unacknowledged);
+        evd->unacknowledged = 0;
+    }
+    return true;
+}
+
+/* ---- Leaving the role ---- */
+
+static void finish_due(dapl_link_t *due)
+{
+    while (due) {
+        dapl_link_t *next = due->next_due; /* before the event lets the program free the link */
+        if (!link_finish(due)) helper_watch_link(due);
+        due = next;
+    }
+}
+
+void evd_leave(dapl_evd_t *evd)
+{
+    dapl_link_t *due = evd->due;
+    evd->due = NULL;
+    role_leave(&evd->role);
+    finish_due(due);
+}
+
+void evd_return(dapl_evd_t *evd, uintptr_t before)
+{
+    dapl_link_t *due = evd->due;
+    evd->due = NULL;
+    role_return(&evd->role, before);
+    finish_due(due);
+}

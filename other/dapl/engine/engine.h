@@ -1,0 +1,223 @@
+/* engine.h - the objects of the event core, and what its files call of one another.
+ *
+ * Who may touch what: fields under "role" belong to the thread that has the EVD's consumer role
+ * (role.h); fields under a mutex are named there; atomics are anybody's. No mutex and no role is
+ * held when a CNO is triggered or an agent is called. Order of the mutexes: admin of an EVD, mutex
+ * of a CNO, mutex of an interface.
+ */
+#ifndef DAPL_ENGINE_H
+#define DAPL_ENGINE_H
+
+#include <infiniband/verbs.h> /* struct ibv_wc; the core calls none of its functions */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "other/dapl/dapl_events.h"
+#include "other/dapl/engine/os.h"
+#include "other/dapl/engine/role.h"
+#include "other/dapl/machine/evd_state.h"
+#include "other/dapl/machine/order.h"
+#include "other/dapl/machine/ring.h"
+
+enum { EVD_MAGIC = 0x45564431, CNO_MAGIC = 0x434e4f31 };
+
+/* The first fields of every object. */
+typedef struct object {
+    void *provider;
+    uint32_t magic;
+    dapl_interface_t *interface;
+    struct object *next; /* of the interface's list, under its mutex */
+} object_t;
+
+enum { STAGED_AT_FIRST = 16, ACKNOWLEDGE_AFTER = 64 };
+
+struct dapl_evd {
+    object_t object;
+
+    /* Role. Completions that were polled are in staged[first .. last). */
+    _Alignas(64) role_t role;
+    ring_t *ring;  /* NULL: completions alone */
+    bool long_way; /* there is a ring, or a thread is in dapl_evd_wait: not the short way of
+                      dapl_evd_dequeue */
+    struct ibv_wc *staged;
+    int first, last, room;
+    bool armed;
+    bool solicited; /* the completion queue is armed for solicited events and errors alone */
+    void *cq;       /* NULL: none */
+    int (*poll)(void *cq, int n, struct ibv_wc *wc);
+    const dapl_async_ops_t *async; /* NULL: no asynchronous events of the device */
+    dapl_link_t *due;  /* links whose disconnection event is to be queued when the role is left */
+    evd_wait_t *wait;  /* of the thread that waits, once it has blocked */
+    uint64_t signals;  /* signalling completions that were polled */
+    uint64_t notified; /* of these, how many the CNO's consumer knows of */
+    unsigned unacknowledged;
+    uint64_t arms;
+    dapl_link_t *links; /* with shared receives */
+    int moderation;     /* completions per event that the device was asked for */
+    int last_threshold;
+
+    /* Producers. */
+    _Alignas(64) _Atomic uint32_t state; /* evd_state.h */
+    _Atomic uint32_t triggering;         /* threads that use `cno` */
+    _Atomic(dapl_cno_t *) cno;
+    _Atomic(ring_t *)
+        producers; /* the ring that takes events: the last of the chain that begins with `ring` */
+    _Atomic uint64_t wake_at;  /* the sleeper wants to know when the ring has had so many events */
+    _Atomic int wake;          /* what it sleeps on; -1 until the first sleep */
+    _Atomic uint32_t waits;    /* threads inside dapl_evd_wait */
+    _Atomic uint32_t in_links; /* uses by links */
+
+    pthread_mutex_t admin; /* membership in the CNO, and the fields below */
+    bool unwatched; /* the CNO's set does not report its descriptor, for a waiter sleeps on it */
+    int fd;         /* of the completion channel or the asynchronous events; -1: none */
+    DAT_COUNT qlen;
+    DAT_EVD_FLAGS flags;
+    evd_config_t config;
+
+    /* Under the mutex of the CNO. */
+    uint32_t member; /* its place there, counted from 1 */
+    int pins;        /* threads of the CNO that look at it */
+    bool dirty;      /* its notification was consumed, and it may not be armed again */
+};
+
+typedef struct member {
+    dapl_evd_t *evd; /* NULL: free */
+    uint32_t generation;
+} member_t;
+
+struct dapl_cno {
+    object_t object;
+    int set;                         /* the descriptors of its EVDs, and `wake` under the key 0 */
+    int wake;                        /* readable while triggered */
+    bool fd_form;                    /* the program polls `set` */
+    _Atomic(dapl_evd_t *) triggered; /* by the latest of them; NULL: untriggered */
+    _Atomic uint32_t epoch;          /* changes when all waiters are released with no EVD */
+    _Atomic uint32_t waiters[2];     /* by the last bit of the epoch at their entry */
+    _Atomic bool shut;
+    _Atomic bool has_agent;
+    _Atomic int ndirty;
+    pthread_mutex_t mutex;
+    member_t *members;
+    uint32_t nmembers, room; /* attached, and places */
+    DAT_OS_WAIT_PROXY_AGENT agent;
+    pthread_mutex_t releasing; /* one cno_release at a time */
+    bool helped;               /* in the helper's set; under the mutex of the interface */
+};
+
+struct dapl_interface {
+    dapl_interface_attr_t attr;
+    pthread_mutex_t mutex;
+    object_t *evds, *cnos;
+    dapl_link_t *all_links;
+    uint32_t next_vector;
+    _Atomic bool shut;
+    /* The helper: a thread that exists once an agent was set, or a flush did not end in time. */
+    bool helper;
+    bool stopping;
+    pthread_t helper_thread;
+    int helper_set, helper_wake;
+    dapl_link_t *unfinished; /* flushes to be watched */
+    dapl_link_t *watched;    /* the one that the helper looks at now */
+    dapl_cno_t *helping;     /* likewise */
+};
+
+struct dapl_link {
+    dapl_link_attr_t attr;
+    order_t order;
+    struct ibv_wc *held; /* role of the receive EVD */
+    int nheld, held_room;
+    _Atomic bool late; /* the disconnection event is due, and its queue was full */
+    DAT_EVENT_NUMBER number;
+    dapl_link_t *next_due, *next_shared, *next_unfinished, *next_of_interface;
+    bool unfinished;
+};
+
+static inline bool evd_valid(const dapl_evd_t *evd)
+{
+    return evd && evd->object.magic == EVD_MAGIC;
+}
+static inline bool cno_valid(const dapl_cno_t *cno)
+{
+    return cno && cno->object.magic == CNO_MAGIC;
+}
+
+/* ---- consume.c: with the role ---- */
+/* Polls until an event was staged (true) or the completion queue is empty. */
+bool evd_poll(dapl_evd_t *evd);
+/* The next event; false: there is none. */
+bool evd_take(dapl_evd_t *evd, DAT_EVENT *event);
+/* Polls all there is, until `most` events are staged. */
+void evd_drain(dapl_evd_t *evd, int most);
+uint64_t evd_queued(const dapl_evd_t *evd);
+void evd_arm(dapl_evd_t *evd);
+/* Takes the event of the channel; false: there was none. */
+bool evd_take_notification(dapl_evd_t *evd);
+/* Appends to the staged events; false: no memory. */
+bool evd_stage(dapl_evd_t *evd, const struct ibv_wc *wc, int n);
+/* Leaves the role, and queues the disconnection events that have become due. */
+void evd_leave(dapl_evd_t *evd);
+void evd_return(dapl_evd_t *evd, uintptr_t before);
+
+/* ---- post.c ---- */
+/* Events were staged by another thread than the consumer: wakes the waiter or triggers the CNO. */
+void evd_notice(dapl_evd_t *evd);
+/* Wakes the sleeping waiter, if there is one. */
+void evd_wake(dapl_evd_t *evd);
+void evd_trigger(dapl_evd_t *evd);
+
+/* ---- interface.c ---- */
+void interface_add(dapl_interface_t *interface, object_t **list, object_t *object);
+void interface_remove(dapl_interface_t *interface, object_t **list, object_t *object);
+
+/* ---- evd.c ---- */
+/* While a waiter sleeps on the descriptor the CNO's set does not report it. */
+void evd_watch(dapl_evd_t *evd, bool watch);
+/* If its events go to a CNO: arms, and triggers it for what is queued. */
+void evd_renew(dapl_evd_t *evd);
+/* Sets bits of the state, and makes a waiter look at them. */
+void evd_tell(dapl_evd_t *evd, uint32_t bits);
+void evd_await_leave(dapl_evd_t *evd);
+
+/* ---- cno.c ---- */
+bool cno_attach(dapl_cno_t *cno, dapl_evd_t *evd, bool watch);
+/* `freed`: the EVD is going away; if it is the last one, the waiters are released. */
+void cno_detach(dapl_cno_t *cno, dapl_evd_t *evd, bool freed);
+void cno_watch(dapl_cno_t *cno, dapl_evd_t *evd, bool watch);
+/* Triggered by `evd`; `agent` is to be called by the caller once it holds nothing: its function may
+ * be NULL. */
+void cno_set_triggered(dapl_cno_t *cno, dapl_evd_t *evd, DAT_OS_WAIT_PROXY_AGENT *agent);
+void cno_release(dapl_cno_t *cno);
+static inline void agent_call(const DAT_OS_WAIT_PROXY_AGENT *agent, dapl_evd_t *evd)
+{
+    if (agent->proxy_agent_func) agent->proxy_agent_func(agent->instance_data, (DAT_EVD_HANDLE)evd);
+}
+
+/* The agent, if one is set, which is then detached. */
+void cno_take_agent(dapl_cno_t *cno, DAT_OS_WAIT_PROXY_AGENT *agent);
+
+/* ---- cno_wait.c ---- */
+/* Takes the notification that the set reported under `key`: the EVD, if it has news for the CNO.
+ * `lent`: by the helper, which leaves the CNO triggered. The caller calls the agent. */
+dapl_evd_t *cno_collect(dapl_cno_t *cno, uint64_t key, bool lent, DAT_OS_WAIT_PROXY_AGENT *agent);
+/* Arms the EVDs whose notifications were consumed; one that has news, else NULL. */
+dapl_evd_t *cno_rearm(dapl_cno_t *cno, bool lent, DAT_OS_WAIT_PROXY_AGENT *agent);
+
+/* ---- helper.c ---- */
+DAT_RETURN helper_watch_cno(dapl_cno_t *cno);
+void helper_forget_cno(dapl_cno_t *cno);
+DAT_RETURN helper_watch_link(dapl_link_t *link);
+void helper_forget_link(dapl_link_t *link);
+void helper_stop(dapl_interface_t *interface);
+
+/* ---- link.c ---- */
+/* Queues the disconnection event that is due; false: there is no place for it yet. */
+bool link_finish(dapl_link_t *link);
+/* The endpoint of a receive from a shared receive queue; NULL: unknown. */
+dapl_link_t *link_shared(const dapl_evd_t *evd, uint32_t qp_num);
+dapl_interface_t *link_interface(const dapl_link_t *link);
+/* One more attempt of what was not finished: true when it is. */
+bool link_progress(dapl_link_t *link);
+/* A completion of its work that is no plain event: whether it is staged now, as *wc says. */
+bool link_admit(dapl_evd_t *evd, struct ibv_wc *wc, dapl_work_t *work);
+
+#endif

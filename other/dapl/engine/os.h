@@ -1,0 +1,58 @@
+/* os.h - what the event core needs of the operating system: time, descriptors to sleep on, the
+ * barrier of the consumer role.  os.c is its only implementation, for Linux.
+ *
+ * Times are in nanoseconds of a clock that is never set; a deadline of OS_NEVER does not come.
+ */
+#ifndef DAPL_OS_H
+#define DAPL_OS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define OS_NEVER INT64_MAX
+
+int64_t os_now(void);
+/* OS_NEVER if `timeout` is negative. */
+int64_t os_deadline(int64_t timeout);
+
+/* A counter to sleep on: readable after os_wake until os_clear. -errno without descriptors. */
+int os_wake_open(void);
+void os_wake(int fd);
+void os_clear(int fd);
+void os_close(int fd);
+
+/* Sleeps until one of the two (-1: none) is readable: bits 1 and 2; 0 at the deadline; -EINTR. */
+int os_sleep(int first, int second, int64_t deadline);
+
+/* A set of descriptors, each with a key. */
+int os_set_open(void);
+/* `watch` false: it stays in the set, and is not reported. */
+int os_set_add(int set, int fd, uint64_t key, bool watch);
+void os_set_watch(int set, int fd, uint64_t key, bool watch);
+void os_set_remove(int set, int fd);
+/* For sets in a set: reports each change once. */
+int os_set_add_edge(int set, int fd, uint64_t key);
+/* One descriptor that is readable: 1 and its key; 0 at the deadline; -EINTR. */
+int os_set_sleep(int set, int64_t deadline, uint64_t *key);
+
+/* Lets another thread run; `round` counts the calls in one loop, which get longer. */
+void os_yield(unsigned round);
+
+/* Whether os_barrier works here. */
+bool os_barrier_ready(void);
+/* Every thread of the process executes a full memory barrier. */
+void os_barrier(void);
+
+/* A full barrier against another thread's full barrier on the same word. */
+static inline void os_fence(_Atomic uint32_t *word)
+{
+#if defined(__SANITIZE_THREAD__)
+    atomic_fetch_add(word, 0); /* the sanitizer does not know fences */
+#else
+    (void)word;
+    atomic_thread_fence(memory_order_seq_cst);
+#endif
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* post.c - the producers' side of an event dispatcher: events are put into its ring, and whoever
+ * waits learns of it.
+ *
+ * Without a waiter and without a CNO a post is one compare-and-swap and one fence. The fence stands
+ * between the event and the look at the state; a consumer that is about to sleep, or has ceased to
+ * wait, has its own between the state and the look at the ring, so that one of the two sees the
+ * other.
+ */
+#include "other/dapl/engine/engine.h"
+
+void evd_wake(dapl_evd_t *evd)
+{
+    if (atomic_fetch_and(&evd->state, ~(uint32_t)EVD_SLEEPING) & EVD_SLEEPING)
+        os_wake(atomic_load(&evd->wake));
+}
+
+void evd_trigger(dapl_evd_t *evd)
+{
+    DAT_OS_WAIT_PROXY_AGENT agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
+    atomic_fetch_add(&evd->triggering, 1); /* dapl_evd_modify_cno waits for this to return to 0 */
+    dapl_cno_t *cno = atomic_load(&evd->cno);
+    if (cno) cno_set_triggered(cno, evd, &agent);
+    atomic_fetch_sub_explicit(&evd->triggering, 1, memory_order_release);
+    agent_call(&agent, evd);
+}
+
+void evd_notice(dapl_evd_t *evd)
+{
+    os_fence(&evd->state);
+    uint32_t state = atomic_load(&evd->state);
+    if (state & EVD_SLEEPING)
+        evd_wake(evd);
+    else if (evd_notifies(state) && atomic_load(&evd->cno))
+        evd_trigger(evd);
+}
+
+DAT_RETURN dapl_evd_post(dapl_evd_t *evd, const DAT_EVENT *event)
+{
+    uint64_t position = 0;
+    ring_t *ring = atomic_load_explicit(&evd->producers, memory_order_acquire);
+    if (!ring) return DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+    for (ring_put_t put; (put = ring_put(ring, event, &position)) != RING_PUT;) {
+        if (put == RING_FULL) return (DAT_RETURN)DAT_CLASS_ERROR | DAT_QUEUE_FULL;
+        ring = atomic_load_explicit(&ring->next, memory_order_acquire);
+    }
+    os_fence(&evd->state);
+    uint32_t state = atomic_load_explicit(&evd->state, memory_order_acquire);
+    if (state & EVD_SLEEPING) {
+        if (position + 1 >= atomic_load_explicit(&evd->wake_at, memory_order_relaxed))
+            evd_wake(evd);
+    } else if (evd_notifies(state) && atomic_load_explicit(&evd->cno, memory_order_acquire)) {
+        evd_trigger(evd);
+    }
+    return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_evd_post_se(dapl_evd_t *evd, const DAT_EVENT *event)
+{
+    if (!evd_valid(evd)) return DAPL_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
+    if (!(evd->flags & DAT_EVD_SOFTWARE_FLAG))
+        return DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+    if (!event || event->event_number != DAT_SOFTWARE_EVENT)
+        return DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+    return dapl_evd_post(evd, event);
+}

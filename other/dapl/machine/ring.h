@@ -1,0 +1,90 @@
+/* ring.h - a bounded queue of events: any thread puts, one thread at a time takes.  Pure: no lock,
+ * no system call.
+ *
+ * A slot's sequence says whose turn it is: its position for the producer, one more for the
+ * consumer. A put is one compare-and-swap, a take has no locked instruction. A ring that is
+ * replaced by another size is sealed; producers go on in the next one, and the consumer follows
+ * when the old one is empty. Old rings live as long as the first: a late producer may still look at
+ * them.
+ */
+#ifndef DAPL_RING_H
+#define DAPL_RING_H
+
+#include <dat2/udat.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct ring_slot {
+    _Atomic uint64_t sequence;
+    DAT_EVENT_NUMBER number;
+    DAT_EVENT_DATA data;
+} ring_slot_t;
+
+#define RING_SEALED (UINT64_C(1) << 63)
+
+typedef struct ring {
+    uint64_t mask; /* slots - 1 */
+    struct ring *older;
+    _Atomic(struct ring *) next; /* set before the seal */
+    uint64_t head;               /* of the consumer */
+    _Alignas(64) _Atomic uint64_t tail;
+    _Alignas(64) ring_slot_t slots[];
+} ring_t;
+
+/* Of at least `length` slots, behind `older` (NULL: the first); NULL without memory. */
+ring_t *ring_create(uint64_t length, ring_t *older);
+/* With all older ones. */
+void ring_free(ring_t *ring);
+
+/* The length of a ring for `length` events. With a single slot, the turns of producer and consumer
+ * look alike. */
+static inline uint64_t ring_rounded(uint64_t length)
+{
+    uint64_t slots = 2;
+    while (slots < length) slots *= 2;
+    return slots;
+}
+
+static inline uint64_t ring_length(const ring_t *ring)
+{
+    return ring->mask + 1;
+}
+
+/* Puts an event; *position is the number of events put before it. RING_FULL: not put. RING_MOVED:
+ * the ring is sealed, see `next`. */
+typedef enum ring_put { RING_PUT, RING_FULL, RING_MOVED } ring_put_t;
+ring_put_t ring_put(ring_t *ring, const DAT_EVENT *event, uint64_t *position);
+
+/* Every event that is put from now on goes to `next`. */
+void ring_seal(ring_t *ring, ring_t *next);
+
+/* Events put and not taken, of this ring alone; one may be still incomplete. */
+static inline uint64_t ring_queued(const ring_t *ring)
+{
+    return (atomic_load_explicit(&ring->tail, memory_order_acquire) & ~RING_SEALED) - ring->head;
+}
+
+/* Sealed and empty. */
+static inline bool ring_over(const ring_t *ring)
+{
+    return atomic_load_explicit(&ring->tail, memory_order_acquire) == (ring->head | RING_SEALED);
+}
+
+/* The first slot if its event is complete, else NULL; ring_queued tells an incomplete one from
+ * none. */
+static inline ring_slot_t *ring_first(ring_t *ring)
+{
+    ring_slot_t *slot = &ring->slots[ring->head & ring->mask];
+    return atomic_load_explicit(&slot->sequence, memory_order_acquire) == ring->head + 1 ? slot
+                                                                                         : NULL;
+}
+
+/* The first slot has been read, and may be used again. */
+static inline void ring_release(ring_t *ring, ring_slot_t *slot)
+{
+    atomic_store_explicit(&slot->sequence, ring->head + ring->mask + 1, memory_order_release);
+    ring->head++;
+}
+
+#endif

@@ -1,0 +1,76 @@
+#!/bin/bash
+# run.sh - the event core of other/dapl: its state machines, its rules and races on a device under the test's control,
+# a wake over libibverbs with its system calls, the instructions of a dequeue.
+# family: dapl
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+cd "$TEST_BUILD/tests/dapl" 2>/dev/null || cd "$TEST_BUILD" || exit 1
+
+if [ ! -e "$TEST_BUILD/libdapl_events.la" ]; then
+    tap_skip "the event core" "dat2/udat.h was not found by configure (Debian: apt-get install libdapl-dev)"
+    tap_end
+fi
+
+tap_program dapl "state machines" ./machine
+tap_program dapl "calls" ./calls
+tap_program dapl "rules" ./rules
+tap_program dapl "order" ./order
+tap_program dapl "races" ./races
+export SOFTHCA=${SOFTHCA:-on}
+tap_program dapl "verbs" ./verbs
+
+log=$TEST_LOG/dapl-example.log
+LD_PRELOAD=$TEST_BUILD/.libs/libsofthca.so "$TEST_BUILD/libtool" --mode=execute "$TEST_BUILD/other/dapl/example" >"$log" 2>&1
+tap_ok "$([ "$(cat "$log")" = $'a batch: one event, and 7 more\nan event of EVD 1' ]; echo $?)" "R17 R42 the example waits for a batch, and for any"
+
+core=$TEST_BUILD/other/dapl/.libs/libcore.a
+strange=$(nm -A "$core" 2>/dev/null | grep ' U ibv_' | grep -v 'cq_verbs')
+tap_ok "$([ -e "$core" ] && [ -z "$strange" ]; echo $?)" "R2 only cq_verbs.c calls libibverbs"
+[ -z "$strange" ] || tap_note "$strange"
+found=$(grep -lE '[^>_.a-z](epoll_[a-z]+|eventfd|ppoll|poll|nanosleep|clock_gettime|sched_yield|syscall|read|write)\(' \
+    "$TEST_SOURCE"/../other/dapl/engine/*.c "$TEST_SOURCE"/../other/dapl/machine/* | grep -v '/os\.c$')
+tap_ok "$([ -z "$found" ]; echo $?)" "R2 only os.c calls the operating system, but for mutexes and threads${found:+ ($found)}"
+
+# System calls of the waiter for each wake: those of 300 waits less those of 100, so that set-up and end cancel out.
+calls_of() { # EVD|CNO COUNT
+    libtool_run strace -f -qq -o "$tap_scratch/trace" ./verbs "$1" "$2" >"$tap_scratch/out" 2>&1 || return 1
+    # The waiter is the first thread; the sender's yields and the device's worker are others.
+    awk 'NR == 1 { waiter = $1 } $1 == waiter && !/resumed>/ && !/sched_yield/ { n++ } END { print n }' "$tap_scratch/trace"
+}
+libtool_run() { "$TEST_BUILD/libtool" --mode=execute "$@"; }
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+    for kind in evd cno; do
+        few=$(calls_of $kind 100) many=$(calls_of $kind 300)
+        tap_ok "$([ -n "$few" ] && [ -n "$many" ] && [ $((many - few)) -le 420 ]; echo $?)" \
+            "R30 R40 a wake on ${kind^^} of a device costs two system calls (${few:-?} for 100, ${many:-?} for 300)"
+    done
+else
+    tap_skip "R40 system calls of a wake" "strace is not installed, or may not trace here"
+fi
+
+# Instructions of one dequeue without the device's poll, and locked instructions in it.
+cost_of() { # WHAT FUNCTION
+    libtool_run valgrind -q --tool=callgrind --callgrind-out-file="$tap_scratch/cg" --toggle-collect="$2" ./cost "$1" \
+        >"$tap_scratch/out" 2>&1 || return 1
+    callgrind_annotate --auto=no --threshold=100 "$tap_scratch/cg" 2>/dev/null | tr -d ',' |
+        awk '/cost_poll|mempcpy|memcpy/ { out += $1 } /PROGRAM TOTALS/ { total = $1 } END { print int((total - out) / 10000) }'
+}
+if [ "$(sed -n 's/^HOUSE_CFLAGS = .*-fsanitize.*/yes/p' "$TEST_BUILD/Makefile")" = yes ]; then
+    tap_skip "R44 instructions of a dequeue" "this build has a sanitizer"
+elif command -v valgrind >/dev/null; then
+    while read -r what limit function name; do
+        cost=$(cost_of "$what" "$function")
+        tap_ok "$([ -n "$cost" ] && [ "$cost" -le "$limit" ]; echo $?)" "$name: ${cost:-?} instructions, $limit allowed"
+    done <<'END'
+empty 40 dapl_evd_dequeue R32 R44 dequeue of an empty EVD
+completion 80 dapl_evd_dequeue R32 R44 dequeue of a completion
+software 95 dapl_evd_dequeue R33 R44 dequeue of a software event
+software-post 85 dapl_evd_post_se R33 R45 post of a software event
+END
+else
+    tap_skip "R44 instructions of a dequeue" "valgrind is not installed"
+fi
+locked=$(objdump -d --no-show-raw-insn "$core" 2>/dev/null |
+    awk '/>:$/ { inside = /<(dapl_evd_dequeue|dequeue_polled|dequeue_admitted|dequeue_slowly|evd_take|evd_poll|admit_special|take_staged|take_from_ring)>/ } inside && (/\tlock/ || /\txchg .*\(/ || /\tmfence/)')
+tap_ok "$([ -z "$locked" ]; echo $?)" "R32 R44 the dequeue has no locked instruction"
+tap_end
