@@ -4,8 +4,8 @@
 # Counted under callgrind as by threads.sh: the difference of a run of N and one of 2N operations, which is exact.  A
 # message that arrives in a run adds to its count; so a count that differs is taken again, twice.  SEQ has none.  PAR
 # acquires the peer's lock to post and the poll lock to reap; completion counters and handles add none.
-# family: locked
-# family: locked-vapi TEST_CONDUIT=vapi
+# family: locked alone
+# family: locked-vapi alone TEST_CONDUIT=vapi
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 . "$(dirname "$0")/callgrind.sh"
