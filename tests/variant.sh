@@ -9,11 +9,11 @@ variant() {
     local folder=$TEST_BUILD/$1 name=$2 options=$3 log=$TEST_LOG/$1_build.log
     shift 3
     (
-        mkdir -p "$folder" && cd "$folder" && {
+        mkdir -p "$folder" && cd "$folder" && flock 6 && { # another family may want the same build now
             [ -e config.status ] || eval "\"$(dirname "$TEST_SOURCE")/configure\" -q \
                 $("$TEST_BUILD/config.status" --config) --disable-static --without-mpi-cc $options"
         } && make -j"$(nproc)" "$@"
-    ) >"$log" 2>&1
+    ) >"$log" 2>&1 6>>"$folder.lock"
     local result=$?
     tap_ok $result "$name: configure $options, and make"
     [ $result -eq 0 ] || tap_tail "$log"

@@ -19,8 +19,7 @@ mpi_job() { # NAME RANKS MPIRUN-WORDS...
         tap_ok $? "$name, $ranks ranks: ${line#*ok }"
     done < <(grep -E '^(not )?ok ' "$log")
     [ $status -eq 0 ] && [ $parts -eq 7 ]
-    status=$?
-    tap_ok $status "$name, $ranks ranks: the job ends well"
+    tap_ok $? "$name, $ranks ranks: the job ends well (status $status, $parts of 7 parts)"
     [ $status -eq 0 ] || tap_tail "$log"
 }
 
