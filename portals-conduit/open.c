@@ -240,12 +240,21 @@ static void open_queue(uint64_t events, const char *what, ptl_handle_eq_t *queue
 
 /* --- opening --- */
 
+/* The limits that memory may have been refused for: this process has them both, or one. */
+static const char *open_limits(void)
+{
+    static char text[480];
+    char locked[240] = "", space[160];
+    if (net_portals_memlock() != UINT64_MAX) gasneti_memlock_explain(locked, sizeof locked);
+    gasneti_address_space_explain(space, sizeof space);
+    snprintf(text, sizeof text, "%s%s%s", space, *space && *locked ? "; and " : "", locked);
+    return text;
+}
+
 static const char *open_remedy(int error)
 {
-    static char limit[240];
-    if (error == PTL_NO_SPACE && net_portals_memlock() != UINT64_MAX &&
-        gasneti_memlock_explain(limit, sizeof limit))
-        return limit;
+    const char *limits = error == PTL_NO_SPACE ? open_limits() : "";
+    if (*limits) return limits;
     return softhca_active()
                ? "check ibv_devinfo and the SOFTHCA_ variables: the software device is on"
                : "check ibv_devinfo; SOFTHCA=on runs the job on the software device";

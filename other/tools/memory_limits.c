@@ -9,11 +9,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-uint64_t gasneti_memlock_limit(void)
+static uint64_t limit_of(__rlimit_resource_t resource)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
+    if (getrlimit(resource, &limit) || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
     return limit.rlim_cur;
+}
+
+uint64_t gasneti_memlock_limit(void)
+{
+    return limit_of(RLIMIT_MEMLOCK);
 }
 
 /* The kernel asks for the capability in the first user namespace; that of a container's own root is
@@ -51,6 +56,18 @@ bool gasneti_memlock_explain(char *text, size_t size)
              "the limit on locked memory is %" PRIu64
              " KB for all that a process registers (ulimit -l); raise it to unlimited in "
              "/etc/security/limits.conf or the batch system",
+             limit / 1024);
+    return true;
+}
+
+bool gasneti_address_space_explain(char *text, size_t size)
+{
+    const uint64_t limit = limit_of(RLIMIT_AS);
+    text[0] = 0;
+    if (limit == UINT64_MAX) return false;
+    snprintf(text, size,
+             "the limit on the address space of a process is %" PRIu64
+             " KB (ulimit -v); raise it to unlimited",
              limit / 1024);
     return true;
 }

@@ -21,6 +21,9 @@ uint64_t gasneti_memlock(void);
  * registration that was refused for lack of memory. */
 bool gasneti_memlock_explain(char *text, size_t size);
 
+/* The same of the limit on address space (ulimit -v), for memory that the system refused. */
+bool gasneti_address_space_explain(char *text, size_t size);
+
 /* Bytes of memory that the processes of this host have together: physical memory, or the smallest
  * limit of this process's control groups if that is less. */
 uint64_t gasneti_memory(void);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static int rank = -1, verbose = -1;
@@ -176,9 +177,28 @@ static void test_control_groups(void)
     if (system(path)) abort();
 }
 
+static void test_address_space(void)
+{
+    struct rlimit before, limit;
+    char text[200] = "left from before";
+    getrlimit(RLIMIT_AS, &before);
+    limit = before;
+    limit.rlim_cur = RLIM_INFINITY;
+    const bool free = !setrlimit(RLIMIT_AS, &limit);
+    tap_ok(!free || (!gasneti_address_space_explain(text, sizeof text) && !*text),
+           "no limit on address space: nothing to explain");
+    limit.rlim_cur = (rlim_t)1 << 45;
+    const bool set = !setrlimit(RLIMIT_AS, &limit);
+    tap_ok(!set || (gasneti_address_space_explain(text, sizeof text) &&
+                    strstr(text, " 34359738368 KB (ulimit -v); raise it")),
+           "a limit on address space is named, with its remedy");
+    setrlimit(RLIMIT_AS, &before);
+}
+
 int main(void)
 {
     test_control_groups();
+    test_address_space();
     test_getenv_hook();
     test_arguments();
     test_strict();
