@@ -8,16 +8,17 @@
 
 Works in a clone of the committed tree, in mutate/ of the build folder, which stays for the next run.  A change is
 judged by the suite of its folder (suites.py); the first failure ends it.  A failure counts if it comes again and the
-unchanged tree does not have it; one of time is compared with the unchanged tree at the same load.  A change that does not compile is drawn anew; one that equivalent.txt lists is not run.
-Which changes a seed draws depends on the text of the sources and on the rows of suites.py: keep the results of a
-sample with its commit.  A survivor that drops a lock is for the thread sanitizer (tests/builds/sanitizers.sh), one of
-a debug build for the families debug and wrong; no suite here runs them.
+unchanged tree does not have it; one of time is compared with the unchanged tree at the same load.  For a change that
+does not compile the next one is taken; one that equivalent.txt lists is not run.
+The seed orders the lines of a folder by their text: after an edit of the sources it goes on with the same changes,
+but for those of the lines edited.  A survivor that drops a lock is for the thread sanitizer
+(tests/builds/sanitizers.sh), one of a debug build for the families debug and wrong; no suite here runs them.
 mutate/results.txt keeps every change and what noticed it; the last lines are a table of the seed's changes.
 """
 import argparse
 import collections
+import hashlib
 import os
-import random
 import re
 import signal
 import sys
@@ -41,19 +42,21 @@ def records(path):
     return list({key: (slot, key, verdict) for slot, key, verdict in found}.values())  # the last verdict of each
 
 
-def draw(sources, chance, root):
-    """One change of these lines: a file, a line, an operator."""
-    while True:
-        file, line = chance.choice(sources)
-        text = open(file).read()
-        found = mutations.of(text, line)
+def changes(folder, seed, root):
+    """The changes of a folder, one of each line.  The seed and the text of a line give it its place, so that an edit
+    of the sources moves no other line."""
+    def place(*texts):
+        return hashlib.sha256('\0'.join((str(seed), *texts)).encode()).digest()
+
+    text = {file: open(file).read() for file, _ in folder.sources}
+    lines = {file: text[file].split('\n') for file in text}
+    for file, line in sorted(folder.sources, key=lambda s: place(os.path.relpath(s[0], root), lines[s[0]][s[1]].strip())):
+        found = mutations.of(text[file], line)
         if found:
-            operator, change = chance.choice(found)
-            lines = text.split('\n')
-            before = lines[line].strip()
-            for number, new in change.items():
-                lines[number] = new
-            return Change(os.path.relpath(file, root), line, operator, before, change[line].strip(), '\n'.join(lines))
+            operator, change = min(found, key=lambda f: place(f[0], f[1][line]))
+            changed = [change.get(number, old) for number, old in enumerate(lines[file])]
+            yield Change(os.path.relpath(file, root), line, operator, lines[file][line].strip(), change[line].strip(),
+                         '\n'.join(changed))
 
 
 def attempt(tree, change, steps):
@@ -83,12 +86,10 @@ def judge(tree, change, steps):
         return f'{command.split("/")[-1]}: {said}'[:150]
 
 
-def slot_verdict(tree, slot, folder, quick, seen, equivalent):
-    """The slot's change, drawn until one compiles, and its verdict."""
-    chance = random.Random(slot)
+def next_verdict(tree, folder, untried, quick, seen, equivalent):
+    """The folder's next change that compiles, and its verdict; None if there is no further one."""
     steps = folder.steps[:QUICK_STEPS] if quick else folder.steps
-    while True:
-        change = draw(folder.sources, chance, tree.root)
+    for change in untried:
         key = (change.file, change.operator, change.before, change.after)
         if key in seen:
             continue
@@ -133,12 +134,17 @@ def main():
         earlier = [record for record in earlier if record[2] != SO_FAR]
     done, seen = {slot for slot, *_ in earlier}, {key for _, key, _ in earlier}
     print(f'# --seed {options.seed} repeats this run', flush=True)
+    untried = {folder.name: changes(folder, options.seed, tree.root) for folder in folders}
     for number in range(options.first, options.count):
         slot = f'{options.seed}/{number}{options.only and ":" + options.only}'
         if slot in done:
             continue
         start = time.time()
-        change, verdict = slot_verdict(tree, slot, folders[number % len(folders)], options.quick, seen, equivalent)
+        folder = folders[number % len(folders)]
+        found = next_verdict(tree, folder, untried[folder.name], options.quick, seen, equivalent)
+        if not found:
+            continue
+        change, verdict = found
         text = f'{slot} {change.file}:{change.line + 1}: {change.operator}\n  - {change.before}\n  + {change.after}\n  {verdict}'
         print(f'{text}\n  # {time.time() - start:.0f} s', flush=True)
         with open(options.results, 'a') as results:
