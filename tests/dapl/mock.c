@@ -133,28 +133,9 @@ static int mock_moderate(void *arg, int count, int microseconds)
     return 0;
 }
 
-const dapl_cq_ops_t mock_cq_ops = {
-    .create = mock_create,
-    .destroy = mock_destroy,
-    .poll = mock_poll,
-    .arm = mock_arm,
-    .take_event = mock_take,
-    .acknowledge = mock_acknowledge,
-    .fd = mock_fd,
-    .resize = mock_resize,
-};
-
-const dapl_cq_ops_t mock_cq_ops_moderate = {
-    .create = mock_create,
-    .destroy = mock_destroy,
-    .poll = mock_poll,
-    .arm = mock_arm,
-    .take_event = mock_take,
-    .acknowledge = mock_acknowledge,
-    .fd = mock_fd,
-    .resize = mock_resize,
-    .moderate = mock_moderate,
-};
+static const dapl_cq_ops_t ops = {mock_create, mock_destroy, mock_poll,
+                                  mock_arm,    mock_take,    mock_acknowledge,
+                                  mock_fd,     mock_resize,  mock_moderate};
 
 mock_cq_t *mock_of(dapl_evd_t *evd)
 {
@@ -245,13 +226,15 @@ void world_open_with(world_t *world, bool at_level, bool moderate)
 {
     memset(world, 0, sizeof *world);
     world->device.level = at_level;
+    world->device.cq = ops;
+    if (!moderate) world->device.cq.moderate = NULL;
     pthread_mutex_init(&world->device.mutex, NULL);
     world->device.async_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC | EFD_SEMAPHORE);
     world->ia = (DAT_IA_HANDLE)(uintptr_t)7;
     dapl_interface_attr_t attr = {.provider = &provider_table,
                                   .ia_handle = world->ia,
                                   .device = &world->device,
-                                  .cq = moderate ? &mock_cq_ops_moderate : &mock_cq_ops,
+                                  .cq = &world->device.cq,
                                   .async = &mock_async_ops,
                                   .max_evd_qlen = 1 << 20,
                                   .vectors = 4,

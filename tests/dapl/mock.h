@@ -29,6 +29,7 @@ typedef struct mock_cq {
 } mock_cq_t;
 
 typedef struct mock_device {
+    dapl_cq_ops_t cq;
     bool level; /* arming with completions in the queue makes an event */
     bool no_resize;
     pthread_mutex_t mutex;
@@ -37,7 +38,6 @@ typedef struct mock_device {
     int async_fd;
 } mock_device_t;
 
-extern const dapl_cq_ops_t mock_cq_ops, mock_cq_ops_moderate;
 extern const dapl_async_ops_t mock_async_ops;
 
 /* An interface over a mock device, with a device of its own. */

@@ -13,7 +13,9 @@ fi
 
 tap_program dapl "state machines" ./machine
 tap_program dapl "calls" ./calls
-tap_program dapl "rules" ./rules
+tap_program dapl "rules of events" ./rules_events
+tap_program dapl "rules of waits" ./rules_waits
+tap_program dapl "rules of notification objects" ./rules_cno
 tap_program dapl "order" ./order
 tap_program dapl "races" ./races
 export SOFTHCA=${SOFTHCA:-on}

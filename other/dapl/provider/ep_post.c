@@ -108,20 +108,25 @@ DAT_RETURN udapl_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT count, DAT_LMR_TRI
     return request(handle, count, most_sent, iov, flags, DAT_INVALID_ARG5);
 }
 
+static DAT_RETURN rdma(DAT_EP_HANDLE handle, DAT_COUNT count,
+                       DAT_COUNT (*most)(const DAT_EP_ATTR *), const DAT_LMR_TRIPLET *iov,
+                       const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+{
+    if (udapl_object_of(handle, UDAPL_EP) && !remote)
+        return UDAPL_CODE(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+    return request(handle, count, most, iov, flags, DAT_INVALID_ARG6);
+}
+
 DAT_RETURN udapl_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT count, DAT_LMR_TRIPLET *iov,
                                    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
                                    DAT_COMPLETION_FLAGS flags)
 {
-    if (udapl_object_of(handle, UDAPL_EP) && !remote)
-        return UDAPL_CODE(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-    return request(handle, count, most_read, iov, flags, DAT_INVALID_ARG6);
+    return rdma(handle, count, most_read, iov, remote, flags);
 }
 
 DAT_RETURN udapl_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT count, DAT_LMR_TRIPLET *iov,
                                     DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
                                     DAT_COMPLETION_FLAGS flags)
 {
-    if (udapl_object_of(handle, UDAPL_EP) && !remote)
-        return UDAPL_CODE(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-    return request(handle, count, most_written, iov, flags, DAT_INVALID_ARG6);
+    return rdma(handle, count, most_written, iov, remote, flags);
 }
