@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static uint64_t limit_of(__rlimit_resource_t resource)
+static uint64_t limit_of(int resource)
 {
     struct rlimit limit;
     if (getrlimit(resource, &limit) || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
