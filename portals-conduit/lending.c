@@ -9,7 +9,6 @@
 #include "portals-conduit/lending.h"
 
 enum {
-    examined_most = 16,    /* ranks examined in a call of gasnetc_lending_choose */
     asking_most = 4,       /* peers that are asked and have not answered */
     requests_per_ask = 32, /* received Requests that allow one further system message in an epoch */
     refusals_most = 10,    /* a peer is asked again after at most 2^10 epochs */
@@ -160,7 +159,8 @@ unsigned gasnetc_lending_choose(gasnetc_lending_t *l, uint32_t ranks,
                                 gasnetc_lending_ask_t asks[GASNETC_LENDING_ASKS_MOST])
 {
     unsigned n = 0;
-    for (uint32_t i = 0; i < examined_most && i < ranks && n < GASNETC_LENDING_ASKS_MOST; i++) {
+    for (uint32_t i = 0;
+         i < GASNETC_LENDING_EXAMINED_MOST && i < ranks && n < GASNETC_LENDING_ASKS_MOST; i++) {
         l->examined = (l->examined + 1) % ranks;
         gasnetc_loan_t *loan = loan_of(context, l->examined);
         if (!loan || !lending_ask(l, loan)) continue;

@@ -135,9 +135,9 @@ typedef struct gasnetc_lending_ask {
     uint32_t rank;
     uint16_t epochs;
 } gasnetc_lending_ask_t;
-enum { GASNETC_LENDING_ASKS_MOST = 4 };
+enum { GASNETC_LENDING_ASKS_MOST = 4, GASNETC_LENDING_EXAMINED_MOST = 16 };
 
-/* Called while l->bank_short: chooses peers to ask now, and returns their number.  Examines a few
+/* Called while l->bank_short: chooses peers to ask now, and returns their number.  Examines some
  * of the ranks 0 to `ranks` - 1, round robin from call to call.  loan_of returns the loan of a
  * rank, valid until its next call, or NULL for the calling rank. */
 unsigned gasnetc_lending_choose(gasnetc_lending_t *l, uint32_t ranks,

@@ -2,11 +2,11 @@
  * and the patterns that programs have: neighbours, trees, all to one, at random, and ones that
  * shift.
  *
- * Plays the engine of portals-conduit (credits.c), and chooses the peers to ask as it does: a node
- * computes, sends a burst, waits where credits are missing and serves its own Requests meanwhile.
- * Requests fall into a chain of receive buffers as libportals places them; one that finds no room
- * has reached the catch-basin.  After each step: credits are conserved, between every two nodes and
- * at every lender.
+ * The engine is that of portals-conduit (credits.c, through lending_engine.h).  A node computes,
+ * sends a burst, waits where credits are missing and serves its own Requests meanwhile. Requests
+ * fall into a chain of receive buffers as libportals places them; one that finds no room has
+ * reached the catch-basin.  After each step: credits are conserved, between every two nodes and at
+ * every lender.
  */
 #include "portals-conduit/lending.h"
 
@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "tests/sim/chart.h"
+#include "tests/sim/lending_engine.h"
 #include "tests/sim/sim.h"
 
 enum {
@@ -53,7 +54,8 @@ typedef struct node {
     uint32_t requests;
 
     uint32_t bursts, sent; /* still to do; of this one */
-    uint32_t to, cost, short_of;
+    uint32_t to, cost;
+    unsigned short_of;
     uint32_t unanswered;
     uint64_t stalls;
     bool turn_due, waits;
@@ -123,6 +125,19 @@ static pair_t *pair(uint32_t me, uint32_t peer)
     return p;
 }
 
+gasnetc_lending_t *engine_lending(uint32_t node)
+{
+    return &nodes[node].lending;
+}
+
+gasnetc_loan_t *engine_loan(uint32_t node, uint32_t peer, bool meet)
+{
+    const node_t *n = &nodes[node];
+    if (meet) return &pair(node, peer)->loan;
+    pair_t *p = n->pair_space ? slot(n->pairs, n->pair_space, peer) : NULL;
+    return p && p->peer ? &p->loan : NULL;
+}
+
 static uint32_t total(void)
 {
     return (job.buffers - 1) * (job.chunks - 1) * FLOOR;
@@ -171,7 +186,6 @@ static void serve_from(node_t *n, uint8_t b)
 /* --- messages --- */
 
 static sim_action_t take_turn, hear_reply, hear_asked, hear_gave;
-static void ask_some(uint32_t me);
 
 static void turn_soon(uint32_t me, uint64_t delay)
 {
@@ -219,8 +233,8 @@ static void sample(void)
 static void hear_request(const sim_message_t *m)
 {
     node_t *n = &nodes[m->to];
-    sim_check(gasnetc_lending_valid(&pair(m->to, m->from)->loan, (uint8_t)m->kind), m->to,
-              "hears a Request with byte %x", m->kind);
+    sim_check(engine_valid(m->to, m->from, (uint8_t)m->kind), m->to, "hears a Request with byte %x",
+              m->kind);
     request_t *r = sim_alloc(sizeof *r);
     *r = (request_t){.from = m->from, .byte = (uint8_t)m->kind, .buffer = land(m->to, m->number)};
     *n->last = r;
@@ -233,9 +247,9 @@ static void serve(uint32_t me, const request_t *r)
 {
     node_t *n = &nodes[me];
     serve_from(n, r->buffer);
+    uint16_t before = pair(me, r->from)->loan.loan;
+    uint8_t byte = engine_answer(me, r->from, r->byte);
     pair_t *p = pair(me, r->from);
-    uint16_t before = p->loan.loan;
-    uint8_t byte = gasnetc_lending_answer(&n->lending, &p->loan, r->byte);
     uint32_t more = (uint32_t)p->loan.loan - before;
     p->coming += more;
     n->owed += more;
@@ -246,63 +260,41 @@ static void serve(uint32_t me, const request_t *r)
              n->lending.bank);
     sim_send(&link, hear_reply, &(sim_message_t){.from = me, .to = r->from, .kind = byte});
     conserved(me, r->from);
-    if (n->lending.bank_short) ask_some(me);
 }
 
 static void hear_reply(const sim_message_t *m)
 {
     node_t *n = &nodes[m->to];
     pair(m->from, m->to)->coming -= m->kind >> 4 & GASNETC_LENDING_MORE_MOST;
-    sim_check(gasnetc_lending_replied(&pair(m->to, m->from)->loan, (uint8_t)m->kind), m->to,
+    sim_check(engine_replied(m->to, m->from, (uint8_t)m->kind), m->to,
               "cannot believe a Reply with byte %x from %u", m->kind, m->from);
     conserved(m->from, m->to);
     n->unanswered--;
     if (n->waits) turn_soon(m->to, 1);
 }
 
-static gasnetc_loan_t *loan_of(void *node, uint32_t rank)
+void engine_sends(uint32_t from, uint32_t to, bool revoke, uint32_t word)
 {
-    uint32_t me = (uint32_t)((node_t *)node - nodes);
-    return rank == me ? NULL : &pair(me, rank)->loan;
-}
-
-static void ask_some(uint32_t me)
-{
-    node_t *n = &nodes[me];
-    gasnetc_lending_ask_t asks[GASNETC_LENDING_ASKS_MOST];
-    unsigned count = gasnetc_lending_choose(&n->lending, job.nodes, loan_of, n, asks);
-    for (unsigned i = 0; i < count; i++) {
-        sim_note(me, "asks %u after %u epochs", asks[i].rank, asks[i].epochs);
-        job.system_messages++;
-        sim_send(&link, hear_asked,
-                 &(sim_message_t){.from = me, .to = asks[i].rank, .number = asks[i].epochs});
-    }
+    sim_note(from, "%s %u: %x", revoke ? "asks" : "gives credits back to", to, word);
+    job.system_messages++;
+    if (!revoke) pair(to, from)->leaving += word & UINT16_MAX;
+    sim_send(&link, revoke ? hear_asked : hear_gave,
+             &(sim_message_t){.from = from, .to = to, .number = word});
 }
 
 static void hear_asked(const sim_message_t *m)
 {
-    gasnetc_lending_t *l = &nodes[m->to].lending;
-    gasnetc_loan_t *loan = &pair(m->to, m->from)->loan;
-    uint16_t back = gasnetc_lending_give_back(l, loan, (uint16_t)m->number);
-    sim_note(m->to, "gives %u back to %u", back, m->from);
-    sim_message_t answer = {.from = m->to, .to = m->from, .kind = back};
-    answer.number = gasnetc_lending_epochs(l, loan);
-    pair(m->from, m->to)->leaving += back;
+    engine_hear(m->to, m->from, true, m->number);
     conserved(m->from, m->to);
-    job.system_messages++;
-    sim_send(&link, hear_gave, &answer);
 }
 
 static void hear_gave(const sim_message_t *m)
 {
-    node_t *n = &nodes[m->to];
-    pair_t *p = pair(m->to, m->from);
-    sim_check(
-        gasnetc_lending_gave_back(&n->lending, &p->loan, (uint16_t)m->kind, (uint16_t)m->number),
-        m->to, "cannot believe that %u gave %u back", m->from, m->kind);
-    p->leaving -= m->kind;
-    n->owed -= m->kind;
-    if (m->kind) moves(m->kind);
+    const uint32_t back = m->number & UINT16_MAX;
+    engine_hear(m->to, m->from, false, m->number);
+    pair(m->to, m->from)->leaving -= back;
+    nodes[m->to].owed -= back;
+    if (back) moves(back);
     conserved(m->to, m->from);
 }
 
@@ -313,7 +305,6 @@ static void next_request(uint32_t me)
     node_t *n = &nodes[me];
     n->to = job.pattern->target(me, n->bursts, n->sent);
     n->cost = 1 + (me + n->sent) % job.cost_most;
-    n->short_of = 0;
 }
 
 /* Sends until the burst is over or credits are missing. */
@@ -323,9 +314,8 @@ static void send_some(uint32_t me)
     for (; n->sent < job.burst; n->sent++, next_request(me)) {
         if (n->to == me) continue;
         uint8_t byte;
-        pair_t *p = pair(me, n->to);
         bool first = n->short_of == 0;
-        if (!gasnetc_lending_take(&n->lending, &p->loan, n->cost, &n->short_of, &byte)) {
+        if (!engine_take(me, n->to, n->cost, &n->short_of, &byte)) {
             n->stalls += first;
             sim_note(me, "is %u short for %u", n->short_of, n->to);
             return;
@@ -426,6 +416,7 @@ static void run(uint32_t bursts, uint32_t epoch, bool dynamic)
     job.expected = (uint64_t)job.nodes * bursts * job.burst;
     memset(job.moved, 0, sizeof job.moved);
     sim_nodes(job.nodes);
+    engine_begin(job.nodes, (uint16_t)job.each);
     for (uint32_t i = 0; i < job.nodes; i++) begin_node(i, bursts, epoch, dynamic);
     sim_run();
     for (uint32_t i = 0; i < job.nodes; i++) {
@@ -732,8 +723,8 @@ static void report(void)
         CREDIT);
     chart_text("p",
                "These are simulated jobs that run the library's own state machine for it "
-               "(portals-conduit/lending.h). Each node computes, sends a burst of Requests, and "
-               "waits for the "
+               "and its engine (lending.h and credits.c of portals-conduit). Each node computes, "
+               "sends a burst of Requests, and waits for the "
                "Replies. Good is: credits stop moving where partners stay the same, they follow "
                "where partners change, and fewer Requests wait than if the same memory had been "
                "shared out evenly. In the pictures the axis from left to right is the part of all "
