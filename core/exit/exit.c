@@ -129,29 +129,29 @@ static void restart_clock(void)
     atomic_store(&the_exit.deadline, gasnetc_clock() + exit_timeout());
 }
 
-/* True after this part of the timeout (1: all of it), extended where processes share few
+/* The part of the timeout that has passed (1: all of it), extended where processes share few
  * processors. Any thread, and async-signal-safe; of several callers at once one computes, the
- * others get false.
+ * others get 0.
  */
-static bool time_is_up(double part)
+static double time_passed(void)
 {
     static atomic_flag looking = ATOMIC_FLAG_INIT;
     static struct gasneti_patience patience;
     const double every = 0.005, now = gasnetc_clock(), began = exit_deadline() - exit_timeout();
-    if (atomic_flag_test_and_set(&looking)) return false;
+    if (atomic_flag_test_and_set(&looking)) return 0;
     if (patience.began < began || patience.began > began) gasneti_patience_begin(&patience, began);
     if (now - patience.last >= every)
         gasneti_patience_tick(
             &patience, now,
             gasneti_crowding(&the_exit.processors, gasneti_running(), gasnetc_job.host_size));
-    bool over = gasneti_patience_over(&patience, exit_timeout(), part);
+    const double part = gasneti_patience_part(&patience, exit_timeout());
     atomic_flag_clear(&looking);
-    return over;
+    return part;
 }
 
 bool gasnetc_exit_time_is_up(void)
 {
-    return time_is_up(1);
+    return time_passed() >= 1;
 }
 
 /* --- messages between the nodes --- */
@@ -286,7 +286,7 @@ static bool agree_by_launcher(int code)
         /* From now on the launcher ends the job at its own timeout. */
         if (!noted && atomic_load(&launcher.noted)) gasnetc_exit_arm(4 * exit_timeout());
         noted = atomic_load(&launcher.noted);
-        if (time_is_up(noted ? 2 : 0.5)) return false;
+        if (time_passed() >= (noted ? 2 : 0.5)) return false;
         gasnetc_poll_ending();
     }
     return true;
@@ -295,20 +295,14 @@ static bool agree_by_launcher(int code)
 /* By messages: until all nodes are coordinated, or time is up.  `action` is the first step. */
 static void agree_among_nodes(gasnetc_exit_action_t action)
 {
-    bool waited = false, master = false;
+    bool master = false;
     enum gasnetc_exit_state state;
     perform(&action);
     while ((state = state_now()) != GASNETC_EXIT_DONE && state != GASNETC_EXIT_FAILED) {
-        bool late = time_is_up(1), grace_over = time_is_up(GASNETC_EXIT_GRACE);
+        const double passed = time_passed();
         gasneti_lock(&the_exit.lock);
-        action = (gasnetc_exit_action_t){.send = GASNETC_EXIT_SEND_NONE};
         master = the_exit.protocol.state == GASNETC_EXIT_COLLECTING;
-        if (late)
-            gasnetc_exit_time_over(&the_exit.protocol);
-        else if (!waited && grace_over) {
-            waited = true;
-            action = gasnetc_exit_grace_over(&the_exit.protocol);
-        }
+        action = gasnetc_exit_passed(&the_exit.protocol, passed);
         gasneti_unlock(&the_exit.lock);
         perform(&action);
         gasnetc_poll_ending();
@@ -328,7 +322,8 @@ static bool coordinate(int code)
         agree_among_nodes(action);
     }
     /* All sends must have completed before the queues are destroyed. */
-    while ((atomic_load(&performing) || !net_quiet()) && !time_is_up(1)) gasnetc_poll_ending();
+    while ((atomic_load(&performing) || !net_quiet()) && !gasnetc_exit_time_is_up())
+        gasnetc_poll_ending();
     return state_now() == GASNETC_EXIT_DONE;
 }
 

@@ -11,6 +11,7 @@ typedef gasnetc_exit_protocol_t protocol_t;
 typedef gasnetc_exit_action_t action_t;
 
 static const action_t nothing = {.send = GASNETC_EXIT_SEND_NONE};
+static const double grace = 0.5; /* of the node's timeout */
 
 static action_t send_one(uint32_t to, enum gasnetc_exit_message message, uint8_t code)
 {
@@ -65,8 +66,9 @@ action_t gasnetc_exit_want(protocol_t *p, uint8_t code)
     return send_one(0, GASNETC_EXIT_CANDIDATE, code);
 }
 
-action_t gasnetc_exit_grace_over(protocol_t *p)
+static action_t grace_over(protocol_t *p)
 {
+    p->waited = true;
     if (p->state != GASNETC_EXIT_WAITING) return nothing;
     if (p->rank != 0) return send_one(0, GASNETC_EXIT_CLAIM, p->code);
     if (p->decided) return nothing;
@@ -74,12 +76,18 @@ action_t gasnetc_exit_grace_over(protocol_t *p)
     return become_master(p, p->largest_code);
 }
 
-void gasnetc_exit_time_over(protocol_t *p)
+static void time_over(protocol_t *p)
 {
     if (p->state == GASNETC_EXIT_DONE) return;
     p->state = GASNETC_EXIT_FAILED;
     raise_code(p, p->largest_code);
     raise_code(p, 1);
+}
+
+action_t gasnetc_exit_passed(protocol_t *p, double part)
+{
+    if (part >= 1) time_over(p);
+    return part >= grace && !p->waited ? grace_over(p) : nothing;
 }
 
 /* The master's request.  An idle node starts its exit; a waiting one takes the code. */

@@ -46,6 +46,7 @@ typedef struct gasnetc_exit_protocol {
     uint32_t candidates;  /* node 0: announced so far */
     uint8_t largest_code; /* node 0 */
     bool decided;         /* node 0: a master was chosen, or TOGETHER was sent */
+    bool waited;          /* the grace period is over */
 } gasnetc_exit_protocol_t;
 
 /* What the engine must do after a call. */
@@ -66,16 +67,10 @@ gasnetc_exit_action_t gasnetc_exit_want(gasnetc_exit_protocol_t *p, uint8_t code
 gasnetc_exit_action_t gasnetc_exit_receive(gasnetc_exit_protocol_t *p, uint32_t from,
                                            enum gasnetc_exit_message message, uint8_t code);
 
-/* The grace period, as a part of the node's timeout; the rest must suffice for the messages that
- * may follow. */
-#define GASNETC_EXIT_GRACE 0.5
-
-/* The grace period for a collective exit, which starts with this node's gasnetc_exit_want, is over.
- */
-gasnetc_exit_action_t gasnetc_exit_grace_over(gasnetc_exit_protocol_t *p);
-
-/* The timeout of the coordination is over: any state but DONE becomes FAILED, with a code that is
- * not 0, since some node is killed that did not ask to end. */
-void gasnetc_exit_time_over(gasnetc_exit_protocol_t *p);
+/* This part of the node's timeout has passed since its gasnetc_exit_want; called often.  After half
+ * of it, which is the grace period for a collective exit, the node claims to be master: the rest
+ * suffices for the messages that may follow.  After all of it any state but DONE becomes FAILED,
+ * with a code that is not 0, since some node is killed that did not ask to end. */
+gasnetc_exit_action_t gasnetc_exit_passed(gasnetc_exit_protocol_t *p, double part);
 
 #endif

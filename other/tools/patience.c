@@ -29,9 +29,11 @@ double gasneti_crowding(const struct gasneti_processors *processors, double runn
     return most > 1 ? most : 1;
 }
 
-bool gasneti_patience_over(const struct gasneti_patience *p, double seconds, double part)
+double gasneti_patience_part(const struct gasneti_patience *p, double seconds)
 {
-    return p->last - p->began >= seconds * part && p->share >= GASNETI_PATIENCE_SHARE * part;
+    const double by_share = p->share / GASNETI_PATIENCE_SHARE;
+    const double by_time = seconds > 0 ? (p->last - p->began) / seconds : by_share;
+    return by_time < by_share ? by_time : by_share;
 }
 
 /* Reads the start of a file as text; returns its length, 0 if it cannot be read. */

@@ -23,9 +23,9 @@ void gasneti_patience_begin(struct gasneti_patience *p, double now);
 /* The time is `now`; since the last call a process ran `crowding` times slower than alone. */
 void gasneti_patience_tick(struct gasneti_patience *p, double now, double crowding);
 
-/* Whether this part (0 to 1) of the wait is over: `seconds` have passed, and a runnable process
- * could run for GASNETI_PATIENCE_SHARE. */
-bool gasneti_patience_over(const struct gasneti_patience *p, double seconds, double part);
+/* The part of the wait that has passed; 1 when `seconds` have, and a runnable process could run for
+ * GASNETI_PATIENCE_SHARE. */
+double gasneti_patience_part(const struct gasneti_patience *p, double seconds);
 
 /* Seconds of processor time in a whole wait.  With up to 16 processes for each 2 processors it is
  * at most half a second of the clock, less than an exit may take. */

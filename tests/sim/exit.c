@@ -1,15 +1,17 @@
 /* exit.c - the exit's state machine (IB-X2..X6) for 1 to thousands of nodes: messages are late,
  * overtake each other and get lost; nodes stall and die.
  *
- * Plays the engine of core/exit/exit.c: a node's timeout and its grace period, GASNETC_EXIT_GRACE
- * of it, are counted from when it wanted to end.  Nothing is repeated: the network below never does
- * that.
+ * Plays the engine of core/exit/exit.c: a node's timeout is counted from when it wanted to end, and
+ * the node looks at the time now and then.  Nothing is repeated: the network below never does that.
  */
 #include "core/exit/exit_protocol.h"
 
 #include "tests/sim/sim.h"
 
-enum { MANY = 4096 }; /* the largest job */
+enum {
+    MANY = 4096, /* the largest job */
+    LOOKS = 10,
+};
 
 typedef struct node {
     gasnetc_exit_protocol_t protocol;
@@ -33,6 +35,7 @@ static const char *const names[] = {"CANDIDATE", "CLAIM",   "ELECTED",
                                     "TOGETHER",  "REQUEST", "ANSWER"};
 
 static sim_action_t hear;
+static void look_later(uint32_t me, uint32_t looks);
 
 static void send_one(uint32_t from, uint32_t to, const gasnetc_exit_action_t *action)
 {
@@ -52,19 +55,24 @@ static void perform(uint32_t me, gasnetc_exit_action_t action)
         if (to != me) send_one(me, to, &action);
 }
 
-static void time_over(const sim_message_t *m)
+/* A node that is not done looks at the time: number `kind` of LOOKS while it waits. */
+static void look_at_time(const sim_message_t *m)
 {
     node_t *node = &nodes[m->to];
     enum gasnetc_exit_state before = node->protocol.state;
-    gasnetc_exit_time_over(&node->protocol);
-    node->timed_out = node->protocol.state != before;
+    gasnetc_exit_action_t action = gasnetc_exit_passed(&node->protocol, m->kind / (double)LOOKS);
+    node->timed_out = node->protocol.state == GASNETC_EXIT_FAILED && node->protocol.state != before;
     if (node->timed_out) sim_note(m->to, "gives up");
+    if (action.send && job.wanting) job.too_early = true;
+    perform(m->to, action);
+    if (m->kind < LOOKS && node->protocol.state != GASNETC_EXIT_DONE) look_later(m->to, m->kind);
 }
 
-static void grace_over(const sim_message_t *m)
+/* Each look is at its part of the whole time, whatever the rounding of those before. */
+static void look_later(uint32_t me, uint32_t looks)
 {
-    if (job.wanting) job.too_early = true;
-    perform(m->to, gasnetc_exit_grace_over(&nodes[m->to].protocol));
+    const uint64_t at = job.timeout * looks / LOOKS, next = job.timeout * (looks + 1) / LOOKS;
+    sim_after(next - at, look_at_time, &(sim_message_t){.to = me, .kind = looks + 1});
 }
 
 /* As gasnetc_exit does it, whoever calls: only the first time counts. */
@@ -76,9 +84,7 @@ static void want(uint32_t me, uint8_t code)
     if (node->wants) job.wanting--;
     sim_note(me, "wants to end with %u", code);
     perform(me, gasnetc_exit_want(&node->protocol, code));
-    sim_after((uint64_t)((double)job.timeout * GASNETC_EXIT_GRACE), grace_over,
-              &(sim_message_t){.to = me});
-    sim_after(job.timeout, time_over, &(sim_message_t){.to = me});
+    look_later(me, 0);
 }
 
 static void begin_to_want(const sim_message_t *m)

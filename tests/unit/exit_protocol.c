@@ -23,7 +23,7 @@ static void odd_messages(void)
           "IB-X4 a waiting node takes the master's code, answers, and does not begin");
     gasnetc_exit_receive(&p, 0, GASNETC_EXIT_TOGETHER, 12);
     gasnetc_exit_receive(&p, 0, GASNETC_EXIT_ELECTED, 7);
-    gasnetc_exit_time_over(&p);
+    gasnetc_exit_passed(&p, 1);
     check(p.state == GASNETC_EXIT_DONE && p.code == 44, "IB-X4 what is done stays done");
     gasnetc_exit_protocol_init(&p, 2, 5);
     gasnetc_exit_action_t told = gasnetc_exit_receive(&p, 1, GASNETC_EXIT_REQUEST, 44);
@@ -39,10 +39,13 @@ static void largest_codes(void)
     gasnetc_exit_protocol_init(&p, 0, 5);
     gasnetc_exit_want(&p, 0);
     gasnetc_exit_receive(&p, 3, GASNETC_EXIT_CANDIDATE, 23);
-    gasnetc_exit_action_t order = gasnetc_exit_grace_over(&p);
+    check(gasnetc_exit_passed(&p, 0.49).send == GASNETC_EXIT_SEND_NONE,
+          "IB-X9 a candidate waits for half of the time");
+    gasnetc_exit_action_t order = gasnetc_exit_passed(&p, 0.5);
     check(order.send == GASNETC_EXIT_SEND_ALL && order.message == GASNETC_EXIT_REQUEST &&
               order.code == 23 && p.code == 23,
           "IB-X4 IB-X9 node 0 as master orders the end with the largest code it knows");
+    check(gasnetc_exit_passed(&p, 0.6).send == GASNETC_EXIT_SEND_NONE, "IB-X4 once");
     check(gasnetc_exit_receive(&p, 2, GASNETC_EXIT_CLAIM, 0).send == GASNETC_EXIT_SEND_NONE,
           "IB-X3 and elects no other");
     gasnetc_exit_protocol_init(&p, 0, 5);
@@ -58,14 +61,14 @@ static void largest_codes(void)
     gasnetc_exit_protocol_init(&p, 0, 5);
     gasnetc_exit_want(&p, 0);
     gasnetc_exit_receive(&p, 3, GASNETC_EXIT_CANDIDATE, 23);
-    gasnetc_exit_time_over(&p);
+    gasnetc_exit_passed(&p, 1);
     check(p.state == GASNETC_EXIT_FAILED && p.code == 23, "IB-X6 so does node 0 that gives up");
     gasnetc_exit_protocol_init(&p, 2, 5);
     gasnetc_exit_want(&p, 0);
     gasnetc_exit_receive(&p, 0, GASNETC_EXIT_ELECTED, 0);
     for (uint32_t node = 0; node < 4; node++)
         if (node != 2) gasnetc_exit_receive(&p, node, GASNETC_EXIT_ANSWER, 0);
-    gasnetc_exit_time_over(&p);
+    gasnetc_exit_passed(&p, 1);
     check(p.state == GASNETC_EXIT_FAILED && p.code == 1,
           "IB-X6 a node that did not answer and is ended is not hidden by a 0");
 }

@@ -159,8 +159,9 @@ static void master_check_leaving(struct ssh_master *m)
     }
     gasneti_patience_tick(&m->patience, now,
                           gasneti_crowding(&m->processors, gasneti_running(), m->kids.count));
-    if (gasneti_patience_over(&m->patience, m->job.leave_seconds, 0.5)) ssh_job_call(&m->job);
-    if (gasneti_patience_over(&m->patience, m->job.leave_seconds, 1)) ssh_job_late(&m->job);
+    const double part = gasneti_patience_part(&m->patience, m->job.leave_seconds);
+    if (part >= 0.5) ssh_job_call(&m->job);
+    if (part >= 1) ssh_job_late(&m->job);
     ssh_timer_set(m, SSH_TIMER_LEAVING, LOAD_EVERY);
 }
 
