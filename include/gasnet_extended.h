@@ -109,59 +109,46 @@ GASNETI_INLINE void gasnete_check_barrier(const char *call, int flags)
 }
 #endif
 
+/* One of two calls, if a transfer was not done by gasnet_pshm.h: `far` where the network alone
+ * reaches the node, else `any`. */
+#define GASNETI_UNLESS_NEAR(outcome, far, any)                                                     \
+    do {                                                                                           \
+        const int gasneti_outcome = (outcome);                                                     \
+        if (gasneti_outcome == GASNETI_NEAR_FAR)                                                   \
+            far;                                                                                   \
+        else if (gasneti_outcome != GASNETI_NEAR_DONE)                                             \
+            any;                                                                                   \
+    } while (0)
+
 /* --- Blocking transfers: on return the data is visible to loads and later gets --- */
 
 GASNETI_INLINE void gasnet_get(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get", node, src, nbytes);
-    switch (gasneti_near_get(dest, node, src, nbytes)) {
-    case GASNETI_NEAR_DONE:
-        break;
-    case GASNETI_NEAR_FAR:
-        gasnete_get_far(dest, node, src, nbytes);
-        break;
-    default:
-        gasnete_get(dest, node, src, nbytes);
-    }
+    GASNETI_UNLESS_NEAR(gasneti_near_get(dest, node, src, nbytes),
+                        gasnete_get_far(dest, node, src, nbytes),
+                        gasnete_get(dest, node, src, nbytes));
 }
 GASNETI_INLINE void gasnet_get_bulk(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get_bulk", node, src, nbytes);
-    switch (gasneti_near_get(dest, node, src, nbytes)) {
-    case GASNETI_NEAR_DONE:
-        break;
-    case GASNETI_NEAR_FAR:
-        gasnete_get_far(dest, node, src, nbytes);
-        break;
-    default:
-        gasnete_get(dest, node, src, nbytes);
-    }
+    GASNETI_UNLESS_NEAR(gasneti_near_get(dest, node, src, nbytes),
+                        gasnete_get_far(dest, node, src, nbytes),
+                        gasnete_get(dest, node, src, nbytes));
 }
 GASNETI_INLINE void gasnet_put(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put", node, dest, nbytes);
-    switch (gasneti_near_put(node, dest, src, nbytes)) {
-    case GASNETI_NEAR_DONE:
-        break;
-    case GASNETI_NEAR_FAR:
-        gasnete_put_far(node, dest, src, nbytes);
-        break;
-    default:
-        gasnete_put(node, dest, src, nbytes);
-    }
+    GASNETI_UNLESS_NEAR(gasneti_near_put(node, dest, src, nbytes),
+                        gasnete_put_far(node, dest, src, nbytes),
+                        gasnete_put(node, dest, src, nbytes));
 }
 GASNETI_INLINE void gasnet_put_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_bulk", node, dest, nbytes);
-    switch (gasneti_near_put(node, dest, src, nbytes)) {
-    case GASNETI_NEAR_DONE:
-        break;
-    case GASNETI_NEAR_FAR:
-        gasnete_put_far(node, dest, src, nbytes);
-        break;
-    default:
-        gasnete_put(node, dest, src, nbytes);
-    }
+    GASNETI_UNLESS_NEAR(gasneti_near_put(node, dest, src, nbytes),
+                        gasnete_put_far(node, dest, src, nbytes),
+                        gasnete_put(node, dest, src, nbytes));
 }
 /* Writes nbytes copies of (unsigned char)val. */
 GASNETI_INLINE void gasnet_memset(gasnet_node_t node, void *dest, int val, size_t nbytes)
@@ -181,30 +168,24 @@ GASNETI_INLINE gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, voi
 GASNETI_INLINE gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, void *src,
                                              size_t nbytes)
 {
+    gasnet_handle_t handle = GASNET_INVALID_HANDLE;
     gasnete_check_remote("gasnet_get_nb", node, src, nbytes);
-    switch (gasneti_near_get(dest, node, src, nbytes)) {
-    case GASNETI_NEAR_DONE:
-        return GASNET_INVALID_HANDLE;
-    case GASNETI_NEAR_FAR:
-        return gasnete_get_nb_far(dest, node, src, nbytes);
-    default:
-        return gasnete_get_nb(dest, node, src, nbytes);
-    }
+    GASNETI_UNLESS_NEAR(gasneti_near_get(dest, node, src, nbytes),
+                        handle = gasnete_get_nb_far(dest, node, src, nbytes),
+                        handle = gasnete_get_nb(dest, node, src, nbytes));
+    return handle;
 }
 GASNETI_INLINE gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node, void *src,
                                                   size_t nbytes) GASNETI_MUST_SYNC;
 GASNETI_INLINE gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node, void *src,
                                                   size_t nbytes)
 {
+    gasnet_handle_t handle = GASNET_INVALID_HANDLE;
     gasnete_check_remote("gasnet_get_nb_bulk", node, src, nbytes);
-    switch (gasneti_near_get(dest, node, src, nbytes)) {
-    case GASNETI_NEAR_DONE:
-        return GASNET_INVALID_HANDLE;
-    case GASNETI_NEAR_FAR:
-        return gasnete_get_nb_far(dest, node, src, nbytes);
-    default:
-        return gasnete_get_nb(dest, node, src, nbytes);
-    }
+    GASNETI_UNLESS_NEAR(gasneti_near_get(dest, node, src, nbytes),
+                        handle = gasnete_get_nb_far(dest, node, src, nbytes),
+                        handle = gasnete_get_nb(dest, node, src, nbytes));
+    return handle;
 }
 /* src may be reused on return.  */
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, void *src,
@@ -212,15 +193,12 @@ GASNETI_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, voi
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, void *src,
                                              size_t nbytes)
 {
+    gasnet_handle_t handle = GASNET_INVALID_HANDLE;
     gasnete_check_remote("gasnet_put_nb", node, dest, nbytes);
-    switch (gasneti_near_put(node, dest, src, nbytes)) {
-    case GASNETI_NEAR_DONE:
-        return GASNET_INVALID_HANDLE;
-    case GASNETI_NEAR_FAR:
-        return gasnete_put_nb_far(node, dest, src, nbytes);
-    default:
-        return gasnete_put_nb(node, dest, src, nbytes);
-    }
+    GASNETI_UNLESS_NEAR(gasneti_near_put(node, dest, src, nbytes),
+                        handle = gasnete_put_nb_far(node, dest, src, nbytes),
+                        handle = gasnete_put_nb(node, dest, src, nbytes));
+    return handle;
 }
 /* src must not change until the synchronisation.  */
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, void *src,
@@ -228,15 +206,12 @@ GASNETI_INLINE gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, void *src,
                                                   size_t nbytes)
 {
+    gasnet_handle_t handle = GASNET_INVALID_HANDLE;
     gasnete_check_remote("gasnet_put_nb_bulk", node, dest, nbytes);
-    switch (gasneti_near_put(node, dest, src, nbytes)) {
-    case GASNETI_NEAR_DONE:
-        return GASNET_INVALID_HANDLE;
-    case GASNETI_NEAR_FAR:
-        return gasnete_put_nb_bulk_far(node, dest, src, nbytes);
-    default:
-        return gasnete_put_nb_bulk(node, dest, src, nbytes);
-    }
+    GASNETI_UNLESS_NEAR(gasneti_near_put(node, dest, src, nbytes),
+                        handle = gasnete_put_nb_bulk_far(node, dest, src, nbytes),
+                        handle = gasnete_put_nb_bulk(node, dest, src, nbytes));
+    return handle;
 }
 GASNETI_INLINE gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int val,
                                                 size_t nbytes) GASNETI_MUST_SYNC;
@@ -297,56 +272,32 @@ GASNETI_INLINE int gasnet_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t
 GASNETI_INLINE void gasnet_get_nbi(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get_nbi", node, src, nbytes);
-    switch (gasneti_near_get(dest, node, src, nbytes)) {
-    case GASNETI_NEAR_DONE:
-        break;
-    case GASNETI_NEAR_FAR:
-        gasnete_get_nbi_far(dest, node, src, nbytes);
-        break;
-    default:
-        gasnete_get_nbi(dest, node, src, nbytes);
-    }
+    GASNETI_UNLESS_NEAR(gasneti_near_get(dest, node, src, nbytes),
+                        gasnete_get_nbi_far(dest, node, src, nbytes),
+                        gasnete_get_nbi(dest, node, src, nbytes));
 }
 GASNETI_INLINE void gasnet_get_nbi_bulk(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get_nbi_bulk", node, src, nbytes);
-    switch (gasneti_near_get(dest, node, src, nbytes)) {
-    case GASNETI_NEAR_DONE:
-        break;
-    case GASNETI_NEAR_FAR:
-        gasnete_get_nbi_far(dest, node, src, nbytes);
-        break;
-    default:
-        gasnete_get_nbi(dest, node, src, nbytes);
-    }
+    GASNETI_UNLESS_NEAR(gasneti_near_get(dest, node, src, nbytes),
+                        gasnete_get_nbi_far(dest, node, src, nbytes),
+                        gasnete_get_nbi(dest, node, src, nbytes));
 }
 /* src may be reused on return.  */
 GASNETI_INLINE void gasnet_put_nbi(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_nbi", node, dest, nbytes);
-    switch (gasneti_near_put(node, dest, src, nbytes)) {
-    case GASNETI_NEAR_DONE:
-        break;
-    case GASNETI_NEAR_FAR:
-        gasnete_put_nbi_far(node, dest, src, nbytes);
-        break;
-    default:
-        gasnete_put_nbi(node, dest, src, nbytes);
-    }
+    GASNETI_UNLESS_NEAR(gasneti_near_put(node, dest, src, nbytes),
+                        gasnete_put_nbi_far(node, dest, src, nbytes),
+                        gasnete_put_nbi(node, dest, src, nbytes));
 }
 /* src must not change until the synchronisation.  */
 GASNETI_INLINE void gasnet_put_nbi_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_nbi_bulk", node, dest, nbytes);
-    switch (gasneti_near_put(node, dest, src, nbytes)) {
-    case GASNETI_NEAR_DONE:
-        break;
-    case GASNETI_NEAR_FAR:
-        gasnete_put_nbi_bulk_far(node, dest, src, nbytes);
-        break;
-    default:
-        gasnete_put_nbi_bulk(node, dest, src, nbytes);
-    }
+    GASNETI_UNLESS_NEAR(gasneti_near_put(node, dest, src, nbytes),
+                        gasnete_put_nbi_bulk_far(node, dest, src, nbytes),
+                        gasnete_put_nbi_bulk(node, dest, src, nbytes));
 }
 GASNETI_INLINE void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
