@@ -371,6 +371,25 @@ static void wrong_port(struct side *s)
     no_qp_answers(s);
 }
 
+/* Two P_Keys in each port's table, and each side uses another one. */
+static void other_pkey_index(struct side *s)
+{
+    struct ibv_qp_attr a = {.pkey_index = s->is_a};
+    CHECK_EQ(ibv_modify_qp(s->qp, &a, IBV_QP_PKEY_INDEX), 0);
+    connect_qp(s, &s->its);
+    no_qp_answers(s);
+}
+
+static void datagram_is_lost(struct side *s)
+{
+    CHECK_EQ(post_recv(s, 1, 0, 200), 0);
+    meet(s);
+    CHECK_EQ(post(s, make_wr(s, IBV_WR_SEND, 2, 0, 8, 0)), 0);
+    expect(s->scq, 2, IBV_WC_SUCCESS);
+    meet(s);
+    expect_nothing(s->rcq);
+}
+
 static void no_reads_without_resources(struct side *s)
 {
     if (!s->is_a) s->o.rd_atomic = -1;
@@ -445,6 +464,29 @@ void device_rules(void)
           .timeout = 8,
           .retry_cnt = 1,
           .env = {"SOFTHCA_DEVICES=2;softhca1/1:state=init"}}},
+        {"P_Keys that differ: RETRY_EXC_ERR",
+         no_qp_answers,
+         {.device = {0, 1},
+          .timeout = 8,
+          .retry_cnt = 1,
+          .env = {"SOFTHCA_DEVICES=2;softhca0:pkeys=0x8001;softhca1:pkeys=0x8002"}}},
+        {"the P_Keys are those of the queue pairs' indices",
+         other_pkey_index,
+         {.no_connect = true,
+          .timeout = 8,
+          .retry_cnt = 1,
+          .env = {"SOFTHCA_DEVICES=1;pkeys=0x8001+0x8002"}}},
+        {"two limited members of a partition: RETRY_EXC_ERR",
+         no_qp_answers,
+         {.timeout = 8, .retry_cnt = 1, .env = {"SOFTHCA_DEVICES=1;pkeys=1"}}},
+        {"a full and a limited member of a partition",
+         send_both_ways,
+         {.device = {0, 1}, .env = {"SOFTHCA_DEVICES=2;softhca0:pkeys=0x8001;softhca1:pkeys=1"}}},
+        {"P_Keys that differ: a datagram is lost",
+         datagram_is_lost,
+         {.type = IBV_QPT_UD,
+          .device = {0, 1},
+          .env = {"SOFTHCA_DEVICES=2;softhca0:pkeys=0x8001;softhca1:pkeys=0x8002"}}},
         {"a responder without resources refuses READs",
          no_reads_without_resources,
          {.no_connect = true}},

@@ -248,11 +248,22 @@ static inline void respond_end_xrc(struct shca_link *l)
     l->peer = l->owner;
 }
 
+/* Ends of which one is a limited member of the partition are rare. */
+static __attribute__((noinline, cold)) bool respond_accepts_limited(const struct shca_link *l)
+{
+    return shm_accepts_limited(l->t->accepts, l->sender_id);
+}
+
+HOT bool respond_accepted(const struct shca_link *l)
+{
+    return l->t->accepts == l->sender_id || respond_accepts_limited(l);
+}
+
 /* A message in RTR raises IBV_EVENT_COMM_EST at the owner, once. */
 static __attribute__((noinline, cold)) bool respond_ready_in(struct shca_link *l, uint32_t state)
 {
-    if (state == IBV_QPS_RTR && l->type != IBV_QPT_UD && l->t->accepts == l->sender_id &&
-        !l->t->comm_est && !atomic_exchange(&l->t->comm_est, 1))
+    if (state == IBV_QPS_RTR && l->type != IBV_QPT_UD && respond_accepted(l) && !l->t->comm_est &&
+        !atomic_exchange(&l->t->comm_est, 1))
         shca_peer_ring(l->peer);
     return state == IBV_QPS_RTR || state == IBV_QPS_SQD || state == IBV_QPS_SQE;
 }
@@ -260,7 +271,7 @@ static __attribute__((noinline, cold)) bool respond_ready_in(struct shca_link *l
 HOT bool respond_target_ready(struct shca_link *l)
 {
     uint32_t state = atomic_load_explicit(&l->t->state, memory_order_acquire);
-    return (state == IBV_QPS_RTS || respond_ready_in(l, state)) && l->t->accepts == l->sender_id &&
+    return (state == IBV_QPS_RTS || respond_ready_in(l, state)) && respond_accepted(l) &&
            !l->t->fault;
 }
 

@@ -74,11 +74,14 @@ void shca_qp_tune(struct shca_qp *qp)
               !shca_inject_cuts(qp);
     enum ibv_qp_type type = qp->base.qp_type;
     uint64_t other_host = qp->link.remote ? SHCA_OTHER_HOST : 0;
-    qp->link.sender_id =
-        up ? shm_sender_id(type, qp->link.from, qp->link.dest_port) : SHCA_NO_SENDER;
-    atomic_store(&qp->s->accepts,
-                 up ? shm_sender_id(type, qp->attr.dest_qp_num, qp->port) | other_host
-                    : SHCA_ACCEPTS_NONE);
+    qp->link.pkey = shca_port_model(qp->port)->pkey[qp->attr.pkey_index % SHCA_PKEYS];
+    qp->link.sender_id = up ? shm_sender_id(type, qp->link.from, qp->link.dest_port) |
+                                  shm_pkey_id(qp->link.pkey, SHCA_LIMITED_SENDER)
+                            : SHCA_NO_SENDER;
+    atomic_store(&qp->s->accepts, up ? shm_sender_id(type, qp->attr.dest_qp_num, qp->port) |
+                                           shm_pkey_id(qp->link.pkey, SHCA_LIMITED_TARGET) |
+                                           other_host
+                                     : SHCA_ACCEPTS_NONE);
 }
 
 void shca_port_set(uint32_t port, enum ibv_port_state state)

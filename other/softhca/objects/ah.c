@@ -204,8 +204,9 @@ bool shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct sh
                             .from = qp->base.qp_num,
                             .source = qp->base.qp_num,
                             .to = to,
+                            .pkey = qp->link.pkey,
                             .sender_id = down ? SHCA_NO_SENDER
-                                              : shm_sender_id(IBV_QPT_UD, 0, ah->place.port),
+                                              : shm_datagram_sender(ah->place.port, qp->link.pkey),
                             .route = ah->route,
                             .qkey = qkey >> 31 ? qp->attr.qkey : qkey,
                             .grh = ah->global};

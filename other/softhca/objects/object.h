@@ -187,6 +187,7 @@ struct shca_link {
     uint32_t active;              /* last even value left in t->active */
     uint32_t prod;                /* a copy: the line of t->rq_prod moves with every receive */
     uint32_t qkey;                /* of a datagram */
+    uint16_t pkey;                /* of the sending QP */
     uint8_t type;                 /* type of the sending QP */
     bool reliable;                /* the result of a message is reported */
     bool grh;                     /* a datagram begins with a GRH */

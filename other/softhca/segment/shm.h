@@ -15,7 +15,7 @@
 
 enum {
     SHCA_MAGIC = 0x53484341,
-    SHCA_LAYOUT = 7, /* increase when the meaning of this file changes */
+    SHCA_LAYOUT = 8, /* increase when the meaning of this file changes */
     SHCA_SLOTS = 4096,
     SHCA_QPS = 4096,
     SHCA_CQS = 4096,
@@ -261,6 +261,24 @@ static inline uint64_t shm_sender_id(enum ibv_qp_type type, uint32_t qpn, uint32
 {
     if (type == IBV_QPT_XRC_RECV) type = IBV_QPT_XRC_SEND; /* both ends have one type */
     return (uint64_t)type << 32 | port << 24 | qpn;
+}
+/* The P_Key of an end in its identity: the key, and a bit for each end that is a limited member. */
+enum { SHCA_PKEY_SHIFT = 41 };
+#define SHCA_LIMITED_SENDER (1ull << 62)
+#define SHCA_LIMITED_TARGET (1ull << 63)
+static inline uint64_t shm_pkey_id(uint16_t pkey, uint64_t limited)
+{
+    return (uint64_t)(pkey & 0x7fff) << SHCA_PKEY_SHIFT | (pkey & 0x8000 ? 0 : limited);
+}
+static inline uint64_t shm_datagram_sender(uint32_t port, uint16_t pkey)
+{
+    return shm_sender_id(IBV_QPT_UD, 0, port) | shm_pkey_id(pkey, SHCA_LIMITED_SENDER);
+}
+/* Whether both have one P_Key and differ in nothing but that one of them is a limited member. */
+static inline bool shm_accepts_limited(uint64_t accepts, uint64_t sender)
+{
+    const uint64_t different = accepts ^ sender;
+    return different == SHCA_LIMITED_SENDER || different == SHCA_LIMITED_TARGET;
 }
 static inline uint64_t shm_cell_position(uint64_t cell)
 {

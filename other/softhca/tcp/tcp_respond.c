@@ -81,7 +81,8 @@ static void tcp_respond_make_wr(struct shca_remote *r, const struct wire_frame *
     w->qp_type.xrc.remote_srqn = f->srqn;
     r->link.type = types[f->service];
     r->link.reliable = f->service != WIRE_UC;
-    r->link.sender_id = shm_sender_id(r->link.type, r->dest_qpn, f->dest_port) | SHCA_OTHER_HOST;
+    r->link.sender_id = shm_sender_id(r->link.type, r->dest_qpn, f->dest_port) |
+                        shm_pkey_id(f->pkey, SHCA_LIMITED_SENDER) | SHCA_OTHER_HOST;
     r->link.route = (struct shm_route){f->slid, f->sl, f->dlid_path_bits};
 }
 

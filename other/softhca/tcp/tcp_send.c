@@ -73,6 +73,7 @@ static void tcp_send_fill_request(const struct shca_remote *r, const struct ibv_
     f->service = tcp_send_service(r->qp->base.qp_type);
     if (f->service == WIRE_XRC) f->srqn = w->qp_type.xrc.remote_srqn;
     f->dest_port = r->qp->link.dest_port;
+    f->pkey = r->qp->link.pkey;
     f->slid = r->qp->link.route.slid;
     f->sl = r->qp->link.route.sl;
     f->dlid_path_bits = r->qp->link.route.dlid_path_bits;

@@ -51,7 +51,8 @@ size_t wire_put(const struct wire_frame *f, uint8_t *at)
     at = wire_put_uint(at, f->slid, 2);
     at = wire_put_uint(at, f->sl, 1);
     at = wire_put_uint(at, f->dlid_path_bits, 1);
-    wire_put_uint(at, 0, 4);
+    at = wire_put_uint(at, f->pkey, 2);
+    wire_put_uint(at, 0, 2);
     return WIRE_REQUEST_HEADER;
 }
 
@@ -72,6 +73,7 @@ static void wire_get_request(const uint8_t *at, struct wire_frame *f)
     f->slid = wire_get_uint(&at, 2);
     f->sl = wire_get_uint(&at, 1);
     f->dlid_path_bits = wire_get_uint(&at, 1);
+    f->pkey = wire_get_uint(&at, 2);
 }
 
 static const char *wire_fault_of_request(const struct wire_frame *f)

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum {
-    WIRE_VERSION = 1, /* version of the frames and of the behaviour of the state machines */
+    WIRE_VERSION = 2, /* version of the frames and of the behaviour of the state machines */
     WIRE_HEADER = 32,
     WIRE_REQUEST_HEADER = 80,
     WIRE_CHUNK = 1 << 17, /* largest payload of one frame; longer messages have several */
@@ -84,6 +84,7 @@ struct wire_frame {
     uint64_t compare_add, swap;
     uint16_t slid; /* path fields of the completion */
     uint8_t sl, dlid_path_bits;
+    uint16_t pkey; /* of the sending QP */
 };
 
 enum wire_code { WIRE_RNR = 1, WIRE_NO_TARGET, WIRE_ERROR };
