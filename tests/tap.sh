@@ -119,3 +119,24 @@ no_orphans() { # MARKER SECONDS
 }
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
+
+# tap_job N PROGRAM ARGUMENT...: a job of N processes, and none of them is left; sets `status`, `took` in ms, and `log`.
+# shellcheck disable=SC2034
+tap_job() {
+    local n=$1 script start marker
+    script=$(basename "$0" .sh)-$TEST_CONDUIT
+    marker=$script.$$.$tap_count
+    shift
+    log=$TEST_LOG/$script-$tap_count.log
+    start=$(now_ms)
+    TEST_MARKER=$marker timeout -k 2 120 "$TEST_LAUNCH" -spawner=ssh -n "$n" "$@" >"$log" 2>&1 </dev/null
+    status=$?
+    took=$(($(now_ms) - start))
+    no_orphans "$marker" 3 || status="$status, processes left"
+}
+
+# The result of a job, with the end of `log` where it is wrong.
+tap_verdict() { # STATUS NAME
+    tap_ok "$@"
+    [ "$1" -eq 0 ] || tap_tail "$log"
+}

@@ -14,27 +14,13 @@ seed=${CONNECT_SEED:-$RANDOM}
 tap_note "CONNECT_SEED=$seed"
 export SOFTHCA=on
 
-# job N MODE ARGUMENT...: `status`, `took` in ms, and $log.
-job() {
-    local n=$1 mode=$2 start marker=connect.$$.$tap_count
-    shift 2
-    log=$TEST_LOG/connect-$tap_count.log
-    start=$(now_ms)
-    TEST_MARKER=$marker timeout -k 2 120 "$TEST_LAUNCH" -spawner=ssh -n "$n" \
-        "$TEST_BUILD/tests/testconnect-$conduit-$mode" "$@" >"$log" 2>&1 </dev/null
-    status=$?
-    took=$(($(now_ms) - start))
-    no_orphans "$marker" 3 || status="$status, processes left"
-}
-
-verdict() { # STATUS NAME
-    tap_ok "$@"
-    [ "$1" -eq 0 ] || tap_tail "$log"
+job() { # N MODE ARGUMENT...
+    tap_job "$1" "$TEST_BUILD/tests/testconnect-$conduit-$2" "${@:3}"
 }
 
 passes() { # NAME
     [ "$status" = 0 ] && ! grep -q '^not ok' "$log"
-    verdict $? "$1"
+    tap_verdict $? "$1"
 }
 
 # handshake MODE FAULT NAME: with the fault in every other handshake message.  The queue pair for datagrams is the
@@ -42,14 +28,14 @@ passes() { # NAME
 handshake() {
     SOFTHCA_FAULTS="seed=$seed;log;$2,qp=3,chance=1/2" job 5 "$1"
     [ "$status" = 0 ] && ! grep -q '^not ok' "$log" && grep -q "^softhca: fault in process .*: ${2%%:*}, " "$log"
-    verdict $? "$1: $3"
+    tap_verdict $? "$1: $3"
 }
 
 for mode in ${TEST_MODES:-seq par}; do
     for n in 2 16; do
         job "$n" "$mode" neighbours
         [ "$status" = 0 ] && [ "$(grep -c '^rank' "$log")" -eq "$n" ]
-        verdict $? "$mode: $n processes connect neighbours alone"
+        tap_verdict $? "$mode: $n processes connect neighbours alone"
         GASNET_CONNECT_STATIC=1 job "$n" "$mode" neighbours
         passes "$mode: $n processes connect all pairs with GASNET_CONNECT_STATIC=1"
     done
@@ -64,14 +50,14 @@ for mode in ${TEST_MODES:-seq par}; do
     SOFTHCA_DEVICES=2x2 GASNET_NUM_QPS=3 job 3 "$mode"
     unset "GASNET_${conduit^^}_PORTS"
     [ "$status" = 0 ] || grep -q 'queue pairs with' "$log" # three for each peer
-    verdict $? "$mode: over several devices and queue pairs"
+    tap_verdict $? "$mode: over several devices and queue pairs"
 done
 
 mode=${TEST_MODES:-seq}
 mode=${mode%% *}
 job 64 "$mode" neighbours
 [ "$status" = 0 ] && [ "$(grep -c '^rank' "$log")" -eq 64 ]
-verdict $? "64 processes connect neighbours alone"
+tap_verdict $? "64 processes connect neighbours alone"
 for n in 2 5; do
     job "$n" "$mode" end together
     passes "$n processes end together before any connection"
@@ -79,24 +65,30 @@ for n in 2 5; do
     passes "one of $n processes ends the job before any connection"
     job "$n" "$mode" end killed
     [ "$status" -ne 0 ] && [ "$took" -lt 10000 ]
-    verdict $? "one of $n processes is killed before any connection"
+    tap_verdict $? "one of $n processes is killed before any connection"
 done
 # The bound is four times what a connection would wait, and 5 seconds here.
-GASNET_QP_TIMEOUT=10 job 3 "$mode" end stopped
+GASNET_QP_TIMEOUT=10 job 3 "$mode" end stopped "$tap_scratch/last"
 [ "$status" = 1 ] && [ "$(grep -c 'FATAL ERROR' "$log")" -eq 1 ] &&
     grep -q 'FATAL ERROR (rank 0 of 3 on .*rank 2 on the same host has not answered .* is it stopped.*GASNET_CONNECT_STATIC=1' "$log"
-verdict $? "a process that never answers ends the job, and is named"
+tap_verdict $? "a process that never answers ends the job, and is named"
 
 # Why peers are connected at start-up instead.
 reason() { # NAME PATTERN
     GASNET_VERBOSEENV=1 job 2 "$mode" end together
     [ "$status" = 0 ] && [ "$(grep -c '^gasnet: peers are connected at' "$log")" -eq 1 ] && grep -qE "$2" "$log"
-    verdict $? "$1"
+    tap_verdict $? "$1"
 }
 reason "the way peers are connected is reported" '^gasnet: peers are connected at first use$'
 GASNET_CONNECT_STATIC=1 reason "GASNET_CONNECT_STATIC is reported" 'at start-up: GASNET_CONNECT_STATIC is set$'
 GASNET_CONNECT_DYNAMIC=0 reason "GASNET_CONNECT_DYNAMIC is reported" 'at start-up: GASNET_CONNECT_DYNAMIC is not set$'
 GASNET_NUM_QPS=64 reason "the most queue pairs fit into a handshake message" 'at first use$'
+if [ "$conduit" = vapi ]; then
+    GASNET_CONNECT=rdmacm job 2 "$mode" end together
+    [ "$status" = 1 ] && [ "$(grep -c 'FATAL ERROR' "$log")" -eq 1 ] &&
+        grep -q 'no connection manager: VAPI has none; set GASNET_CONNECT=verbs, or unset it' "$log"
+    tap_verdict $? "VAPI has no connection manager, and says so"
+fi
 # The third queue pair of process 1 is the one for datagrams.
 faults='enomem:what=qp,process=1,at=3'
 # libvapi tries thrice more, with less and less to capture.

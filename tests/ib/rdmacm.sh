@@ -10,33 +10,19 @@
 export SOFTHCA=on
 grep -q 'HAVE_RDMACM = 1' "$TEST_BUILD/Makefile" || { tap_skip "rdmacm" "it is not in this build" && tap_end; }
 
-# job N PROGRAM-MODE ARGUMENT...: `status`, `took` in ms, and $log.
-job() {
-    local n=$1 program=$2 start marker=rdmacm.$$.$tap_count
-    shift 2
-    log=$TEST_LOG/rdmacm-$tap_count.log
-    start=$(now_ms)
-    TEST_MARKER=$marker timeout -k 2 120 "$TEST_LAUNCH" -spawner=ssh -n "$n" \
-        "$TEST_BUILD/tests/${program/-/-ibv-}" "$@" >"$log" 2>&1 </dev/null
-    status=$?
-    took=$(($(now_ms) - start))
-    no_orphans "$marker" 3 || status="$status, processes left"
-}
-
-verdict() { # STATUS NAME
-    tap_ok "$@"
-    [ "$1" -eq 0 ] || tap_tail "$log"
+job() { # N PROGRAM-MODE ARGUMENT...
+    tap_job "$1" "$TEST_BUILD/tests/${2/-/-ibv-}" "${@:3}"
 }
 
 passes() { # NAME
     [ "$status" = 0 ] && ! grep -q '^not ok' "$log" && grep -q '^1\.\.' "$log"
-    verdict $? "$1"
+    tap_verdict $? "$1"
 }
 
 # The job ended at once with one line.
 says() { # NAME PATTERN
     [ "$status" = 1 ] && [ "$(grep -c 'FATAL ERROR' "$log")" -eq 1 ] && grep -qE "$2" "$log"
-    verdict $? "$1"
+    tap_verdict $? "$1"
 }
 
 for mode in ${TEST_MODES:-seq par}; do
@@ -48,24 +34,29 @@ for mode in ${TEST_MODES:-seq par}; do
         done
         job 16 "testconnect-$mode" neighbours
         [ "$status" = 0 ] && [ "$(grep -c '^rank' "$log")" -eq 16 ]
-        verdict $? "$mode: $devices: 16 processes connect neighbours alone"
+        tap_verdict $? "$mode: $devices: 16 processes connect neighbours alone"
         job 4 "testam-$mode"
         passes "$mode: $devices: Active Messages"
     done
+done
+
+mode=${TEST_MODES:-seq}
+mode=${mode%% *}
+for devices in '1x1' '1x1;transport=iwarp'; do
+    SOFTHCA_DEVICES=$devices GASNET_CONNECT=rdmacm job 64 "testconnect-$mode"
+    passes "$devices: 64 processes: all connect to all at once"
 done
 
 # What iWARP lacks: immediate data, reads into several pieces, memory that may be read into without being written by
 # peers. The device refuses each.
 unset GASNET_CONNECT
 export SOFTHCA_DEVICES='1x1;transport=iwarp'
-mode=${TEST_MODES:-seq}
-mode=${mode%% *}
 for program in testputget testoutside testvis testbarrier testexit; do
     case $program in testexit) set -- 3 2 ;; *) set -- 3 ;; esac
     job "$1" "$program-$mode" "${@:2}"
     if [ $program = testexit ]; then
         [ "$status" != 124 ] && ! grep -q 'FATAL ERROR' "$log"
-        verdict $? "iWARP: $program"
+        tap_verdict $? "iWARP: $program"
     else
         passes "iWARP: $program"
     fi
@@ -80,7 +71,7 @@ SOFTHCA_DEVICES='1x1;transport=iwarp,max_inline_data=64' job 3 "testam-$mode"
 passes "iWARP: as little inlined as by the kernel's siw"
 GASNET_VERBOSEENV=1 job 2 "testconnect-$mode" end together
 [ "$status" = 0 ] && grep -q 'connected by the RDMA connection manager' "$log"
-verdict $? "iWARP is connected by the manager unasked, and -v says so"
+tap_verdict $? "iWARP is connected by the manager unasked, and -v says so"
 
 # What cannot be.
 GASNET_CONNECT=verbs job 2 "testconnect-$mode"
@@ -90,12 +81,12 @@ says "another way" 'GASNET_CONNECT=both: it must be verbs, rdmacm or auto'
 for n in 2 5; do
     job $n "testconnect-$mode" end together
     [ "$status" = 0 ]
-    verdict $? "$n processes end together before any connection"
+    tap_verdict $? "$n processes end together before any connection"
     job $n "testconnect-$mode" end killed
     [ "$status" -ne 0 ] && [ "$took" -lt 10000 ]
-    verdict $? "one of $n processes is killed before any connection"
+    tap_verdict $? "one of $n processes is killed before any connection"
 done
-GASNET_QP_TIMEOUT=10 job 3 "testconnect-$mode" end stopped
+GASNET_QP_TIMEOUT=10 job 3 "testconnect-$mode" end stopped "$tap_scratch/last"
 says "a process that never answers ends the job, and is named" \
     'softhca0: cannot connect to rank 2 .* at [0-9.]* port [0-9]* in .*does not answer the connection manager.*stopped'
 tap_end

@@ -6,7 +6,9 @@
  */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <dlfcn.h>
+#include <glob.h>
 #include <infiniband/verbs.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -128,8 +130,43 @@ static void all_at_once(void)
     test_check(n == all, "%d queue pairs with %d peers", n, all);
 }
 
+static bool all_stopped(int pid)
+{
+    char pattern[40];
+    glob_t threads;
+    bool all = true;
+    snprintf(pattern, sizeof pattern, "/proc/%d/task/*/stat", pid);
+    if (glob(pattern, 0, NULL, &threads)) return false;
+    for (size_t i = 0; i < threads.gl_pathc; i++) {
+        char state = 0;
+        FILE *file = fopen(threads.gl_pathv[i], "r");
+        if (file && fscanf(file, "%*d (%*[^)]) %c", &state) != 1) state = 0;
+        if (file) fclose(file);
+        all = all && state == 'T';
+    }
+    globfree(&threads);
+    return all;
+}
+
+/* The last rank writes into the file which process it is; rank 0 stops it, and returns when none of
+ * its threads runs. */
+static void stop_last(const char *name, bool last)
+{
+    int pid = 0;
+    while (last || pid == 0) {
+        FILE *file = fopen(name, last ? "w" : "r");
+        if (file && last) fprintf(file, "%d\n", (int)getpid());
+        if (file && !last && fscanf(file, "%d", &pid) != 1) pid = 0;
+        if (file) fclose(file);
+        if (last) return;
+        sched_yield();
+    }
+    kill(pid, SIGSTOP);
+    while (!all_stopped(pid)) sched_yield();
+}
+
 /* Exits of a job in which no rank has sent anything. */
-static void end(const char *how)
+static void end(const char *how, const char *name)
 {
     const bool last = test_rank == test_size - 1;
     if (gasnet_attach(NULL, 0, SEGMENT, 0)) gasnet_exit(4);
@@ -137,8 +174,9 @@ static void end(const char *how)
     if (!strcmp(how, "killed") && last) raise(SIGKILL);
     if (!strcmp(how, "killed")) gasnet_exit(0);
     /* Rank 0 needs the last, which does not answer. */
-    if (!strcmp(how, "stopped") && last) raise(SIGSTOP);
-    if (!strcmp(how, "stopped") && test_rank == 0)
+    const bool stopped = !strcmp(how, "stopped");
+    if (stopped && (last || test_rank == 0)) stop_last(name, last);
+    if (stopped && test_rank == 0)
         gasnet_AMRequestMedium0((gasnet_node_t)(test_size - 1), HI, "", 0);
     for (;;) gasnet_AMPoll();
 }
@@ -153,7 +191,7 @@ int main(int argc, char **argv)
     };
     test_init(&argc, &argv);
     if (argc > 1 && !strcmp(argv[1], "neighbours")) neighbours();
-    if (argc > 2 && !strcmp(argv[1], "end")) end(argv[2]);
+    if (argc > 2 && !strcmp(argv[1], "end")) end(argv[2], argv[3]);
     test_attach(table, TEST_COUNT(table), SEGMENT);
     test_run(rules, TEST_COUNT(rules));
     test_finish();

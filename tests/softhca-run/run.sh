@@ -12,12 +12,6 @@ library=$TEST_BUILD/.libs/libsofthca.so
 log=$TEST_LOG/softhca-run.log
 scratch=$tap_scratch
 
-# verdict STATUS NAME: a TAP line, and the log when it is bad.
-verdict() {
-    tap_ok "$@"
-    [ "$1" -eq 0 ] || tap_tail "$log"
-}
-
 # says NAME STATUS PATTERN COMMAND...: ends with STATUS and prints a line that matches.
 says() {
     local name=$1 wanted=$2 pattern=$3 status
@@ -25,7 +19,7 @@ says() {
     timeout -k 5 60 "$@" >"$log" 2>&1 </dev/null
     status=$?
     [ $status -eq "$wanted" ] && { [ -z "$pattern" ] || grep -qE -- "$pattern" "$log"; }
-    verdict $? "$name"
+    tap_verdict $? "$name"
 }
 
 # fails NAME STATUS PATTERN COMMAND...: the same, and that line is all it prints.
@@ -33,7 +27,7 @@ fails() {
     local name=$1
     says "$@"
     [ "$(wc -l <"$log")" -eq 1 ]
-    verdict $? "$name: in one line"
+    tap_verdict $? "$name: in one line"
 }
 
 # --- the program gets the device and keeps its exit status ---
@@ -41,7 +35,7 @@ if command -v ibv_devices >/dev/null; then
     says "a stock program finds the device" 0 '^ *softhca0[[:space:]]' "$run" ibv_devices
     SOFTHCA=off "$run" ibv_devices >"$log" 2>&1
     ! grep -q softhca0 "$log"
-    verdict $? "the environment's SOFTHCA is obeyed"
+    tap_verdict $? "the environment's SOFTHCA is obeyed"
 else
     tap_skip "a stock program finds the device" "no ibv_devices (Debian: ibverbs-utils)"
 fi
@@ -67,7 +61,7 @@ fi
 until [ -e "$scratch/up" ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
 kill -TERM $!
 wait $!
-verdict "$([ $? -eq 7 ]; echo $?)" "a signal reaches the program"
+tap_verdict "$([ $? -eq 7 ]; echo $?)" "a signal reaches the program"
 
 # --- errors, reported in one line each ---
 : >"$scratch/plain"
@@ -88,7 +82,7 @@ fails "--status of what is no number: 125" 125 '^softhca-run: --status=7x: ' "$r
 says "--help prints the usage" 0 '^usage: softhca-run ' "$run" --help
 says "--help-env lists every variable" 0 '^  SOFTHCA  \[default: auto\]  \(auto\|on\|off\)$' "$run" --help-env
 [ "$(grep -c "^  SOFTHCA" "$log")" -eq "$(grep -c "^SETTING(" "$TEST_SOURCE/../other/softhca/device/settings.def")" ]
-verdict $? "all of settings.def"
+tap_verdict $? "all of settings.def"
 if readelf -l /sbin/ldconfig 2>/dev/null | grep -q LOAD && ! readelf -l /sbin/ldconfig | grep -q INTERP; then
     says "a static program: says that it is out of reach" 0 'is linked statically' "$run" /sbin/ldconfig -V
 else
@@ -103,7 +97,7 @@ if command -v groff >/dev/null; then
     for file in "$manual" "$page"; do
         groff -man -ww -z -Tutf8 "$file" >"$log" 2>&1
         [ $? -eq 0 ] && [ ! -s "$log" ]
-        verdict $? "$(basename "$file") is formatted without a warning"
+        tap_verdict $? "$(basename "$file") is formatted without a warning"
     done
 else
     tap_skip "the manual pages are formatted without a warning" "no groff"
@@ -133,24 +127,24 @@ until [ "$(wc -w <<<"$ends")" -ge 2 ] || ! kill -0 $soak 2>/dev/null; do
     done
     sleep 0.05
 done
-verdict "$([ -n "$ends" ]; echo $?)" "--status shows a connection from both ends, with what was sent"
+tap_verdict "$([ -n "$ends" ]; echo $?)" "--status shows a connection from both ends, with what was sent"
 read -r one other <<<"$ends"
 grep -qE "^ *$one +[0-9]+ +(running|sleeping) +20[0-9-]+ [0-9:]+ +1x1 +1 +2 +1 +1.0 MiB +.*softhca_soak 60" "$log"
-verdict $? "--status shows the process, its objects and its command"
+tap_verdict $? "--status shows the process, its objects and its command"
 awk '/^ *PID/ { at = index($0, "COMMAND") } at && /^$/ { exit } at && !/^ *PID/ && substr($0, at - 1, 1) != " " { bad = 1 } END { exit bad || !at }' "$log"
-verdict $? "--status aligns its columns"
+tap_verdict $? "--status aligns its columns"
 status "=$one"
 grep -qE "^  peers: $other\$" "$log" && grep -qE '0x[0-9a-f]+ +1.0 MiB +mapped +local-write remote-write' "$log"
-verdict $? "--status=PID shows peers and memory regions"
+tap_verdict $? "--status=PID shows peers and memory regions"
 grep -qE '^ +[01] +1024 +[0-9]+ +[1-9][0-9]*' "$log"
-verdict $? "--status=PID shows completion queues"
+tap_verdict $? "--status=PID shows completion queues"
 grep -qE '^  softhca0: port 1 active$' "$log"
-verdict $? "--status=PID shows devices and ports"
+tap_verdict $? "--status=PID shows devices and ports"
 kill -STOP "$one"
 until [ "$(ps -o stat= -p "$one" | cut -c1)" = T ] || ! kill -0 "$one" 2>/dev/null; do sleep 0.02; done
 status "=$one"
 [ $? -eq 0 ] && grep -qE "^process $one, slot [0-9]+, stopped:" "$log" && grep -qE 'RC +RTS' "$log"
-verdict $? "--status of a stopped process says so, and does not wait"
+tap_verdict $? "--status of a stopped process says so, and does not wait"
 kill -CONT "$one"
 kill -KILL "$one" "$other" $soak
 wait $soak 2>/dev/null
@@ -158,7 +152,7 @@ says "--status of one that has ended" 1 "^softhca-run: process $one has not open
     "$run" --status="$one"
 status ''
 ! grep -q "^ *$one " "$log"
-verdict $? "--status no longer shows it"
+tap_verdict $? "--status no longer shows it"
 
 # --- the files that UCX and Open MPI look for ---
 if [ -e /dev/infiniband/softhca0 ] && [ -e /sys/class/infiniband ]; then
@@ -176,7 +170,7 @@ files() { # NAME COMMAND...: in front of softhca-run
     chmod 666 "$scratch/seen"
     says "--files: the device file and the class, $name" 0 '^[0-9]+$' "$@" "$run" --files sh -c "$looks" "$scratch/seen"
     cmp -s "$scratch/seen" <(list)
-    verdict $? "--files: all else stays in sight, $name"
+    tap_verdict $? "--files: all else stays in sight, $name"
 }
 chmod 755 "$scratch"
 if unshare --mount true 2>/dev/null || unshare --mount --map-root-user true 2>/dev/null; then
@@ -203,5 +197,5 @@ else
     tap_skip "--files: not permitted" "user namespaces are not permitted here"
 fi
 [ ! -e /dev/infiniband/softhca0 ] && [ ! -e /sys/class/infiniband/softhca0 ]
-verdict $? "--files: nothing stays"
+tap_verdict $? "--files: nothing stays"
 tap_end

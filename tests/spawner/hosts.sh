@@ -153,6 +153,14 @@ for name in testam testputget testbarrier; do
     ends "$name seq between two hosts" 0
 done
 
+if [ "$conduit" = ibv ] && grep -q 'HAVE_RDMACM = 1' "$TEST_BUILD/Makefile"; then
+    for devices in '1x1' '1x1;transport=iwarp'; do
+        SOFTHCA_DEVICES=$devices GASNET_CONNECT=rdmacm job "manager" 5 "$(program testconnect)"
+        all_rules
+        ends "testconnect seq, connected by the connection manager: $devices" 0
+    done
+fi
+
 TEST_ONLY=IB-R8 job "64 MiB" 2 "$(program testputget)" 64
 all_rules
 ends "64 MiB in one put and one get" 0
