@@ -58,6 +58,12 @@ for mode in ${TEST_MODES:-seq par}; do
     scene "IB-A4 Requests arrive when no receive buffer is left" 3 0 "$mode" no_spare 0 GASNET_AM_CREDITS_TOTAL=1 GASNET_AM_SPARES=1
     counted "IB-A4 IB-R7 they are moved before they are handled ($mode)" 'c(0, "spares_out") == 2'
 
+    if [ "$mode" = par ]; then
+        scene "IB-A4 the same for the receive thread" 3 0 par own_spare 0 \
+            GASNET_RCV_THREAD=1 GASNET_AM_CREDITS_TOTAL=1 GASNET_AM_SPARES=1
+        counted "IB-A4 the receive thread has a spare buffer of its own" 'c(0, "spares_out") == 0 && c(0, "wakes") > 0'
+    fi
+
     scene "IB-R4 IB-R11 fewer buffers for Replies than credits, and peers that qualify for rings" 4 0 "$mode" storm 600 \
         GASNET_AM_CREDITS_PP=8 GASNET_AM_CREDITS_TOTAL=3 GASNET_AM_SPARES=1 GASNET_AMRDMA_CYCLE=8
     counted "IB-R4 buffers for Replies ran out ($mode)" 'c(0, "stalls_replies") > 0'

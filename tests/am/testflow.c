@@ -12,12 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { H_PING = 128, H_PING_BYTES, H_STORM, H_STORMED, H_WEDGE, H_WEDGED };
+enum { H_PING = 128, H_PING_BYTES, H_STORM, H_STORMED, H_WEDGE, H_WEDGED, H_HOLD };
 enum { SEGMENT = 1 << 20, BYTES = 500 };
 
 static gasnet_node_t rank, size;
 static gasnet_seginfo_t *segment;
-static int heard, replied;
+static int heard, replied, held;
 static uint8_t bytes[BYTES];
 
 static int get(const int *counter)
@@ -93,6 +93,15 @@ static void on_wedged(gasnet_token_t token)
 {
     (void)token;
     add(&replied);
+}
+
+/* Runs until rank 0 says so, and has no Reply until then. */
+static void on_hold(gasnet_token_t token)
+{
+    volatile int *step = segment[rank].addr;
+    (void)token;
+    add(&held);
+    while (*step < 2) usleep(1000);
 }
 
 /* --- scenes --- */
@@ -182,6 +191,32 @@ static void wedge(int who)
 }
 
 #ifdef GASNET_PAR
+/* As no_spare, but the receive thread of rank 0 handles the Requests, and has a receive buffer of
+ * its own.  No thread of the client polls after the first Request, or waits for an operation. */
+static void own_spare(int unused)
+{
+    (void)unused;
+    static int one = 1, two = 2;
+    volatile int *step = segment[rank].addr;
+    if (rank == 0) {
+        for (gasnet_node_t r = 1; r < size; r++)
+            while (!step[r]) usleep(1000);
+        for (gasnet_node_t to = 1; to < size; to++) gasnet_AMRequestShort0(to, H_HOLD);
+        for (gasnet_node_t to = 1; to < size; to++)
+            gasnet_put_nbi_bulk(to, segment[to].addr, &one, sizeof one);
+        while (get(&heard) < (int)size - 1) usleep(1000);
+        for (gasnet_node_t to = 1; to < size; to++)
+            gasnet_put_nbi_bulk(to, segment[to].addr, &two, sizeof two);
+    } else {
+        gasnet_put_nbi_bulk(0, (int *)segment[0].addr + rank, &one, sizeof one);
+        while (*step < 1 || !get(&held)) usleep(1000);
+        gasnet_AMRequestMedium0(0, H_PING_BYTES, bytes, BYTES);
+        while (*step < 2) usleep(1000);
+    }
+    gasnet_wait_syncnbi_all();
+    barrier();
+}
+
 static void *flood(void *messages)
 {
     for (int i = 0; i < *(int *)messages; i++) ping(0, i);
@@ -257,6 +292,7 @@ static const struct scene {
     {"leave", leave},
     {"beside_requests", beside_requests},
 #ifdef GASNET_PAR
+    {"own_spare", own_spare},
     {"beside_flood", beside_flood},
 #endif
 };
@@ -267,6 +303,7 @@ int main(int argc, char **argv)
         {H_PING, (void (*)(void))on_ping},   {H_PING_BYTES, (void (*)(void))on_ping_bytes},
         {H_STORM, (void (*)(void))on_storm}, {H_STORMED, (void (*)(void))on_stormed},
         {H_WEDGE, (void (*)(void))on_wedge}, {H_WEDGED, (void (*)(void))on_wedged},
+        {H_HOLD, (void (*)(void))on_hold},
     };
     if (gasnet_init(&argc, &argv) != GASNET_OK ||
         gasnet_attach(table, sizeof table / sizeof *table, SEGMENT, 0) != GASNET_OK)
