@@ -10,7 +10,7 @@ core_sources = \
   core/job/signal_stack.h core/job/thread.c core/job/thread.h \
   core/rdma/bounce.h core/rdma/bounce_core.h core/rdma/bounce_network.h \
   core/rdma/bounds.c core/rdma/bounds.h core/rdma/buffers.c core/rdma/buffers.h core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/firehose.h \
-  core/rdma/given_back.c core/rdma/given_back.h core/rdma/physmem.h \
+  core/rdma/given_back.c core/rdma/lease.c core/rdma/given_back.h core/rdma/lease.h core/rdma/physmem.h \
   core/rdma/rdma.h core/rdma/rdma_internal.h core/rdma/remote_flags.c core/rdma/remote_flags.h \
   core/rdma/remote.h core/rdma/remote_fast.h core/rdma/remote_firehose.h \
   core/rdma/segment.h core/rdma/segments.c core/rdma/segments.h core/rdma/synchronisation.h core/rdma/watched.c core/rdma/watched.h $(core_segment_sources) \

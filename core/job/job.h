@@ -28,6 +28,9 @@ typedef struct gasnetc_window {
     net_key_t key;
 } gasnetc_window_t;
 
+/* The ends of a transfer, each of which may lie in the registration cache. */
+enum gasnetc_end { GASNETC_NEAR, GASNETC_FAR, GASNETC_ENDS };
+
 /* All that is kept per node; `net` is unused in the entry of this node itself.  The size is a power
  * of two, which makes indexing a shift. */
 typedef struct gasnetc_peer {
@@ -37,6 +40,7 @@ typedef struct gasnetc_peer {
     gasnetc_window_t window;
     gasnetc_segment_t segment;
     gasnetc_peer_counts_t *counts;
+    struct gasnetc_lease *lease[GASNETC_ENDS]; /* core/rdma/lease.h; NULL: none */
 } __attribute__((aligned(128))) gasnetc_peer_t;
 
 enum gasnetc_phase { GASNETC_BEFORE_INIT, GASNETC_BEFORE_ATTACH, GASNETC_ATTACHED };

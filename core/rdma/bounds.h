@@ -1,4 +1,5 @@
-/* bounds.h - the check that a remote range lies in the segment of its node.
+/* bounds.h - whether a range lies in another: the check that a remote range lies in the segment of
+ * its node.
  *
  * For puts, gets and Longs, in all segment modes.
  */
@@ -6,6 +7,14 @@
 #define GASNETC_BOUNDS_H
 
 #include "core/job/job.h"
+#include "other/tools/hot.h"
+
+/* True if the range is not empty and lies in [base, base+size). */
+HOT bool gasnetc_within(uintptr_t base, size_t size, uintptr_t start, size_t nbytes)
+{
+    const size_t last = nbytes - 1;
+    return last < size && start - base < size - last;
+}
 
 /* Fatal: names the range and the segment. */
 void gasnetc_out_of_segment(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,

@@ -2,7 +2,8 @@
  * and registrations of the library's own memory.
  *
  * A gasnetc_held_t with an address in the arena is a bbuf; one with an address in the cache's
- * records is a region of the cache (firehose.h); any other is a transient registration.
+ * records is a region of the cache (firehose.h), or a lease of one (lease.h); any other is a
+ * transient registration.
  */
 #include "core/rdma/buffers.h"
 
@@ -15,6 +16,7 @@
 #include "core/job/thread.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/firehose.h"
+#include "core/rdma/lease.h"
 #include "core/rdma/rdma.h"
 #include "core/report.h"
 
@@ -175,7 +177,9 @@ static __attribute__((noinline)) void free_bbuf(gasnetc_held_t *bbuf)
 /* Deregistering, a system call, waits until the poll lock is released. */
 static __attribute__((noinline)) void free_region(gasnetc_held_t *held)
 {
-    if (gasnetc_is_cached(held))
+    if (gasnetc_is_lease(held))
+        gasnetc_lease_end((gasnetc_lease_t *)(void *)held);
+    else if (gasnetc_is_cached(held))
         gasnetc_cache_release(held);
     else
         gasnetc_retire(held);

@@ -6,6 +6,7 @@
 
 #include "core/job/job.h"
 #include "core/job/thread.h"
+#include "core/rdma/lease.h"
 #include "core/rdma/remote.h"
 #include "core/report.h"
 
@@ -37,7 +38,10 @@ static void drop(uintptr_t start, size_t size)
 static void take_reports(void)
 {
     gasneti_lock(&taking_lock);
-    if (gasnetc_given_back_pending()) gasnetc_given_back_take(drop);
+    if (gasnetc_given_back_pending()) {
+        gasnetc_given_back_take(drop);
+        gasnetc_lease_take_back(GASNETC_NEAR);
+    }
     gasneti_unlock(&taking_lock);
 }
 
@@ -46,6 +50,7 @@ void gasnetc_cache_work(void)
 {
     if (!gasnetc_cache.instance) return;
     if (gasnetc_given_back_pending()) take_reports();
+    gasnetc_lease_tidy();
     gasnetc_given_back_watch_all();
     firehose_poll(gasnetc_cache.instance);
     gasnetc_given_back_watch_some();
@@ -61,6 +66,7 @@ bool gasnetc_cache_shed(void)
 {
     firehose_t *fh = gasnetc_cache.instance;
     if (!fh) return false;
+    gasnetc_lease_take_back(GASNETC_NEAR);
     gasneti_lock(&gasnetc_cache.lock);
     const bool any = firehose_hit_evict_all(fh);
     gasneti_unlock(&gasnetc_cache.lock);
@@ -71,6 +77,17 @@ bool gasnetc_cache_shed(void)
 }
 
 /* --- transfers --- */
+
+const net_region_t *gasnetc_cache_hit(gasnetc_peer_t *peer, const void *start, size_t nbytes)
+{
+    firehose_t *fh = gasnetc_cache.instance;
+    if (__builtin_expect(!fh || gasnetc_given_back_pending(), 0)) return NULL;
+    gasneti_lock(&gasnetc_cache.lock);
+    const uint32_t region = firehose_hit(fh, (uintptr_t)start, nbytes);
+    if (region && peer) gasnetc_lease_offer(peer, GASNETC_NEAR, region);
+    gasneti_unlock(&gasnetc_cache.lock);
+    return region ? gasnetc_cache_region(region) : NULL;
+}
 
 static void __attribute__((noreturn, cold)) refused(const void *start, size_t nbytes)
 {
@@ -90,10 +107,11 @@ enum gasnetc_cache_answer gasnetc_cache_pin(const void *start, size_t nbytes, bo
     firehose_request_t request;
     if (!fh) return GASNETC_NO_CACHE;
     if (gasnetc_given_back_pending()) take_reports();
-    *region = gasnetc_cache_hit(start, nbytes);
+    *region = gasnetc_cache_hit(NULL, start, nbytes);
     if (*region) return GASNETC_CACHED;
     if (!may_wait || waits) return GASNETC_CACHE_BUSY;
     waits = true;
+    gasnetc_lease_take_back(GASNETC_NEAR);
     gasnetc_given_back_watch_all();
     const int result = firehose_local_pin(fh, (uintptr_t)start, nbytes, &request);
     const int error = errno;

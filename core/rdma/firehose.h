@@ -8,6 +8,7 @@
 #define GASNETC_FIREHOSE_H
 
 #include "core/completion.h"
+#include "core/job/job.h"
 #include "core/lock.h"
 #include "core/network.h"
 #include "core/rdma/buffers.h"
@@ -78,28 +79,9 @@ HOT const net_region_t *gasnetc_cache_region(uint32_t region)
     return (const net_region_t *)(gasnetc_cache.keys + region * sizeof(gasnetc_cache_key_t));
 }
 
-/* The region that covers the range, held by the caller, if it is registered; else NULL. */
-static inline const net_region_t *gasnetc_cache_hit(const void *start, size_t nbytes)
-{
-    firehose_t *fh = gasnetc_cache.instance;
-    if (__builtin_expect(!fh || gasnetc_given_back_pending(), 0)) return NULL;
-    gasneti_lock(&gasnetc_cache.lock);
-    const uint32_t region = firehose_hit(fh, (uintptr_t)start, nbytes);
-    gasneti_unlock(&gasnetc_cache.lock);
-    return region ? gasnetc_cache_region(region) : NULL;
-}
-
-/* The same, if it is the region that was released last.  Without a call, and so NULL too while
- * another thread holds the lock. */
-HOT const net_region_t *gasnetc_cache_hit_recent(const void *start, size_t nbytes)
-{
-    firehose_t *fh = gasnetc_cache.instance;
-    if (__builtin_expect(!fh || gasnetc_given_back_pending(), 0)) return NULL;
-    if (!gasneti_trylock_quiet(&gasnetc_cache.lock)) return NULL;
-    const uint32_t region = firehose_hit_recent(fh, (uintptr_t)start, nbytes);
-    gasneti_unlock(&gasnetc_cache.lock);
-    return region ? gasnetc_cache_region(region) : NULL;
-}
+/* The region that covers the range, held by the caller, if it is registered; else NULL.  A hit may
+ * give the peer, unless NULL, a lease (lease.h). */
+const net_region_t *gasnetc_cache_hit(gasnetc_peer_t *peer, const void *start, size_t nbytes);
 
 /* The same; registers the range if it is not, which waits for room by polling (LARGE, EVERYTHING:
  * by reaping).  At most gasnetc_cache_piece bytes. */
@@ -130,7 +112,8 @@ static inline bool gasnetc_is_cached(const gasnetc_held_t *held)
 
 /* Ends the use of a region.  May be called under the poll lock: deregisters nothing. */
 void gasnetc_cache_release(gasnetc_held_t *held);
-void gasnetc_cache_make_due(void); /* firehose_hit_release was true */
+void gasnetc_cache_make_due(
+    void); /* firehose_hit_release was true; or leases are to be taken back */
 
 /* With no lock held: deregisters all that no transfer uses, for a registration that the system has
  * refused.  False: there is none. */

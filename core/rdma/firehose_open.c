@@ -13,6 +13,7 @@
 #include "core/job/progress.h"
 #include "core/params/params.h"
 #include "core/rdma/firehose.h"
+#include "core/rdma/lease.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/rdma/remote.h"
 #include "core/rdma/watched.h"
@@ -55,6 +56,7 @@ static void cache_unpin(void *context, uintptr_t addr, size_t len, void *key)
 static void cache_progress(void *context)
 {
     (void)context;
+    gasnetc_lease_take_back(GASNETC_NEAR);
     remote_wait();
 }
 
@@ -199,6 +201,8 @@ void gasnetc_cache_counts(gasnetc_cache_counts_t *counts)
 {
     *counts = (gasnetc_cache_counts_t){.microseconds = atomic_load(&nanoseconds) / 1000};
     if (gasnetc_cache.instance) firehose_read_counters(gasnetc_cache.instance, &counts->firehose);
+    counts->firehose.local_hits += gasnetc_lease_hits(GASNETC_NEAR);
+    counts->firehose.remote_hits += gasnetc_lease_hits(GASNETC_FAR);
 }
 
 /* What operations in flight hold is not released any more: the network is about to be closed. */
@@ -206,6 +210,8 @@ void gasnetc_firehose_close(void)
 {
     firehose_t *fh = gasnetc_cache.instance;
     gasnetc_watch_end();
+    gasnetc_lease_take_back(GASNETC_NEAR);
+    gasnetc_lease_take_back(GASNETC_FAR);
     gasnetc_cache = (gasnetc_cache_t){.max_region = SIZE_MAX};
     if (fh) firehose_fini(fh, 1);
 }

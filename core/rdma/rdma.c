@@ -12,7 +12,7 @@
 #include "core/job/thread.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/bounds.h"
-#include "core/rdma/firehose.h"
+#include "core/rdma/lease.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
 #include "other/tools/hot.h"
@@ -170,32 +170,25 @@ static void put_zero_copy(gasnetc_peer_t *peer, uintptr_t dst, const char *src, 
 
 /* --- the usual case: one piece, posted at once --- */
 
-/* True if the range is not empty and lies in [base, base+size). */
-HOT bool within(uintptr_t base, size_t size, uintptr_t start, size_t nbytes)
-{
-    size_t last = nbytes - 1;
-    return last < size && start - base < size - last;
-}
-
 /* Moves the peer's window to the piece that contains all of the range; false if none does. */
 static __attribute__((noinline)) bool move_window(gasnetc_peer_t *peer, uintptr_t start,
                                                   size_t nbytes)
 {
     const gasnetc_segment_t *segment = &peer->segment;
-    if (!within(segment->base, segment->size, start, nbytes)) return false;
+    if (!gasnetc_within(segment->base, segment->size, start, nbytes)) return false;
     size_t index = (start - segment->base) >> gasnetc_pin_shift;
     uintptr_t offset = (uintptr_t)index << gasnetc_pin_shift;
     size_t size = (uintptr_t)1 << gasnetc_pin_shift;
     if (size > segment->size - offset) size = segment->size - offset;
     peer->window = (gasnetc_window_t){segment->base + offset, size, segment->keys[index]};
-    return within(peer->window.base, size, start, nbytes);
+    return gasnetc_within(peer->window.base, size, start, nbytes);
 }
 
 /* True if one piece of the segment [base, base+size) contains all of the range. */
 HOT bool one_piece(uintptr_t base, size_t size, uintptr_t start, size_t nbytes)
 {
     uintptr_t offset = start - base;
-    return within(0, size, offset, nbytes) &&
+    return gasnetc_within(0, size, offset, nbytes) &&
            (offset ^ (offset + nbytes - 1)) >> gasnetc_pin_shift == 0;
 }
 
@@ -225,7 +218,7 @@ HOT bool enter(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes, enum effort
         gasneti_lock(&peer->lock);
     else if (!gasneti_trylock_quiet(&peer->lock))
         return false;
-    if (__builtin_expect(within(peer->window.base, peer->window.size, start, nbytes), 1))
+    if (__builtin_expect(gasnetc_within(peer->window.base, peer->window.size, start, nbytes), 1))
         return true;
     if (effort == SLOW && move_window(peer, start, nbytes)) return true;
     gasneti_unlock(&peer->lock);
@@ -239,12 +232,10 @@ enum outcome {
     OUTSIDE /* the local memory is not in one piece of this node's segment */
 };
 
-/* A put from memory that is inlined, or from `region`. */
-HOT enum outcome put_from(gasnetc_peer_t *peer, uintptr_t dst, const void *src,
-                          const net_region_t *region, size_t nbytes, const gasnetc_sent_t *sent,
-                          enum effort effort)
+/* A put from memory that is inlined, or from `region`; after enter. */
+HOT enum outcome put_entered(gasnetc_peer_t *peer, uintptr_t dst, const void *src,
+                             const net_region_t *region, size_t nbytes, const gasnetc_sent_t *sent)
 {
-    if (!enter(peer, dst, nbytes, effort)) return NOT_NOW;
     sent->counter->issued++;
     enum net_result result =
         net_put(&peer->net, dst, &peer->window.key, src, region, nbytes, NET_UNORDERED, sent);
@@ -267,13 +258,13 @@ HOT enum outcome put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, s
         region = local_region_of(src, nbytes);
         if (!region && nbytes > gasnetc_caps.copy_put_max) return OUTSIDE;
     }
-    return put_from(peer, dst, src, region, nbytes, &(gasnetc_sent_t){.counter = counter}, effort);
+    if (!enter(peer, dst, nbytes, effort)) return NOT_NOW;
+    return put_entered(peer, dst, src, region, nbytes, &(gasnetc_sent_t){.counter = counter});
 }
 
-HOT bool get_into(gasnetc_peer_t *peer, void *landing, const net_region_t *region, uintptr_t src,
-                  size_t nbytes, const gasnetc_sent_t *sent, enum effort effort)
+HOT bool get_entered(gasnetc_peer_t *peer, void *landing, const net_region_t *region, uintptr_t src,
+                     size_t nbytes, const gasnetc_sent_t *sent)
 {
-    if (!enter(peer, src, nbytes, effort)) return false;
     sent->counter->issued++;
     enum net_result result =
         net_get(&peer->net, landing, region, src, &peer->window.key, nbytes, sent);
@@ -281,6 +272,13 @@ HOT bool get_into(gasnetc_peer_t *peer, void *landing, const net_region_t *regio
     if (__builtin_expect(result == NET_POSTED, 1)) return true;
     sent->counter->issued--;
     return false;
+}
+
+HOT bool get_into(gasnetc_peer_t *peer, void *landing, const net_region_t *region, uintptr_t src,
+                  size_t nbytes, const gasnetc_sent_t *sent, enum effort effort)
+{
+    return enter(peer, src, nbytes, effort) &&
+           get_entered(peer, landing, region, src, nbytes, sent);
 }
 
 /* Posts a get into the segment, or through a buffer; false, with nothing posted, in any other case.
@@ -418,50 +416,79 @@ static __attribute__((noinline)) void get_uncached(gasnetc_peer_t *peer, void *d
 }
 
 /* Memory that is outside the segment, and larger than what is copied, may be in the cache: first in
- * the region of the hit before, then in any. */
+ * the region of the peer's lease, then in any. */
 
-HOT bool put_hit(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
-                 gasnetc_counter_t *counter, const net_region_t *region)
+/* On true the peer's lock is held. */
+HOT bool enter_lease(gasnetc_peer_t *peer, uintptr_t remote, const void *local, size_t nbytes)
 {
-    if (!region) return false;
-    if (put_from(peer, (uintptr_t)dst, src, region, nbytes,
-                 &(gasnetc_sent_t){.counter = counter, .held = gasnetc_cache_held(region)},
-                 FAST) != POSTED)
-        put_uncached(peer, dst, src, nbytes, counter, region);
-    return true;
-}
-
-HOT bool get_hit(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
-                 gasnetc_counter_t *counter, const net_region_t *region)
-{
-    if (!region) return false;
-    if (!get_into(peer, dst, region, src, nbytes,
-                  &(gasnetc_sent_t){.counter = counter, .held = gasnetc_cache_held(region)}, FAST))
-        get_uncached(peer, dst, src, nbytes, counter, region);
-    return true;
+    if (!enter(peer, remote, nbytes, FAST)) return false;
+    if (gasnetc_lease_hit(peer, GASNETC_NEAR, (uintptr_t)local, nbytes)) return true;
+    gasneti_unlock(&peer->lock);
+    return false;
 }
 
 static __attribute__((noinline)) void put_any(gasnetc_peer_t *peer, void *dst, const void *src,
                                               size_t nbytes, gasnetc_counter_t *counter)
 {
-    if (nbytes <= gasnetc_caps.copy_put_max ||
-        !put_hit(peer, dst, src, nbytes, counter, gasnetc_cache_hit(src, nbytes)))
+    const net_region_t *region =
+        nbytes > gasnetc_caps.copy_put_max ? gasnetc_cache_hit(peer, src, nbytes) : NULL;
+    if (!region)
         put_slowly(peer, dst, src, nbytes, counter, true);
+    else if (!enter(peer, (uintptr_t)dst, nbytes, SLOW) ||
+             put_entered(peer, (uintptr_t)dst, src, region, nbytes,
+                         &(gasnetc_sent_t){.counter = counter,
+                                           .held = gasnetc_cache_held(region)}) != POSTED)
+        put_uncached(peer, dst, src, nbytes, counter, region);
 }
 
 static __attribute__((noinline)) void put_cached(gasnetc_peer_t *peer, void *dst, const void *src,
                                                  size_t nbytes, gasnetc_counter_t *counter)
 {
     if (__builtin_expect(nbytes <= gasnetc_caps.copy_put_max, 0) ||
-        !put_hit(peer, dst, src, nbytes, counter, gasnetc_cache_hit_recent(src, nbytes)))
+        !enter_lease(peer, (uintptr_t)dst, src, nbytes)) {
         put_any(peer, dst, src, nbytes, counter);
+        return;
+    }
+    gasnetc_lease_t *lease = peer->lease[GASNETC_NEAR];
+    lease->issued++;
+    if (__builtin_expect(
+            put_entered(peer, (uintptr_t)dst, src, gasnetc_lease_region(lease), nbytes,
+                        &(gasnetc_sent_t){.counter = counter, .held = gasnetc_lease_held(lease)}) ==
+                POSTED,
+            1))
+        return;
+    gasnetc_lease_undo(lease);
+    put_slowly(peer, dst, src, nbytes, counter, true);
 }
 
 static __attribute__((noinline)) void get_any(gasnetc_peer_t *peer, void *dst, uintptr_t src,
                                               size_t nbytes, gasnetc_counter_t *counter)
 {
-    if (!get_hit(peer, dst, src, nbytes, counter, gasnetc_cache_hit(dst, nbytes)))
+    const net_region_t *region = gasnetc_cache_hit(peer, dst, nbytes);
+    if (!region)
         get_slowly(peer, dst, src, nbytes, counter, NULL);
+    else if (!get_into(peer, dst, region, src, nbytes,
+                       &(gasnetc_sent_t){.counter = counter, .held = gasnetc_cache_held(region)},
+                       SLOW))
+        get_uncached(peer, dst, src, nbytes, counter, region);
+}
+
+static __attribute__((noinline)) void get_cached(gasnetc_peer_t *peer, void *dst, uintptr_t src,
+                                                 size_t nbytes, gasnetc_counter_t *counter)
+{
+    if (!enter_lease(peer, src, dst, nbytes)) {
+        get_any(peer, dst, src, nbytes, counter);
+        return;
+    }
+    gasnetc_lease_t *lease = peer->lease[GASNETC_NEAR];
+    lease->issued++;
+    if (__builtin_expect(
+            get_entered(peer, dst, gasnetc_lease_region(lease), src, nbytes,
+                        &(gasnetc_sent_t){.counter = counter, .held = gasnetc_lease_held(lease)}),
+            1))
+        return;
+    gasnetc_lease_undo(lease);
+    get_slowly(peer, dst, src, nbytes, counter, NULL);
 }
 
 /* --- the calls --- */
@@ -475,8 +502,8 @@ static __attribute__((noinline)) void get_again(gasnetc_peer_t *peer, void *dst,
     if (bbuf || nbytes <= gasnetc_caps.copy_get_max || nbytes > gasnetc_caps.transfer_max ||
         (uintptr_t)dst - gasnetc_local_segment.base < gasnetc_local_segment.size)
         get_slowly(peer, dst, src, nbytes, counter, bbuf);
-    else if (!get_hit(peer, dst, src, nbytes, counter, gasnetc_cache_hit_recent(dst, nbytes)))
-        get_any(peer, dst, src, nbytes, counter);
+    else
+        get_cached(peer, dst, src, nbytes, counter);
 }
 
 void gasnetc_rdma_put_bulk(uint32_t node, void *dst, const void *src, size_t nbytes,

@@ -15,6 +15,7 @@
 #include "core/params/params.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/bounds.h"
+#include "core/rdma/lease.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/rdma/remote.h"
 #include "core/rdma/watched.h"
@@ -56,15 +57,14 @@ static inline size_t room_in_block(uintptr_t start)
 
 /* --- the local side --- */
 
-/* A region that may be written, if it is to be: memory that was read-only when it was registered
- * may have become writable. */
+/* A region of the cache that may be written, if it is to be: memory that was read-only when it was
+ * registered may have become writable.  NULL: there is none, as the memory is of two kinds, or this
+ * thread already waits for room. */
 static const net_region_t *pin_local(void *start, size_t nbytes, bool write)
 {
     const net_region_t *region;
     for (int tries = 0; tries < 2; tries++) {
-        if (gasnetc_cache_pin(start, nbytes, true, &region) != GASNETC_CACHED)
-            gasneti_fatal("cannot register %zu bytes at %p for a transfer: there is no such memory",
-                          nbytes, start);
+        if (gasnetc_cache_pin(start, nbytes, true, &region) != GASNETC_CACHED) return NULL;
         if (!write || !((const gasnetc_cache_key_t *)region)->read_only) return region;
         gasnetc_cache_release(gasnetc_cache_held(region));
         gasnetc_firehose_invalidate(start, nbytes);
@@ -83,14 +83,12 @@ static near_t near_end(const remote_piece_t *p, gasnetc_sent_t *sent, bool reaps
     if (p->landing) return (near_t){p->local, p->landing};
     if (p->put && p->nbytes <= gasnetc_caps.inline_max) return (near_t){p->local, NULL};
     near_t near = {p->local, NULL};
-    if (p->nbytes > GASNETC_BBUF_SIZE && KEEPS_ALL && !gasnetc_watched()) {
-        sent->held = gasnetc_pin_transient(p->local, p->nbytes, p->put ? NET_SOURCE : NET_LOCAL,
-                                           &near.region, reaps);
-        return near;
-    }
     if (p->nbytes > GASNETC_BBUF_SIZE) {
-        near.region = pin_local(p->local, p->nbytes, !p->put);
-        sent->held = gasnetc_cache_held(near.region);
+        if (!KEEPS_ALL || gasnetc_watched()) near.region = pin_local(p->local, p->nbytes, !p->put);
+        sent->held = near.region ? gasnetc_cache_held(near.region)
+                                 : gasnetc_pin_transient(p->local, p->nbytes,
+                                                         p->put ? NET_SOURCE : NET_LOCAL,
+                                                         &near.region, reaps);
         return near;
     }
     near = (near_t){gasnetc_bbuf_wait(reaps), &gasnetc_bbuf_region};
@@ -127,21 +125,71 @@ void gasnetc_post_piece(const remote_piece_t *p, uint32_t region, enum net_order
 
 /* --- the usual case: one piece, whose memory at both ends is registered, inlined or copied --- */
 
-/* True if the range is not empty and lies in the peer's segment. */
-HOT bool within(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes)
-{
-    size_t last = nbytes - 1;
-    return last < peer->segment.size && start - peer->segment.base < peer->segment.size - last;
-}
-
-/* A FAST try finds the regions that were used last, and makes no call but the post; a SLOW one, the
- * second, finds all. */
+/* A FAST try posts under the peer's leases, and makes no call but the post; a SLOW one, the second,
+ * finds all regions of the cache. */
 enum effort { FAST, SLOW };
 
-static __attribute__((noinline)) void release_ends(remote_ends_t ends)
+/* What a transfer uses at both ends, with a use that gasnetc_sent ends. */
+typedef struct ends {
+    const gasnetc_cache_key_t *far;
+    const net_region_t *near; /* NULL: not looked for */
+    uint32_t remote_pin;
+    gasnetc_held_t *held;
+} ends_t;
+
+/* On true the peer's lock is held, and the transfer is to be posted; leases have counted it. */
+HOT bool enter_leases(gasnetc_peer_t *peer, uintptr_t there, const void *here, size_t nbytes,
+                      bool near, ends_t *ends)
 {
-    gasnetc_release_pinned(
-        &(gasnetc_sent_t){.held = gasnetc_cache_held(ends.near), .remote_pin = ends.far});
+    if (!gasneti_trylock_quiet(&peer->lock)) return false;
+    gasnetc_lease_t *far = gasnetc_lease_hit(peer, GASNETC_FAR, there, nbytes), *own = NULL;
+    if (far && (!near || (own = gasnetc_lease_hit(peer, GASNETC_NEAR, (uintptr_t)here, nbytes)))) {
+        far->issued++;
+        *ends = (ends_t){.far = far->key, .remote_pin = remote_lease_pin(far)};
+        if (!near) return true;
+        own->issued++;
+        ends->near = gasnetc_lease_region(own);
+        ends->held = gasnetc_lease_held(own);
+        return true;
+    }
+    gasneti_unlock(&peer->lock);
+    return false;
+}
+
+static __attribute__((noinline)) bool enter_regions(gasnetc_peer_t *peer, uintptr_t there,
+                                                    const void *here, size_t nbytes, bool near,
+                                                    ends_t *ends)
+{
+    const remote_ends_t regions = remote_try_both(peer, there, here, nbytes, near);
+    if (!regions.far) return false;
+    *ends = (ends_t){.far = remote_key_of(regions.far),
+                     .near = regions.near,
+                     .remote_pin = regions.far,
+                     .held = gasnetc_cache_held(regions.near)};
+    gasneti_lock(&peer->lock);
+    return true;
+}
+
+HOT bool enter(gasnetc_peer_t *peer, uintptr_t there, const void *here, size_t nbytes, bool near,
+               ends_t *ends, enum effort effort)
+{
+    if (!gasnetc_within(peer->segment.base, peer->segment.size, there, nbytes)) return false;
+    return effort == FAST ? enter_leases(peer, there, here, nbytes, near, ends)
+                          : enter_regions(peer, there, here, nbytes, near, ends);
+}
+
+/* Nothing was posted after enter.  Peer's lock held. */
+static __attribute__((noinline)) void leave(gasnetc_peer_t *peer, const ends_t *ends,
+                                            enum effort effort)
+{
+    if (effort == FAST) {
+        peer->lease[GASNETC_FAR]->issued--;
+        if (ends->near) peer->lease[GASNETC_NEAR]->issued--;
+    }
+    gasneti_unlock(&peer->lock);
+    if (effort == SLOW)
+        gasnetc_release_pinned(
+            &(gasnetc_sent_t){.held = ends->held, .remote_pin = ends->remote_pin});
 }
 
 /* A put whose source is inlined or, if `bulk`, in a region of the cache; false, with nothing done,
@@ -151,25 +199,24 @@ HOT bool put_now(uint32_t node, uintptr_t dst, const void *src, size_t nbytes,
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
     const bool near = nbytes > gasnetc_caps.inline_max;
+    ends_t ends;
     if (near &&
         (!bulk || nbytes <= GASNETC_BBUF_SIZE || nbytes > gasnetc_caps.transfer_max || KEEPS_ALL))
         return false;
-    if (!within(peer, dst, nbytes)) return false;
-    const remote_ends_t ends = remote_try_both(node, dst, src, nbytes, near, effort == FAST);
-    if (!ends.far) return false;
-    const gasnetc_cache_key_t *far = remote_key_of(ends.far);
-    if (__builtin_expect(!far->read_only, 1)) {
-        gasneti_lock(&peer->lock);
+    if (!enter(peer, dst, src, nbytes, near, &ends, effort)) return false;
+    if (__builtin_expect(!ends.far->read_only, 1)) {
         counter->issued++;
-        enum net_result result = net_put(
-            &peer->net, dst, &far->key, src, ends.near, nbytes, NET_UNORDERED,
-            &(gasnetc_sent_t){
-                .counter = counter, .held = gasnetc_cache_held(ends.near), .remote_pin = ends.far});
-        gasneti_unlock(&peer->lock);
-        if (__builtin_expect(result == NET_POSTED, 1)) return true;
+        enum net_result result =
+            net_put(&peer->net, dst, &ends.far->key, src, ends.near, nbytes, NET_UNORDERED,
+                    &(gasnetc_sent_t){
+                        .counter = counter, .held = ends.held, .remote_pin = ends.remote_pin});
+        if (__builtin_expect(result == NET_POSTED, 1)) {
+            gasneti_unlock(&peer->lock);
+            return true;
+        }
         counter->issued--;
     }
-    release_ends(ends);
+    leave(peer, &ends, effort);
     return false;
 }
 
@@ -178,26 +225,27 @@ HOT bool get_now(uint32_t node, void *dst, uintptr_t src, size_t nbytes, gasnetc
                  enum effort effort)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
-    if (nbytes > GASNETC_BBUF_SIZE || !within(peer, src, nbytes)) return false;
-    const remote_ends_t ends = remote_try_both(node, src, NULL, nbytes, false, effort == FAST);
-    if (!ends.far) return false;
+    ends_t ends;
+    if (nbytes > GASNETC_BBUF_SIZE) return false;
     void *bbuf = gasnetc_pool_take_now(&gasnetc_free_bbufs);
-    if (__builtin_expect(bbuf != NULL, 1)) {
-        gasneti_lock(&peer->lock);
+    if (__builtin_expect(!bbuf, 0)) return false;
+    if (enter(peer, src, NULL, nbytes, false, &ends, effort)) {
         counter->issued++;
-        enum net_result result = net_get(&peer->net, bbuf, &gasnetc_bbuf_region, src,
-                                         &remote_key_of(ends.far)->key, nbytes,
-                                         &(gasnetc_sent_t){.counter = counter,
-                                                           .held = bbuf,
-                                                           .copy_to = dst,
-                                                           .copy_length = (uint32_t)nbytes,
-                                                           .remote_pin = ends.far});
-        gasneti_unlock(&peer->lock);
-        if (__builtin_expect(result == NET_POSTED, 1)) return true;
+        enum net_result result =
+            net_get(&peer->net, bbuf, &gasnetc_bbuf_region, src, &ends.far->key, nbytes,
+                    &(gasnetc_sent_t){.counter = counter,
+                                      .held = bbuf,
+                                      .copy_to = dst,
+                                      .copy_length = (uint32_t)nbytes,
+                                      .remote_pin = ends.remote_pin});
+        if (__builtin_expect(result == NET_POSTED, 1)) {
+            gasneti_unlock(&peer->lock);
+            return true;
+        }
         counter->issued--;
-        gasnetc_bbuf_free(bbuf);
+        leave(peer, &ends, effort);
     }
-    release_ends(ends);
+    gasnetc_bbuf_free(bbuf);
     return false;
 }
 

@@ -54,7 +54,7 @@ void gasnetc_unpin_remote(uint32_t region)
 }
 
 /* Under one lock, where both ends are regions of the cache. */
-void gasnetc_release_pinned(const gasnetc_sent_t *sent)
+static __attribute__((noinline)) void release_regions(const gasnetc_sent_t *sent)
 {
     firehose_t *fh = gasnetc_cache.instance;
     gasnetc_held_t *held = sent->held;
@@ -67,6 +67,16 @@ void gasnetc_release_pinned(const gasnetc_sent_t *sent)
     gasneti_unlock(&gasnetc_cache.lock);
     if (__builtin_expect(due, 0)) gasnetc_cache_make_due();
     if (held && !cached) gasnetc_release_held(sent);
+}
+
+void gasnetc_release_pinned(const gasnetc_sent_t *sent)
+{
+    if (!(sent->remote_pin & REMOTE_LEASES)) {
+        release_regions(sent);
+        return;
+    }
+    gasnetc_lease_end(&gasnetc_leases[GASNETC_FAR][sent->remote_pin - REMOTE_LEASES]);
+    if (sent->held) gasnetc_release_held(sent);
 }
 
 /* --- messages --- */
@@ -103,7 +113,11 @@ static void data_arrived(void *context, uint32_t peer, uintptr_t addr, const voi
 
 const char *gasnetc_firehose_message(uint32_t from, const void *bytes, size_t size)
 {
-    const char *wrong = firehose_receive(gasnetc_cache.instance, from, bytes, size);
+    firehose_t *fh = gasnetc_cache.instance;
+    const char *wrong = firehose_receive(fh, from, bytes, size);
+    gasneti_lock(&gasnetc_cache.lock);
+    atomic_store_explicit(&gasnetc_revoked, (unsigned)fh->remote.revocations, memory_order_release);
+    gasneti_unlock(&gasnetc_cache.lock);
     atomic_store_explicit(&gasnetc_remote_due, true, memory_order_release);
     return wrong;
 }
@@ -154,8 +168,10 @@ void gasnetc_remote_act(void)
      * acquires what those have recorded who set it before. */
     atomic_exchange(&gasnetc_remote_due, false);
     if (!fh) return; /* closed */
+    /* Those who wait may wait for what leases hold, or memory was given back. */
+    const bool held = !gasnetc_lease_take_back(GASNETC_FAR);
     gasnetc_cache_work();
-    if (gasnetc_post_waiting() || firehose_busy(fh))
+    if (gasnetc_post_waiting() || held || firehose_busy(fh))
         atomic_store_explicit(&gasnetc_remote_due, true, memory_order_relaxed);
 }
 

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "core/rdma/given_back.h"
+#include "core/rdma/lease.h"
 #include "core/rdma/remote.h"
 #include "other/firehose/hit.h"
 
@@ -129,33 +130,35 @@ typedef struct remote_ends {
     const net_region_t *near; /* here; NULL: not asked for */
 } remote_ends_t;
 
-/* Those that cover the ranges, under one lock.  With `recent` the ones that were released last
- * alone, without a call, and none while another thread holds the lock. */
-HOT remote_ends_t remote_try_both(uint32_t node, uintptr_t there, const void *here, size_t len,
-                                  bool near, bool recent)
+/* Those that cover the ranges, under one lock; the peer may get leases of them. */
+static inline remote_ends_t remote_try_both(gasnetc_peer_t *peer, uintptr_t there, const void *here,
+                                            size_t len, bool near)
 {
     firehose_t *fh = gasnetc_cache.instance;
     remote_ends_t ends = {0, NULL};
-    uint32_t local = 0;
     if (__builtin_expect(near && gasnetc_given_back_pending(), 0)) return ends;
-    if (!recent)
-        gasneti_lock(&gasnetc_cache.lock);
-    else if (!gasneti_trylock_quiet(&gasnetc_cache.lock))
-        return ends;
-    ends.far = recent ? fh_remote_try_recent(&fh->remote, node, there, there + len)
-                      : fh_remote_try(&fh->remote, node, there, there + len);
-    if (near && ends.far) {
-        local = recent ? firehose_hit_recent(fh, (uintptr_t)here, len)
-                       : firehose_hit(fh, (uintptr_t)here, len);
-        if (local)
-            ends.near = gasnetc_cache_region(local);
-        else {
-            fh_remote_release(&fh->remote, ends.far);
-            ends.far = 0;
-        }
+    gasneti_lock(&gasnetc_cache.lock);
+    ends.far = fh_remote_try(&fh->remote, peer->net.rank, there, there + len);
+    const uint32_t local = near && ends.far ? firehose_hit(fh, (uintptr_t)here, len) : 0;
+    if (near && ends.far && !local) {
+        fh_remote_release(&fh->remote, ends.far);
+        ends.far = 0;
+    }
+    if (ends.far) gasnetc_lease_offer(peer, GASNETC_FAR, ends.far);
+    if (local) {
+        gasnetc_lease_offer(peer, GASNETC_NEAR, local);
+        ends.near = gasnetc_cache_region(local);
     }
     gasneti_unlock(&gasnetc_cache.lock);
     return ends;
+}
+
+/* Leases of memory of peers, as gasnetc_sent_t.remote_pin. */
+#define REMOTE_LEASES (1u << 31)
+
+HOT uint32_t remote_lease_pin(const gasnetc_lease_t *lease)
+{
+    return REMOTE_LEASES + (uint32_t)(lease - gasnetc_leases[GASNETC_FAR]);
 }
 
 /* The key of a region at a node, while it is in use. */

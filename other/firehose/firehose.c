@@ -259,6 +259,12 @@ int firehose_partial_local_pin(firehose_t *fh, uintptr_t addr, size_t len,
     return pinned;
 }
 
+bool firehose_hit_last(firehose_t *fh, uint32_t region)
+{
+    fh_local_release(&fh->local, region);
+    return fh->local.to_deregister.oldest != FH_NONE;
+}
+
 /* --- memory given back, counters --- */
 
 size_t firehose_invalidate(firehose_t *fh, uintptr_t addr, size_t len)

@@ -13,12 +13,6 @@ static inline uint32_t firehose_hit(firehose_t *fh, uintptr_t addr, size_t len)
     return fh_local_try(&fh->local, addr, addr + len);
 }
 
-/* The same, if the region is the one that was released last; makes no call. */
-static inline uint32_t firehose_hit_recent(firehose_t *fh, uintptr_t addr, size_t len)
-{
-    return fh_local_try_recent(&fh->local, addr, addr + len);
-}
-
 /* Its key, and the number of the region that has this key. */
 static inline void *firehose_hit_key(const firehose_t *fh, uint32_t region)
 {
@@ -32,11 +26,17 @@ static inline size_t firehose_hit_regions(const firehose_t *fh)
 }
 
 /* Ends one use.  True if a region is to be deregistered, by firehose_poll. */
+bool firehose_hit_last(firehose_t *fh, uint32_t region); /* of firehose_hit_release alone */
 static inline bool firehose_hit_release(firehose_t *fh, uint32_t region)
 {
-    if (fh_local_release_recent(&fh->local, region)) return false;
-    fh_local_release_other(&fh->local, region);
-    return fh->local.to_deregister.oldest != FH_NONE;
+    fh_local_t *l = &fh->local;
+    fh_region_t *r = fh_region(&l->table, region);
+    /* The usual case: the region used last, which stays where it is in the list. */
+    if (__builtin_expect(l->unused.newest != region || r->uses != 1 || r->holds, 0))
+        return firehose_hit_last(fh, region);
+    r->uses = 0;
+    fh_take(&l->used, r->end - r->start);
+    return false;
 }
 
 /* Evicts all regions that are not used; firehose_poll deregisters them.  False: there are none. */

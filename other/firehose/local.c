@@ -90,7 +90,6 @@ static void make_room(fh_local_t *l)
 
 void fh_local_evict_all(fh_local_t *l)
 {
-    fh_local_settle(l);
     while (evict_one(l)) continue;
 }
 
@@ -190,7 +189,6 @@ static uint32_t use(fh_local_t *l, const fh_span_t *span)
 fh_answer_t fh_local_use(fh_local_t *l, fh_span_t span, uint64_t *ticket, uint32_t *region)
 {
     const bool waits = l->turn != l->tickets && *ticket != l->turn + 1;
-    fh_local_settle(l);
     *region = waits ? FH_NONE : use(l, &span);
     if (!*region) {
         if (!*ticket) *ticket = ++l->tickets;
@@ -201,16 +199,9 @@ fh_answer_t fh_local_use(fh_local_t *l, fh_span_t span, uint64_t *ticket, uint32
     return record(l, *region)->state == FH_REGISTERED ? FH_READY : FH_PENDING;
 }
 
-void fh_local_release_other(fh_local_t *l, uint32_t region)
+void fh_local_last_use(fh_local_t *l, uint32_t region)
 {
     fh_region_t *r = record(l, region);
-    if (--r->uses) return;
-    fh_local_settle(l);
-    if (!r->holds && r->found && l->turn == l->tickets) {
-        fh_list_renew(&l->table, &l->unused, region);
-        l->recent = region;
-        return;
-    }
     fh_take(&l->used, r->end - r->start);
     if (!r->holds) rest(l, region);
 }
@@ -228,7 +219,6 @@ static bool may_be_held(const fh_local_t *l, uint32_t region, uint64_t asked)
 fh_answer_t fh_local_hold(fh_local_t *l, uint64_t start, uint64_t end, uint32_t *region)
 {
     const uint64_t asked = end - start;
-    fh_local_settle(l);
     *region = fh_table_find(&l->table, 0, start, end);
     if (*region && record(l, *region)->permanent) *region = FH_NONE;
     if (*region && may_be_held(l, *region, asked))
@@ -245,7 +235,6 @@ fh_answer_t fh_local_hold(fh_local_t *l, uint64_t start, uint64_t end, uint32_t 
 void fh_local_unhold(fh_local_t *l, uint32_t region, uint64_t asked)
 {
     fh_region_t *r = record(l, region);
-    fh_local_settle(l);
     l->promised -= asked;
     if (--r->holds) return;
     fh_take(&l->held, r->end - r->start);
@@ -288,7 +277,6 @@ static void mark_leaving(fh_local_t *l, uint64_t from, uint64_t to)
 
 uint32_t fh_local_invalidate(fh_local_t *l, uint64_t from, uint64_t to)
 {
-    fh_local_settle(l);
     if (l->leaving.regions) mark_leaving(l, from, to);
     invalid_t invalid = {.local = l};
     fh_table_each(&l->table, 0, from, to, invalidate, &invalid);
@@ -315,7 +303,6 @@ static void fail(fh_local_t *l, uint32_t region)
 
 fh_task_t fh_local_next(fh_local_t *l, uint32_t *region)
 {
-    fh_local_settle(l);
     if (l->refused && !l->leaving.regions) evict_one(l);
     if ((*region = fh_list_pop(&l->table, &l->to_deregister)) != FH_NONE) {
         record(l, *region)->state = FH_DEREGISTERING;
@@ -383,7 +370,6 @@ static void registered(fh_local_t *l, uint32_t region)
 
 void fh_local_done(fh_local_t *l, uint32_t region, fh_outcome_t outcome)
 {
-    fh_local_settle(l);
     if (record(l, region)->state == FH_DEREGISTERING) {
         deregistered(l, region);
         return;

@@ -39,7 +39,6 @@ typedef struct fh_local {
     fh_amount_t needed;  /* to be registered */
     fh_amount_t held;    /* regions with holds */
     fh_amount_t used;    /* regions with uses */
-    uint32_t recent;     /* the region released last, or FH_NONE; fh_local_settle */
     uint64_t promised;   /* bytes that the holders asked for: held.bytes is never more */
     fh_list_t unused;    /* and some in use; fh_list_renew */
     fh_list_t to_register, to_deregister;
@@ -110,41 +109,18 @@ void fh_local_done(fh_local_t *l, uint32_t region, fh_outcome_t outcome);
 /* Regions are deregistered when the process ends the library: all of them, in any order. */
 void fh_local_evict_all(fh_local_t *l);
 
-/* The region released last, if look-ups find it, no peer holds it and nobody waits for room, is
- * `recent`: it is the newest of `unused`, and stays counted in `used`.  So the next use of it, and
- * the end of that, change its uses alone.  Whatever evicts, or compares `used` with its limit,
- * settles first, that is, counts it as what it is. */
-static inline void fh_local_settle(fh_local_t *l)
-{
-    const fh_region_t *r = fh_region(&l->table, l->recent);
-    if (!l->recent) return;
-    if (!r->uses) fh_take(&l->used, r->end - r->start);
-    l->recent = FH_NONE;
-}
-
-/* A use of the recent region if it covers the range, or FH_NONE. */
-static inline uint32_t fh_local_try_recent(fh_local_t *l, uint64_t from, uint64_t to)
-{
-    fh_region_t *r = fh_region(&l->table, l->recent);
-    if (__builtin_expect(r->start > from || to > r->end, 0)) return FH_NONE; /* also of record 0 */
-    r->uses++;
-    l->hits++;
-    return l->recent;
-}
+void fh_local_last_use(fh_local_t *l, uint32_t region); /* of fh_local_release alone */
 
 /* A use of a region that is registered and has room, or FH_NONE: never waits or registers. */
 static inline uint32_t fh_local_try(fh_local_t *l, uint64_t from, uint64_t to)
 {
-    uint32_t region = fh_local_try_recent(l, from, to);
-    if (region) return region;
     if (l->turn != l->tickets) return FH_NONE;
-    region = fh_table_find(&l->table, 0, from, to);
+    const uint32_t region = fh_table_find_near(&l->table, l->unused.newest, 0, from, to);
     fh_region_t *r = fh_region(&l->table, region);
     /* Record 0 is free. */
     if (r->state != FH_REGISTERED) return FH_NONE;
     if (r->uses == 0) {
         const uint64_t size = r->end - r->start;
-        if (!fh_fits(l->used, size, l->limits.used)) fh_local_settle(l);
         if (!fh_fits(l->used, size, l->limits.used)) return FH_NONE;
         fh_add(&l->used, size);
     }
@@ -154,16 +130,15 @@ static inline uint32_t fh_local_try(fh_local_t *l, uint64_t from, uint64_t to)
 }
 
 /* Ends one use, of a region that is registered or FAILED. */
-void fh_local_release_other(fh_local_t *l, uint32_t region);               /* not the recent one */
-static inline bool fh_local_release_recent(fh_local_t *l, uint32_t region) /* false: is another */
-{
-    if (__builtin_expect(region != l->recent, 0)) return false;
-    fh_region(&l->table, region)->uses--;
-    return true;
-}
 static inline void fh_local_release(fh_local_t *l, uint32_t region)
 {
-    if (!fh_local_release_recent(l, region)) fh_local_release_other(l, region);
+    fh_region_t *r = fh_region(&l->table, region);
+    if (--r->uses) return;
+    if (r->holds == 0 && r->found) {
+        fh_take(&l->used, r->end - r->start);
+        fh_list_renew(&l->table, &l->unused, region);
+    } else
+        fh_local_last_use(l, region);
 }
 
 #endif

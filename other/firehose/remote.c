@@ -114,30 +114,20 @@ static void rest(fh_remote_t *r, uint32_t region)
         fh_list_renew(&r->table, &p->unused, region);
 }
 
+void fh_remote_last_use(fh_remote_t *r, uint32_t region)
+{
+    const uint32_t peer = record(r, region)->peer;
+    rest(r, region);
+    r->peers[peer].blocked = false;
+    set_due(r, peer);
+}
+
 /* fh_remote_release, without looking for what may be asked for now. */
 static void end_use(fh_remote_t *r, uint32_t region)
 {
     if (--record(r, region)->uses) return;
     fh_take(&r->peers[record(r, region)->peer].busy, charge(r, region));
     rest(r, region);
-}
-
-void fh_remote_release_other(fh_remote_t *r, uint32_t region)
-{
-    fh_region_t *it = record(r, region);
-    const uint32_t peer = it->peer;
-    fh_peer_t *p = &r->peers[peer];
-    if (--it->uses) return;
-    fh_remote_settle(r, p);
-    if (!it->stale && !p->blocked) {
-        fh_list_renew(&r->table, &p->unused, region);
-        p->recent = region;
-        return;
-    }
-    fh_take(&p->busy, charge(r, region));
-    rest(r, region);
-    p->blocked = false;
-    set_due(r, peer);
 }
 
 static bool is_unused(const fh_region_t *it)
@@ -173,7 +163,6 @@ static void want_hit(fh_remote_t *r, fh_peer_t *p, fh_want_t *want, uint32_t reg
 void fh_remote_want(fh_remote_t *r, fh_want_t *want)
 {
     fh_peer_t *p = &r->peers[want->peer];
-    fh_remote_settle(r, p);
     if (p->dead) {
         serve(r, want, FH_NONE, FH_PEER_DIED);
         return;
@@ -305,7 +294,6 @@ bool fh_remote_next(fh_remote_t *r, fh_ask_t *ask)
         if (!r->first_due) r->last_due = 0;
         p->due = false;
         if (p->dead) continue;
-        fh_remote_settle(r, p);
         ask->peer = peer;
         ask->pins = ask->unpins = 0;
         p->blocked = false;
@@ -387,7 +375,6 @@ bool fh_remote_answered(fh_remote_t *r, uint32_t peer)
     fh_wants_t again = {NULL, NULL}, denied = {NULL, NULL}, asked = p->asked;
     fh_want_t *want;
     if (!p->in_flight || p->asked_regions.oldest) return false;
-    fh_remote_settle(r, p);
     p->asked = (fh_wants_t){NULL, NULL};
     p->in_flight = p->doubted = p->blocked = false;
     sort_out(r, &asked, &again, &denied);
@@ -415,7 +402,7 @@ static uint32_t made(const fh_remote_t *r)
 void fh_remote_revoked(fh_remote_t *r, uint32_t peer, uint32_t token)
 {
     fh_peer_t *p = &r->peers[peer];
-    fh_remote_settle(r, p);
+    r->revocations++;
     for (uint32_t region = 1; region <= made(r); region++) {
         fh_region_t *it = record(r, region);
         if (it->peer != peer || it->holds != token || it->state != FH_HELD) continue;
@@ -432,7 +419,6 @@ void fh_remote_died(fh_remote_t *r, uint32_t peer)
 {
     fh_peer_t *p = &r->peers[peer];
     fh_want_t *want;
-    fh_remote_settle(r, p);
     p->dead = true;
     p->in_flight = p->blocked = false;
     while ((want = take_first(&p->asked)) != NULL) {

@@ -45,7 +45,6 @@ typedef struct fh_peer {
     fh_amount_t leaving, busy; /* of these: the ones that leave; the ones in use */
     fh_list_t unused;          /* and some in use, all of them found; fh_list_renew */
     fh_list_t asked_regions, leaving_regions;
-    uint32_t recent;    /* the region released last, or FH_NONE; fh_remote_settle */
     fh_wants_t waiting; /* not asked for yet */
     fh_wants_t asked;   /* the outstanding request will serve them */
     uint32_t next_due;
@@ -68,7 +67,7 @@ typedef struct fh_remote {
     fh_peer_t *peers;
     uint32_t first_due, last_due; /* peers, plus 1 */
     fh_wants_t served;
-    uint64_t hits, misses, moves, requests;
+    uint64_t hits, misses, moves, requests, revocations;
 } fh_remote_t;
 
 /* Memory for `capacity` regions, zeroed; and one zeroed fh_peer_t for each peer. */
@@ -77,6 +76,7 @@ void fh_remote_init(fh_remote_t *r, const fh_remote_limits_t *limits, uint32_t c
 
 /* fh_remote_served returns it, at once or later. */
 void fh_remote_want(fh_remote_t *r, fh_want_t *want);
+void fh_remote_last_use(fh_remote_t *r, uint32_t region); /* of fh_remote_release alone */
 /* The next one that was served, in the order of being so; NULL: none. */
 fh_want_t *fh_remote_served(fh_remote_t *r);
 
@@ -104,37 +104,12 @@ void fh_remote_revoked(fh_remote_t *r, uint32_t peer, uint32_t token);
 /* The peer is gone: all that wait for it are served, with nothing. */
 void fh_remote_died(fh_remote_t *r, uint32_t peer);
 
-/* The region released last, if it is not stale and the peer is not blocked, is `recent`: it is the
- * newest of `unused`, and stays counted as busy, as in local.h.  Whatever evicts, or compares what
- * is busy with the share, settles first. */
-static inline void fh_remote_settle(const fh_remote_t *r, fh_peer_t *p)
-{
-    const fh_region_t *it = fh_region(&r->table, p->recent);
-    if (!p->recent) return;
-    if (!it->uses) fh_take(&p->busy, (uint64_t)it->charge << r->table.page_shift);
-    p->recent = FH_NONE;
-}
-
-/* A use of the recent region if it covers the range, or FH_NONE. */
-static inline uint32_t fh_remote_try_recent(fh_remote_t *r, uint32_t peer, uint64_t from,
-                                            uint64_t to)
-{
-    const uint32_t region = r->peers[peer].recent;
-    fh_region_t *it = fh_region(&r->table, region);
-    if (__builtin_expect(it->start > from || to > it->end, 0)) return FH_NONE; /* of record 0 too */
-    it->uses++;
-    r->hits++;
-    return region;
-}
-
 /* A use of a region that is held, or FH_NONE: sends nothing. */
 static inline uint32_t fh_remote_try(fh_remote_t *r, uint32_t peer, uint64_t from, uint64_t to)
 {
-    uint32_t region = fh_remote_try_recent(r, peer, from, to);
     fh_peer_t *p = &r->peers[peer];
-    if (region) return region;
     if (p->blocked) return FH_NONE;
-    region = fh_table_find(&r->table, peer, from, to);
+    const uint32_t region = fh_table_find_near(&r->table, p->unused.newest, peer, from, to);
     fh_region_t *it = fh_region(&r->table, region);
     if (it->state != FH_HELD) return FH_NONE;
     if (it->uses++ == 0) fh_add(&p->busy, (uint64_t)it->charge << r->table.page_shift);
@@ -143,14 +118,16 @@ static inline uint32_t fh_remote_try(fh_remote_t *r, uint32_t peer, uint64_t fro
 }
 
 /* Ends one use. */
-void fh_remote_release_other(fh_remote_t *r, uint32_t region); /* not the recent one */
 static inline void fh_remote_release(fh_remote_t *r, uint32_t region)
 {
     fh_region_t *it = fh_region(&r->table, region);
-    if (__builtin_expect(region == r->peers[it->peer].recent, 1))
-        it->uses--;
+    if (--it->uses) return;
+    fh_peer_t *p = &r->peers[it->peer];
+    fh_take(&p->busy, (uint64_t)it->charge << r->table.page_shift);
+    if (it->stale || p->blocked)
+        fh_remote_last_use(r, region);
     else
-        fh_remote_release_other(r, region);
+        fh_list_renew(&r->table, &p->unused, region);
 }
 
 #endif

@@ -126,4 +126,13 @@ static inline uint64_t fh_size(const fh_table_t *t, uint32_t region)
 /* A found region that covers [from, to), which is not empty, or FH_NONE. */
 uint32_t fh_table_find(const fh_table_t *t, uint32_t peer, uint64_t from, uint64_t to);
 
+/* The same; looks first at `likely`, a found region of the peer, or FH_NONE. */
+static inline uint32_t fh_table_find_near(const fh_table_t *t, uint32_t likely, uint32_t peer,
+                                          uint64_t from, uint64_t to)
+{
+    const fh_region_t *r = &t->regions[likely];
+    if (r->start <= from && to <= r->end) return likely;
+    return fh_table_find(t, peer, from, to);
+}
+
 #endif

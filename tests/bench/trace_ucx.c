@@ -5,8 +5,7 @@
  *
  * By the interface that libucx-dev installs (ucs/memory/rcache.h), which is told the same room as
  * outside.c; what it registers is counted, and no device takes part.  Also prints the most KB that
- * were registered at one time: UCX 1.13 evicts nothing here, and goes beyond the room.  Built by
- * outside.sh, where UCX is installed.
+ * were registered at one time.  Built by outside.sh, where UCX is installed.
  */
 #include <stdio.h>
 #include <stdlib.h>

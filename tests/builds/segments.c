@@ -287,7 +287,10 @@ static void given_back(void)
     char *theirs = pointer(address[1].mixed);
     for (int turn = 0; turn < TURNS; turn++, theirs += BLOCK, block += BLOCK) {
         memset(source, turn + 1, SIZE);
-        if (turn != NOT_HELD && test_rank == 0) gasnet_put_bulk(1, theirs, source, SIZE);
+        if (turn != NOT_HELD && test_rank == 0) {
+            gasnet_put_bulk(1, theirs, source, SIZE);
+            for (int i = 0; i < 4; i++) gasnet_put(1, theirs, source, 8);
+        }
         if (turn == NOT_HELD && test_rank == 1)
             gasnet_put_bulk(0, pointer(address[0].at[5]), block, SIZE);
         test_sync();
@@ -297,7 +300,10 @@ static void given_back(void)
                  0);
         tell(turn);
         memset(source, turn + 11, SIZE);
-        if (test_rank == 0) gasnet_put_bulk(1, theirs, source, SIZE);
+        if (test_rank == 0) {
+            gasnet_put(1, theirs, source, 8);
+            gasnet_put_bulk(1, theirs + 8, source, SIZE - 8);
+        }
         test_sync();
         if (test_rank == 1 && (block[0] != turn + 11 || block[SIZE - 1] != turn + 11))
             gasnet_exit(2);

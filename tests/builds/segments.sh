@@ -10,7 +10,7 @@
 
 segments=${TEST_SEGMENTS:-large everything}
 modes=${TEST_MODES:-seq par}
-programs=${TEST_PROGRAMS:-"testhello testenv testam testamsize testamflood testputget testhandles testvalue testsync
+programs=${TEST_PROGRAMS:-"testhello testenv testam testamsize testamflood testputget testoutside testhandles testvalue testsync
 testpoll testbarrier testlock testthreads testrcvthread testvis testteams testcoll collmix"}
 export SOFTHCA=on
 # Pools so small that the memory of the tests does not fit: 2 MB for peers, 1 MB for transfers.

@@ -209,7 +209,9 @@ static void on_long(gasnet_token_t token, void *data, size_t n)
 {
     if (test_mismatch(data, n, 77) >= 0) test_add(&wrong, 1);
     test_add(&asked, 1);
-    gasnet_AMReplyLong0(token, 129, payload[1], LONG, target_of(test_prev, AREA / 2));
+    const size_t most = gasnet_AMMaxLongReply();
+    gasnet_AMReplyLong0(token, 129, payload[1], most < LONG ? most : LONG,
+                        target_of(test_prev, AREA / 2));
 }
 
 static void on_reply(gasnet_token_t token, void *data, size_t n)
