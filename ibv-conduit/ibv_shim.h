@@ -8,9 +8,9 @@
 
 #include <fcntl.h>
 #include <infiniband/verbs.h>
-#include <sys/eventfd.h>
 
 #include "core/ib/verbs_types.h"
+#include "other/dapl/channels/channel_set.h"
 #include "other/roce/table.h"
 #include "other/tools/verbs_fork.h"
 
@@ -144,49 +144,46 @@ static inline hca_mr_t hca_register(hca_pd_t pd, void *start, size_t size, enum 
     return ibv_reg_mr(pd, start, size, (int)access);
 }
 
-/* The context of the queue is the eventfd that wakes a sleeping thread. */
-static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, bool sleeper)
+typedef dapl_channel_set_t hca_sleeper_t;
+enum { HCA_SLEEPER_SPANS = 1, HCA_SLEEP_POLLS = 0 };
+
+static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, hca_sleeper_t *sleeper)
 {
-    struct ibv_comp_channel *channel = sleeper ? ibv_create_comp_channel(hca) : NULL;
-    int wake_fd = channel ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
-    void *context = (void *)(intptr_t)wake_fd;
-    hca_cq_t cq =
-        sleeper && wake_fd < 0 ? NULL : ibv_create_cq(hca, (int)depth, context, channel, 0);
-    if (!cq && wake_fd >= 0) close(wake_fd);
-    if (!cq && channel) ibv_destroy_comp_channel(channel);
-    return cq;
+    if (!sleeper) return ibv_create_cq(hca, (int)depth, NULL, NULL, 0);
+    int entries = (int)depth;
+    void *cq = NULL;
+    int error = dapl_verbs_cq.create(&hca, NULL, 0, &entries, &cq);
+    if (!error) {
+        error = dapl_set_add(sleeper, &dapl_verbs_cq, cq);
+        if (error) dapl_verbs_cq.destroy(cq);
+    }
+    errno = -error;
+    return error ? NULL : cq;
 }
 
 static inline int hca_cq_destroy(hca_cq_t cq)
 {
-    struct ibv_comp_channel *channel = cq->channel;
-    int wake_fd = (int)(intptr_t)cq->cq_context, error = ibv_destroy_cq(cq);
-    if (channel) close(wake_fd), ibv_destroy_comp_channel(channel);
-    return error;
+    return cq->channel ? dapl_verbs_cq.destroy(cq) : ibv_destroy_cq(cq);
 }
 
-enum { HCA_SLEEP_POLLS = 0 };
-
-static inline void hca_cq_arm(hca_cq_t cq)
+static inline void hca_sleeper_close(hca_sleeper_t *sleeper)
 {
-    ibv_req_notify_cq(cq, 0);
+    dapl_set_close(sleeper);
 }
 
-static inline void hca_cq_sleep(hca_cq_t cq, int ms)
+static inline void hca_arm(hca_sleeper_t *sleeper)
 {
-    const int wake_fd = (int)(intptr_t)cq->cq_context;
-    struct pollfd wait[2] = {{.fd = cq->channel->fd, .events = POLLIN},
-                             {.fd = wake_fd, .events = POLLIN}};
-    eventfd_t count;
-    void *context;
-    if (poll(wait, 2, ms) <= 0) return;
-    if (wait[0].revents && !ibv_get_cq_event(cq->channel, &cq, &context)) ibv_ack_cq_events(cq, 1);
-    if (wait[1].revents) eventfd_read(wake_fd, &count);
+    dapl_set_arm(sleeper);
 }
 
-static inline void hca_cq_wake(hca_cq_t cq)
+static inline void hca_sleep(hca_sleeper_t *sleeper, int ms)
 {
-    eventfd_write((int)(intptr_t)cq->cq_context, 1);
+    dapl_set_sleep(sleeper, ms * INT64_C(1000000));
+}
+
+static inline void hca_wake(hca_sleeper_t *sleeper)
+{
+    dapl_set_wake(sleeper);
 }
 
 static inline hca_srq_t hca_srq_create(hca_pd_t pd, uint32_t depth)

@@ -226,7 +226,13 @@ static inline VAPI_ret_t hca_cq_destroy(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t it)
     return VAPI_destroy_cq(hca, it);
 }
 
-static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, bool sleeper)
+typedef struct hca_sleeper {
+    hca_cq_t cq;
+} hca_sleeper_t;
+/* EVAPI_poll_cq_block waits for one queue. */
+enum { HCA_SLEEPER_SPANS = 0, HCA_SLEEP_POLLS = 1 };
+
+static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, hca_sleeper_t *sleeper)
 {
     struct hca_cq cq = {.made = {.hca = hca->hca, .destroy = hca_cq_destroy}};
     VAPI_cqe_num_t actual;
@@ -235,24 +241,25 @@ static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, bool sleeper)
     result =
         EVAPI_set_comp_eventh(cq.made.hca, cq.made.it, EVAPI_POLL_CQ_UNBLOCK_HANDLER, NULL, NULL);
     if (result != VAPI_OK) VAPI_destroy_cq(cq.made.hca, cq.made.it);
-    return hca_keep(result, &cq.made, sizeof cq);
+    return sleeper->cq = hca_keep(result, &cq.made, sizeof cq);
 }
 
-/* hca_cq_sleep arms the queue itself. */
-static inline void hca_cq_arm(hca_cq_t cq) {}
+static inline void hca_sleeper_close(hca_sleeper_t *sleeper) {}
 
-enum { HCA_SLEEP_POLLS = 1 };
+/* hca_sleep arms the queue itself. */
+static inline void hca_arm(hca_sleeper_t *sleeper) {}
 
-static inline void hca_cq_sleep(hca_cq_t cq, int ms)
+static inline void hca_sleep(hca_sleeper_t *sleeper, int ms)
 {
+    const hca_cq_t cq = sleeper->cq;
     const MT_size_t usec = ms < 0 ? 0 : ms > 0 ? 1000 * (MT_size_t)ms : 1;
     if (EVAPI_poll_cq_block(cq->made.hca, cq->made.it, usec, &cq->wc) == VAPI_OK)
         atomic_store_explicit(&cq->taken, true, memory_order_release);
 }
 
-static inline void hca_cq_wake(hca_cq_t cq)
+static inline void hca_wake(hca_sleeper_t *sleeper)
 {
-    EVAPI_poll_cq_unblock(cq->made.hca, cq->made.it);
+    EVAPI_poll_cq_unblock(sleeper->cq->made.hca, sleeper->cq->made.it);
 }
 
 static inline hca_srq_t hca_srq_create(hca_pd_t pd, uint32_t depth)

@@ -1,4 +1,5 @@
-/* cq_wait.c - receive threads sleep here until a message arrives: one at each device.
+/* cq_wait.c - receive threads sleep here until a message arrives: one for all devices where the
+ * verbs can wait for several, else one for each.
  *
  * Called by core/progress/receive_thread.c alone, and left out of the library with it (IB-B3).  So
  * is the buffer that each of them keeps.
@@ -7,7 +8,7 @@
 
 unsigned net_rx_channels(void)
 {
-    return net_ib.hcas;
+    return net_ib_sleepers();
 }
 
 /* A buffer beyond those of the pool: GASNET_AM_SPARES are all for other threads. */
@@ -18,10 +19,10 @@ void net_spare_own(net_spare_t *spare)
 
 void net_arm(unsigned channel)
 {
-    hca_cq_arm(net_ib.recv_cq[channel]);
+    hca_arm(&net_ib_sleeper[channel]);
 }
 
 void net_block(unsigned channel)
 {
-    net_ib_sleep(net_ib.recv_cq[channel], -1);
+    net_ib_sleep(&net_ib_sleeper[channel], -1);
 }

@@ -17,6 +17,7 @@ enum { SENDS = 32, MOST_RECVS = 256, RECVS_FOR_FEW = 8 };
 
 static struct {
     hca_cq_t cq;
+    hca_sleeper_t sleeper;
     hca_qp_t qp;
     net_region_t region;
     char *memory;
@@ -66,7 +67,7 @@ static bool make_buffers(uint32_t length)
 static bool make_queues(void)
 {
     const struct net_ib_hca *hca = device();
-    box.cq = hca_cq_create(hca->hca, SENDS + box.recvs, true);
+    box.cq = hca_cq_create(hca->hca, SENDS + box.recvs, &box.sleeper);
     uint32_t inlined = 0;
     if (box.cq)
         box.qp = hca_qp_create(hca->pd, HCA_DATAGRAMS, box.cq, box.cq, NULL, SENDS, box.recvs, 1,
@@ -115,6 +116,7 @@ bool net_ib_datagrams_open(uint32_t peers, uint32_t length, char *why, size_t wh
 void net_ib_datagrams_close(void)
 {
     if (box.qp) hca_destroy(box.qp);
+    hca_sleeper_close(&box.sleeper);
     if (box.cq) hca_destroy(box.cq);
     net_deregister(&box.region);
     if (box.memory) net_free(box.memory);
@@ -194,15 +196,17 @@ int net_ib_datagram_take(void *bytes, uint32_t room)
 
 void net_ib_datagrams_arm(void)
 {
-    hca_cq_arm(box.cq);
+    hca_arm(&box.sleeper);
 }
 
 void net_ib_datagrams_sleep(double seconds)
 {
-    net_ib_sleep(box.cq, seconds < 0 ? -1 : seconds > 1e6 ? 1000000000 : (int)(seconds * 1e3) + 1);
+    net_ib_sleep(&box.sleeper, seconds < 0     ? -1
+                               : seconds > 1e6 ? 1000000000
+                                               : (int)(seconds * 1e3) + 1);
 }
 
 void net_ib_datagrams_wake(void)
 {
-    hca_cq_wake(box.cq);
+    hca_wake(&box.sleeper);
 }

@@ -36,8 +36,15 @@ struct net_ib_rails {
 };
 extern struct net_ib_rails net_ib_rails;
 
-/* hca_cq_sleep, after the caller has armed the queue and polled it empty; reap_multi.c. */
-void net_ib_sleep(hca_cq_t cq, int ms);
+/* Of the receive threads: how many, and what each sleeps on. */
+extern hca_sleeper_t net_ib_sleeper[HCA_SLEEPER_SPANS ? 1 : NET_IB_HCAS];
+static inline uint32_t net_ib_sleepers(void)
+{
+    return HCA_SLEEPER_SPANS && net_ib.hcas > 1 ? 1 : net_ib.hcas;
+}
+
+/* hca_sleep, after the caller has armed the sleeper and polled its queues empty; reap_multi.c. */
+void net_ib_sleep(hca_sleeper_t *sleeper, int ms);
 
 /* Opens the active ports that pass the filter; fatal, listing all ports, when there are none. */
 void net_ib_rails_open(void);

@@ -24,6 +24,7 @@
 
 struct net_ib net_ib;
 struct net_ib_rails net_ib_rails;
+hca_sleeper_t net_ib_sleeper[HCA_SLEEPER_SPANS ? 1 : NET_IB_HCAS];
 
 /* The ports that were examined, for the message when none is usable. */
 typedef struct survey {
@@ -369,7 +370,7 @@ void net_ib_rails_close(void)
 }
 
 /* `bounds`: the parameters that determine the depth. */
-static hca_cq_t make_cq(const struct net_ib_hca *hca, uint32_t depth, bool sleeper,
+static hca_cq_t make_cq(const struct net_ib_hca *hca, uint32_t depth, hca_sleeper_t *sleeper,
                         const char *what, const char *bounds)
 {
     hca_cq_t cq = hca_cq_create(hca->hca, depth, sleeper);
@@ -387,9 +388,11 @@ static void make_cqs(uint32_t sends, uint32_t receives)
         net_ib.shared ? "GASNET_RBUF_COUNT" : "GASNET_AM_CREDITS_PP or GASNET_AM_CREDITS_TOTAL";
     for (uint32_t i = 0; i < net_ib.hcas; i++) {
         const struct net_ib_hca *hca = &net_ib_rails.hca[i];
-        net_ib.send_cq[i] = make_cq(hca, sends, false, "send", send_bounds);
+        net_ib.send_cq[i] = make_cq(hca, sends, NULL, "send", send_bounds);
         net_ib.recv_cq[i] =
-            make_cq(hca, receives, gasnetc_params.rcv_thread, "receive", receive_bounds);
+            make_cq(hca, receives,
+                    gasnetc_params.rcv_thread ? &net_ib_sleeper[HCA_SLEEPER_SPANS ? 0 : i] : NULL,
+                    "receive", receive_bounds);
     }
 }
 
@@ -519,7 +522,7 @@ void net_open(uint32_t peers, struct net_caps *caps)
     } else {
         const uint32_t spares = (uint32_t)gasnetc_params.am_spares;
         buffers = peers * prepost + plan.replies + spares;
-        if (gasnetc_params.rcv_thread) buffers += net_ib.hcas; /* net_spare_own, once for each */
+        if (gasnetc_params.rcv_thread) buffers += net_ib_sleepers(); /* net_spare_own */
         net_ib_recv_hand_over(net_ib_recv_make(spares));
         depths.am_recv = prepost + plan.credits;
         depths.am_prepost = prepost;
@@ -547,6 +550,7 @@ void net_close(void)
     net_ib_on_demand_close();
     net_ib_events_close();
     net_ib_connect_fini();
+    for (uint32_t i = 0; i < net_ib_sleepers(); i++) hca_sleeper_close(&net_ib_sleeper[i]);
     for (uint32_t i = 0; i < net_ib.hcas; i++) {
         if (net_ib.send_cq[i]) hca_destroy(net_ib.send_cq[i]);
         if (net_ib.recv_cq[i]) hca_destroy(net_ib.recv_cq[i]);

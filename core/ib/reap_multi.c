@@ -47,12 +47,12 @@ unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned
 }
 
 /* Where sleeping would poll outside the lock of net_ib_poll_alone, the thread naps instead. */
-void net_ib_sleep(hca_cq_t cq, int ms)
+void net_ib_sleep(hca_sleeper_t *sleeper, int ms)
 {
     const long most = LONGEST_NAP;
     const struct timespec nap = {.tv_nsec = (ms < 0 || ms > most ? most : ms) * 1000000};
     if (NET_IB_POLL_LOCK && HCA_SLEEP_POLLS)
         nanosleep(&nap, NULL);
     else
-        hca_cq_sleep(cq, ms);
+        hca_sleep(sleeper, ms);
 }

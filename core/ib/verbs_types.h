@@ -19,9 +19,12 @@
  *   hca_event_kind(type), hca_next_event(hca, &event): the next asynchronous event, false if there
  *     is none.  hca_events(hca): a descriptor that can be read when there is one.
  *   hca_pd_create, hca_register.
- *   hca_cq_create(hca, depth, sleeper): with `sleeper` one thread may sleep on it: hca_cq_arm(cq);
- *     polls until the queue is empty; hca_cq_sleep(cq, ms), below 0 without limit, which returns
- *     after a completion, or early.  hca_cq_wake(cq) ends that sleep, or the next.
+ *   hca_cq_create(hca, depth, sleeper): with a sleeper (hca_sleeper_t, at first all 0) one thread
+ *     may sleep until the queue has a completion: hca_arm(sleeper); polls until the sleeper's
+ *     queues are empty; hca_sleep(sleeper, ms), below 0 without limit, which returns after a
+ *     completion, or early.  hca_wake(sleeper) ends that sleep, or the next.
+ *     hca_sleeper_close(sleeper) comes before its queues are destroyed.
+ *     HCA_SLEEPER_SPANS: 1 if a sleeper takes the queues of several devices, else it takes one.
  *     HCA_SLEEP_POLLS: 1 if sleeping takes a completion, which the next poll returns.
  *   hca_srq_create(pd, depth): a receive queue for any number of queue pairs.
  *   HCA_CONNECTED, HCA_DATAGRAMS: enum hca_service.

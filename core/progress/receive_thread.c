@@ -1,5 +1,5 @@
 /* receive_thread.c - handles Active Messages while the client's threads compute (IB-C8): one thread
- * for each channel where messages arrive.
+ * for each channel of the network (network.h).
  *
  * The thread sleeps in the kernel until a message arrives, then naps before it polls: client
  * threads that poll handle their messages themselves, and a wake-up for each would delay them

@@ -15,12 +15,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dapl_cq.h"
+
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-struct ibv_wc;
 
 typedef struct dapl_interface dapl_interface_t; /* the event side of one opened interface adapter */
 typedef struct dapl_evd dapl_evd_t;
@@ -32,24 +32,7 @@ typedef struct dapl_link dapl_link_t; /* the order of the events of one endpoint
 #define DAPL_ERROR(type, subtype)                                                                  \
     ((DAT_RETURN)((DAT_UINT32)DAT_CLASS_ERROR | (DAT_UINT32)(type) | (DAT_UINT32)(subtype)))
 
-/* ---- Completion queues: the interface to the device ---- */
-
-/* A completion queue with its own completion channel, which is non-blocking and closed on exec.
- * Negative returns are -errno. The core calls poll, arm, take_event and resize of one queue from
- * one thread at a time. dapl_verbs_cq (cq_verbs.h) implements it over libibverbs. */
-typedef struct dapl_cq_ops {
-    /* `evd` becomes the cq_context; *entries is the wish, and then what the device gave. */
-    int (*create)(void *device, dapl_evd_t *evd, int vector, int *entries, void **cq);
-    int (*destroy)(void *cq); /* all events are acknowledged */
-    int (*poll)(void *cq, int n, struct ibv_wc *wc);
-    int (*arm)(void *cq, bool solicited_only);
-    int (*take_event)(void *cq); /* without waiting: 1 if there was an event, else 0 */
-    void (*acknowledge)(void *cq, unsigned events);
-    int (*fd)(void *cq); /* readable while there is an event */
-    int (*resize)(void *cq, int *entries);
-    /* One event per `count` completions or `microseconds`. May be NULL: the device cannot. */
-    int (*moderate)(void *cq, int count, int microseconds);
-} dapl_cq_ops_t;
+/* ---- The interface to the device; that of its completion queues is in dapl_cq.h ---- */
 
 /* Asynchronous events of the device, one at a time, in DAT's form: 1 with *event (event_number, and
  * the affected handle as DAT_HANDLE_NULL for the interface adapter itself), 0 if there is none, or

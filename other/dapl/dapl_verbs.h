@@ -18,7 +18,6 @@ typedef struct dapl_verbs_device {
     DAT_HANDLE (*handle_of_srq)(struct ibv_srq *srq);
 } dapl_verbs_device_t;
 
-extern const dapl_cq_ops_t dapl_verbs_cq;
 /* Sets the descriptor of asynchronous events of the device to non-blocking. */
 extern const dapl_async_ops_t dapl_verbs_async;
 

@@ -36,7 +36,7 @@ int main(int argc, char **argv)
     dapl_work_queue_t *queue;
     good += dapl_work_queue_create(16, &queue) != DAT_SUCCESS;
     work = dapl_work_take(queue);
-    if (evd->cq) evd->poll = cost_poll;
+    if (evd->channel.cq) evd->poll = cost_poll;
     full = !strcmp(what, "completion");
     if (software)
         for (int i = 0; i < CALLS; i++) good += post_number(evd, 1) == DAT_SUCCESS;

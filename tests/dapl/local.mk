@@ -1,5 +1,8 @@
 # tests/dapl: the event core of other/dapl, over a completion queue under the test's control and over softhca.
 EXTRA_DIST += tests/dapl/run.sh
+check_PROGRAMS += tests/dapl/channels
+tests_dapl_channels_SOURCES = tests/dapl/channels.c tests/descriptors.h
+tests_dapl_channels_LDADD = other/dapl/libchannels.la tests/unit/libcheck.a $(VERBS_LIBS) -lpthread
 if DAPL
 check_LIBRARIES += tests/dapl/libmock.a
 check_PROGRAMS += tests/dapl/machine tests/dapl/calls tests/dapl/rules_events tests/dapl/rules_waits tests/dapl/rules_cno \

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "other/dapl/engine/os.h"
+#include "other/dapl/channels/os.h"
 #include "other/dapl/machine/evd_state.h"
 #include "other/dapl/machine/order.h"
 #include "other/dapl/machine/ring.h"

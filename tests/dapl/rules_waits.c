@@ -117,7 +117,7 @@ static void signalling(world_t *world)
 
 static int64_t elapsed(int64_t from)
 {
-    return os_now() - from;
+    return dapl_os_now() - from;
 }
 
 static void ignore(int signal)
@@ -132,17 +132,17 @@ static void times(world_t *world)
     dapl_evd_t *none;
     DAT_EVENT event;
     DAT_COUNT nmore;
-    int64_t from = os_now();
+    int64_t from = dapl_os_now();
     dapl_evd_wait(evd, 500, 1, &event, &nmore);
     check(elapsed(from) >= 500000, "R29 U8 a wait of 500 us on transfers is not cut short");
-    from = os_now();
+    from = dapl_os_now();
     dapl_cno_wait(cno, 500, &none);
     check(elapsed(from) >= 500000, "R29 nor is one on a CNO");
-    from = os_now();
+    from = dapl_os_now();
     for (int i = 0; i < 14; i++) complete(evd);
     check(dapl_evd_wait(evd, 1000, 15, &event, &nmore) == BARE(DAT_TIMEOUT_EXPIRED) && nmore == 14,
           "R29 U9 the timeout bounds the whole call, whatever wakes it");
-    check(os_deadline(INT64_MAX / 2) < OS_NEVER && os_deadline(-1) == OS_NEVER,
+    check(dapl_os_deadline(INT64_MAX / 2) < OS_NEVER && dapl_os_deadline(-1) == OS_NEVER,
           "R29 deadlines far ahead");
     waiter_t waiter = {
         .evd = evd, .threshold = 15, .timeout = INT64_C(0xfffffffe) * 1000, .nmore = -1};

@@ -39,9 +39,9 @@ void net_deregister(net_region_t *region)
     if (region->mr[0]) hca_destroy(region->mr[0]);
 }
 
-void net_ib_sleep(hca_cq_t cq, int ms)
+void net_ib_sleep(hca_sleeper_t *sleeper, int ms)
 {
-    hca_cq_sleep(cq, ms);
+    hca_sleep(sleeper, ms);
 }
 
 int net_ib_poll_alone(hca_cq_t cq, int budget, hca_wc_t *wc)

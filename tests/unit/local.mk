@@ -109,7 +109,7 @@ tests_unit_connect_on_demand_LDADD = tests/unit/libcheck.a $(VERBS_LIBS) -lpthre
 check_PROGRAMS += tests/unit/datagrams
 tests_unit_datagrams_SOURCES = tests/unit/datagrams.c core/ib/datagrams.c core/ib/advice.c
 tests_unit_datagrams_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ
-tests_unit_datagrams_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
+tests_unit_datagrams_LDADD = tests/unit/libcheck.a other/dapl/libchannels.la libsofthca.la $(VERBS_LIBS)
 
 check_PROGRAMS += tests/unit/amrdma tests/unit/amrdma_sim
 tests_unit_amrdma_SOURCES = tests/unit/amrdma.c core/ib/amrdma.h core/ib/amrdma.c
@@ -157,7 +157,7 @@ tests_unit_advice_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
 check_PROGRAMS += tests/unit/shim tests/unit/shim_vapi
 tests_unit_shim_SOURCES = tests/unit/shim.c core/ib/advice.c $(roce_table_sources)
 tests_unit_shim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSHIM='"ibv-conduit/ibv_shim.h"'
-tests_unit_shim_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
+tests_unit_shim_LDADD = tests/unit/libcheck.a other/dapl/libchannels.la libsofthca.la $(VERBS_LIBS)
 tests_unit_shim_vapi_SOURCES = tests/unit/shim.c core/ib/advice.c
 tests_unit_shim_vapi_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSHIM='"vapi-conduit/vapi_shim.h"' -I$(top_srcdir)/other/vapi/include
 tests_unit_shim_vapi_LDFLAGS = -export-dynamic

@@ -88,10 +88,11 @@ static void test_until(bool (*make)(hca_t *), hca_t *hca, const char *what)
 }
 
 static hca_cq_t made_cq;
+static hca_sleeper_t sleeper;
 
 static bool make_cq(hca_t *hca)
 {
-    made_cq = hca_cq_create(*hca, 16, true);
+    made_cq = hca_cq_create(*hca, 16, &sleeper);
     return made_cq;
 }
 
@@ -108,16 +109,19 @@ static void without_memory(hca_t hca)
     static char memory[4096];
     const hca_route_t route = {.lid = 1};
     hca_pd_t pd = hca_pd_create(hca);
-    hca_cq_t cq = hca_cq_create(hca, 16, true);
+    hca_sleeper_t first = {0}, second = {0};
+    hca_cq_t cq = hca_cq_create(hca, 16, &first);
     uint32_t inlined = 0;
     no_memory = true;
     hca_pd_t other = hca_pd_create(hca);
     hca_mr_t region = hca_register(pd, memory, sizeof memory, HCA_LOCAL);
-    hca_cq_t queue = hca_cq_create(hca, 16, true);
+    hca_cq_t queue = hca_cq_create(hca, 16, &second);
     hca_srq_t shared = hca_srq_create(pd, 16);
     hca_qp_t pair = hca_qp_create(pd, HCA_CONNECTED, cq, cq, NULL, 4, 4, 1, &inlined);
     hca_ah_t ah = hca_ah_create(pd, 1, &route);
     no_memory = false;
+    hca_sleeper_close(&first);
+    hca_sleeper_close(&second);
     if (ah) hca_destroy(ah);
     if (pair) hca_destroy(pair);
     if (shared) hca_destroy(shared);
@@ -131,7 +135,7 @@ static void without_memory(hca_t hca)
 static bool orders_bytes(hca_t hca)
 {
     hca_pd_t pd = hca_pd_create(hca);
-    hca_cq_t cq = hca_cq_create(hca, 16, false);
+    hca_cq_t cq = hca_cq_create(hca, 16, NULL);
     uint32_t inlined = 0;
     hca_qp_t pair = hca_qp_create(pd, HCA_CONNECTED, cq, cq, NULL, 4, 4, 1, &inlined);
     bool orders = hca_in_order(hca, pair);
@@ -144,7 +148,7 @@ static bool orders_bytes(hca_t hca)
 static void test_inline(hca_t hca)
 {
     hca_pd_t pd = hca_pd_create(hca);
-    hca_cq_t cq = hca_cq_create(hca, 16, false);
+    hca_cq_t cq = hca_cq_create(hca, 16, NULL);
     uint32_t inlined = 64;
     hca_destroy(hca_qp_create(pd, HCA_CONNECTED, cq, cq, NULL, 4, 4, 1, &inlined));
     check(inlined == (strstr(SHIM, "ibv") ? 64 + GRANTED_BESIDE : 128),
@@ -176,9 +180,10 @@ int main(int argc, char **argv)
     test_until(make_hca, &hca, "a device");
     int open = count_descriptors();
     test_until(make_cq, &hca, "a completion queue");
+    hca_sleeper_close(&sleeper);
     hca_destroy(made_cq);
     check(count_descriptors() == open, "a completion queue ends with its own");
-    check(!hca_cq_create(hca, 1u << 30, true) && errno && count_descriptors() == open,
+    check(!hca_cq_create(hca, 1u << 30, &sleeper) && errno && count_descriptors() == open,
           "one that is too large leaves none either");
     without_memory(hca);
     check(count_descriptors() == open, "nor does what cannot be kept");

@@ -17,8 +17,8 @@ static const DAT_RETURN bad_cno = DAPL_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HAN
 
 static void destroy(dapl_cno_t *cno)
 {
-    os_close(cno->set);
-    os_close(cno->wake);
+    dapl_os_close(cno->set);
+    dapl_os_close(cno->wake);
     pthread_mutex_destroy(&cno->mutex);
     pthread_mutex_destroy(&cno->releasing);
     cno->object.magic = 0;
@@ -35,9 +35,9 @@ static DAT_RETURN create(dapl_interface_t *interface, bool fd_form, dapl_cno_t *
     made->fd_form = fd_form;
     pthread_mutex_init(&made->mutex, NULL);
     pthread_mutex_init(&made->releasing, NULL);
-    made->set = os_set_open();
-    made->wake = os_wake_open();
-    if (made->set < 0 || made->wake < 0 || os_set_add(made->set, made->wake, 0, true)) {
+    made->set = dapl_os_set_open();
+    made->wake = dapl_os_wake_open();
+    if (made->set < 0 || made->wake < 0 || dapl_os_set_add(made->set, made->wake, 0, true)) {
         destroy(made);
         return no_memory;
     }
@@ -139,7 +139,7 @@ void cno_set_triggered(dapl_cno_t *cno, dapl_evd_t *evd, DAT_OS_WAIT_PROXY_AGENT
 {
     if (atomic_exchange(&cno->triggered, evd)) return;
     cno_take_agent(cno, agent);
-    os_wake(cno->wake);
+    dapl_os_wake(cno->wake);
 }
 
 void cno_release(dapl_cno_t *cno)
@@ -148,11 +148,11 @@ void cno_release(dapl_cno_t *cno)
     pthread_mutex_lock(&cno->releasing);
     uint32_t epoch = atomic_fetch_add(&cno->epoch, 1);
     for (unsigned round = 0; atomic_load(&cno->waiters[epoch & 1]); round++) {
-        os_wake(cno->wake);
-        os_yield(round);
+        dapl_os_wake(cno->wake);
+        dapl_os_yield(round);
     }
-    os_clear(cno->wake);
-    if (atomic_load(&cno->triggered)) os_wake(cno->wake);
+    dapl_os_clear(cno->wake);
+    if (atomic_load(&cno->triggered)) dapl_os_wake(cno->wake);
     pthread_mutex_unlock(&cno->releasing);
     cno_take_agent(cno, &agent);
     agent_call(&agent, NULL);
@@ -185,7 +185,8 @@ bool cno_attach(dapl_cno_t *cno, dapl_evd_t *evd, bool watch)
     pthread_mutex_lock(&cno->mutex);
     evd->member = free_place(cno);
     bool done = evd->member != 0;
-    if (done && evd->fd >= 0) done = os_set_add(cno->set, evd->fd, key_of(cno, evd), watch) == 0;
+    if (done && evd->fd >= 0)
+        done = dapl_os_set_add(cno->set, evd->fd, key_of(cno, evd), watch) == 0;
     if (done) {
         cno->members[evd->member - 1].evd = evd;
         cno->nmembers++;
@@ -199,7 +200,7 @@ bool cno_attach(dapl_cno_t *cno, dapl_evd_t *evd, bool watch)
 void cno_watch(dapl_cno_t *cno, dapl_evd_t *evd, bool watch)
 {
     pthread_mutex_lock(&cno->mutex);
-    os_set_watch(cno->set, evd->fd, key_of(cno, evd), watch);
+    dapl_os_set_watch(cno->set, evd->fd, key_of(cno, evd), watch);
     pthread_mutex_unlock(&cno->mutex);
 }
 
@@ -209,12 +210,12 @@ void cno_detach(dapl_cno_t *cno, dapl_evd_t *evd, bool freed)
     member_t *member = &cno->members[evd->member - 1];
     member->evd = NULL;
     member->generation++;
-    if (evd->fd >= 0) os_set_remove(cno->set, evd->fd);
+    if (evd->fd >= 0) dapl_os_set_remove(cno->set, evd->fd);
     if (evd->dirty) atomic_fetch_sub(&cno->ndirty, 1);
     evd->dirty = false;
     for (unsigned round = 0; evd->pins; round++) {
         pthread_mutex_unlock(&cno->mutex);
-        os_yield(round);
+        dapl_os_yield(round);
         pthread_mutex_lock(&cno->mutex);
     }
     cno->nmembers--;

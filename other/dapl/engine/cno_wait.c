@@ -71,7 +71,7 @@ static bool take_news(dapl_evd_t *evd, bool arm_at_once, bool *dirty)
         evd_drain(evd, 0);
         return !(state & EVD_DISABLED) && evd_queued(evd) > 0;
     }
-    if (!evd_take_notification(evd) || state & EVD_DISABLED) return false;
+    if (!dapl_channel_take(&evd->channel) || state & EVD_DISABLED) return false;
     evd_drain(evd, STAGED_AT_FIRST);
     bool news = has_news(evd) || evd->solicited;
     if (!news || arm_at_once) {
@@ -110,7 +110,7 @@ dapl_evd_t *cno_rearm(dapl_cno_t *cno, bool lent, DAT_OS_WAIT_PROXY_AGENT *agent
         uintptr_t before = role_borrow(&evd->role);
         if (evd_notifies(atomic_load(&evd->state))) {
             uint64_t queued = evd_queued(evd);
-            if (!evd->armed) evd_arm(evd);
+            if (!evd->channel.armed) evd_arm(evd);
             evd_drain(evd, STAGED_AT_FIRST);
             /* Whether what came before the arming was solicited is not known. */
             news = has_news(evd) || (evd->solicited && evd_queued(evd) > queued);
@@ -125,7 +125,7 @@ dapl_evd_t *cno_rearm(dapl_cno_t *cno, bool lent, DAT_OS_WAIT_PROXY_AGENT *agent
 static dapl_evd_t *consume(dapl_cno_t *cno)
 {
     if (!atomic_load(&cno->triggered)) return NULL;
-    os_clear(cno->wake);
+    dapl_os_clear(cno->wake);
     return atomic_exchange(&cno->triggered, NULL);
 }
 
@@ -140,15 +140,15 @@ static DAT_RETURN wait_for_trigger(dapl_cno_t *cno, uint32_t epoch, int64_t dead
         if ((*evd = consume(cno))) return DAT_SUCCESS;
         if ((*evd = cno_rearm(cno, false, agent))) return DAT_SUCCESS;
         if (expired) return DAT_QUEUE_EMPTY;
-        int readable = os_set_sleep(cno->set, deadline, &key);
+        int readable = dapl_os_set_sleep(cno->set, deadline, &key, 1);
         if (readable == -EINTR) return DAT_INTERRUPTED_CALL;
         if (readable <= 0)
             expired = true; /* a trigger that comes at this moment is still taken */
         else if (key && (*evd = cno_collect(cno, key, false, agent)))
             return DAT_SUCCESS;
         else if (!key && !atomic_load(&cno->triggered) && atomic_load(&cno->epoch) == epoch) {
-            os_clear(cno->wake);
-            if (atomic_load(&cno->triggered)) os_wake(cno->wake);
+            dapl_os_clear(cno->wake);
+            if (atomic_load(&cno->triggered)) dapl_os_wake(cno->wake);
         }
     }
 }
@@ -166,7 +166,7 @@ DAT_RETURN dapl_cno_wait_ns(dapl_cno_t *cno, int64_t nanoseconds, dapl_evd_t **e
         atomic_fetch_sub(&cno->waiters[epoch & 1], 1);
     }
     DAT_RETURN result =
-        wait_for_trigger(cno, epoch, nanoseconds ? os_deadline(nanoseconds) : 0, evd, &agent);
+        wait_for_trigger(cno, epoch, nanoseconds ? dapl_os_deadline(nanoseconds) : 0, evd, &agent);
     atomic_fetch_sub(&cno->waiters[epoch & 1], 1);
     agent_call(&agent, *evd); /* the agent may free what it likes: nothing is used after it */
     return result;

@@ -145,7 +145,7 @@ bool evd_poll(dapl_evd_t *evd)
         if (evd->last == evd->room) return false;
     }
     do {
-        n = evd->poll(evd->cq, evd->room - evd->last, evd->staged + evd->last);
+        n = evd->poll(evd->channel.cq, evd->room - evd->last, evd->staged + evd->last);
         if (n <= 0) return false;
     } while (!admit(evd, n));
     return true;
@@ -176,13 +176,13 @@ static bool take_asynchronous(dapl_evd_t *evd)
 void evd_drain(dapl_evd_t *evd, int most)
 {
     if (evd->async) take_asynchronous(evd);
-    if (!evd->cq) return;
+    if (!evd->channel.cq) return;
     for (;;) {
         int asked = evd->room - evd->last;
         if (asked < STAGED_AT_FIRST) make_room(evd, STAGED_AT_FIRST);
         asked = evd->room - evd->last;
         if (asked < 1) return;
-        int n = evd->poll(evd->cq, asked, evd->staged + evd->last);
+        int n = evd->poll(evd->channel.cq, asked, evd->staged + evd->last);
         if (n <= 0) return;
         admit(evd, n);
         if (n < asked || evd->last - evd->first >= most) return;
@@ -212,7 +212,7 @@ static ring_slot_t *ring_first_slowly(dapl_evd_t *evd)
         slot = ring_first(evd->ring);
         if (slot || ring_over(evd->ring)) continue;
         if (!ring_queued(evd->ring)) return NULL;
-        os_yield(round / 4);
+        dapl_os_yield(round / 4);
     }
     return slot;
 }
@@ -313,7 +313,7 @@ static bool take_from_ring(dapl_evd_t *evd, DAT_EVENT *event)
 bool evd_take(dapl_evd_t *evd, DAT_EVENT *event)
 {
     if (evd->ring && take_from_ring(evd, event)) return true;
-    if (evd->first == evd->last && (!evd->cq || !evd_poll(evd))) return false;
+    if (evd->first == evd->last && (!evd->channel.cq || !evd_poll(evd))) return false;
     take_staged(evd, event);
     return true;
 }
@@ -326,7 +326,8 @@ static __attribute__((noinline)) DAT_RETURN dequeue_slowly(dapl_evd_t *evd, DAT_
         return DAPL_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
     }
     bool found = evd_take(evd, event);
-    if (!found && evd->cq && !evd->armed && atomic_load_explicit(&evd->cno, memory_order_relaxed) &&
+    if (!found && evd->channel.cq && !evd->channel.armed &&
+        atomic_load_explicit(&evd->cno, memory_order_relaxed) &&
         evd_notifies(atomic_load_explicit(&evd->state, memory_order_relaxed))) {
         /* Its next event will trigger the CNO; one that came before is taken here. */
         evd_arm(evd);
@@ -371,7 +372,7 @@ static __attribute__((noinline)) DAT_RETURN dequeue_admitted(dapl_evd_t *evd, DA
 /* The owner of the role polls. */
 static __attribute__((noinline)) DAT_RETURN dequeue_polled(dapl_evd_t *evd, DAT_EVENT *event)
 {
-    int n = evd->poll(evd->cq, evd->room, evd->staged);
+    int n = evd->poll(evd->channel.cq, evd->room, evd->staged);
     if (n > 0) return dequeue_admitted(evd, event, n);
     if (__builtin_expect(atomic_load_explicit(&evd->cno, memory_order_relaxed) != NULL, false))
         return dequeue_slowly(evd, event);
@@ -394,21 +395,7 @@ DAT_RETURN dapl_evd_dequeue(dapl_evd_t *evd, DAT_EVENT *event)
 
 void evd_arm(dapl_evd_t *evd)
 {
-    evd->armed = true;
-    evd->arms++;
-    evd->object.interface->attr.cq->arm(evd->cq, evd->solicited);
-}
-
-bool evd_take_notification(dapl_evd_t *evd)
-{
-    const dapl_cq_ops_t *ops = evd->object.interface->attr.cq;
-    if (ops->take_event(evd->cq) <= 0) return false;
-    evd->armed = false;
-    if (++evd->unacknowledged >= ACKNOWLEDGE_AFTER) {
-        ops->acknowledge(evd->cq, evd->unacknowledged);
-        evd->unacknowledged = 0;
-    }
-    return true;
+    dapl_channel_arm(&evd->channel, evd->solicited);
 }
 
 /* ---- Leaving the role ---- */

@@ -13,7 +13,8 @@
 #include <stdatomic.h>
 
 #include "other/dapl/dapl_events.h"
-#include "other/dapl/engine/os.h"
+#include "other/dapl/channels/channel.h"
+#include "other/dapl/channels/os.h"
 #include "other/dapl/engine/role.h"
 #include "other/dapl/machine/evd_state.h"
 #include "other/dapl/machine/order.h"
@@ -29,7 +30,7 @@ typedef struct object {
     struct object *next; /* of the interface's list, under its mutex */
 } object_t;
 
-enum { STAGED_AT_FIRST = 16, ACKNOWLEDGE_AFTER = 64 };
+enum { STAGED_AT_FIRST = 16 };
 
 struct dapl_evd {
     object_t object;
@@ -41,17 +42,14 @@ struct dapl_evd {
                       dapl_evd_dequeue */
     struct ibv_wc *staged;
     int first, last, room;
-    bool armed;
     bool solicited; /* the completion queue is armed for solicited events and errors alone */
-    void *cq;       /* NULL: none */
+    dapl_channel_t channel;
     int (*poll)(void *cq, int n, struct ibv_wc *wc);
     const dapl_async_ops_t *async; /* NULL: no asynchronous events of the device */
-    dapl_link_t *due;  /* links whose disconnection event is to be queued when the role is left */
-    evd_wait_t *wait;  /* of the thread that waits, once it has blocked */
-    uint64_t signals;  /* signalling completions that were polled */
-    uint64_t notified; /* of these, how many the CNO's consumer knows of */
-    unsigned unacknowledged;
-    uint64_t arms;
+    dapl_link_t *due;   /* links whose disconnection event is to be queued when the role is left */
+    evd_wait_t *wait;   /* of the thread that waits, once it has blocked */
+    uint64_t signals;   /* signalling completions that were polled */
+    uint64_t notified;  /* of these, how many the CNO's consumer knows of */
     dapl_link_t *links; /* with shared receives */
     int moderation;     /* completions per event that the device was asked for */
     int last_threshold;
@@ -150,8 +148,6 @@ bool evd_take(dapl_evd_t *evd, DAT_EVENT *event);
 void evd_drain(dapl_evd_t *evd, int most);
 uint64_t evd_queued(const dapl_evd_t *evd);
 void evd_arm(dapl_evd_t *evd);
-/* Takes the event of the channel; false: there was none. */
-bool evd_take_notification(dapl_evd_t *evd);
 /* Appends to the staged events; false: no memory. */
 bool evd_stage(dapl_evd_t *evd, const struct ibv_wc *wc, int n);
 /* Leaves the role, and queues the disconnection events that have become due. */

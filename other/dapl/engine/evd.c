@@ -36,19 +36,20 @@ static DAT_RETURN make_queues(dapl_evd_t *evd, const dapl_evd_attr_t *attr)
         int entries = attr->min_qlen;
         if (device->cq->create(device->device, evd,
                                next_vector(evd->object.interface, attr->vector), &entries,
-                               &evd->cq)) {
-            evd->cq = NULL;
+                               &evd->channel.cq)) {
+            evd->channel.cq = NULL;
             return no_memory;
         }
         evd->qlen = entries > attr->min_qlen ? entries : attr->min_qlen;
-        evd->fd = device->cq->fd(evd->cq);
+        evd->channel.ops = device->cq;
+        evd->fd = device->cq->fd(evd->channel.cq);
         evd->poll = device->cq->poll;
     }
     if (needs_ring(attr->flags)) {
         evd->ring = ring_create((uint64_t)attr->min_qlen, NULL);
         if (!evd->ring) return no_memory;
         evd->long_way = true;
-        if (!evd->cq) evd->qlen = (DAT_COUNT)ring_length(evd->ring);
+        if (!evd->channel.cq) evd->qlen = (DAT_COUNT)ring_length(evd->ring);
         atomic_store(&evd->producers, evd->ring);
     }
     if (attr->flags & DAT_EVD_ASYNC_FLAG && device->async &&
@@ -61,16 +62,12 @@ static DAT_RETURN make_queues(dapl_evd_t *evd, const dapl_evd_attr_t *attr)
 
 static void destroy(dapl_evd_t *evd)
 {
-    const dapl_cq_ops_t *ops = evd->object.interface->attr.cq;
-    if (evd->cq) {
-        /* A completion queue cannot be destroyed while events of its channel are not acknowledged.
-         */
-        while (ops->take_event(evd->cq) > 0) evd->unacknowledged++;
-        if (evd->unacknowledged) ops->acknowledge(evd->cq, evd->unacknowledged);
-        ops->destroy(evd->cq);
+    if (evd->channel.cq) {
+        dapl_channel_settle(&evd->channel);
+        evd->channel.ops->destroy(evd->channel.cq);
     }
     evd->object.magic = 0;
-    os_close(atomic_load(&evd->wake));
+    dapl_os_close(atomic_load(&evd->wake));
     ring_free(atomic_load(&evd->producers));
     free(evd->staged);
     pthread_mutex_destroy(&evd->admin);
@@ -151,7 +148,7 @@ void evd_tell(dapl_evd_t *evd, uint32_t bits)
 void evd_await_leave(dapl_evd_t *evd)
 {
     for (unsigned round = 0; atomic_load_explicit(&evd->waits, memory_order_acquire); round++)
-        os_yield(round);
+        dapl_os_yield(round);
 }
 
 void evd_watch(dapl_evd_t *evd, bool watch)
@@ -172,7 +169,7 @@ void evd_renew(dapl_evd_t *evd)
 {
     if (!atomic_load(&evd->cno) || !evd_notifies(atomic_load(&evd->state))) return;
     uintptr_t before = role_borrow(&evd->role);
-    if (evd->cq && !evd->armed) evd_arm(evd);
+    if (evd->channel.cq && !evd->channel.armed) evd_arm(evd);
     evd_drain(evd, STAGED_AT_FIRST);
     bool news = evd_queued(evd) > 0;
     evd->notified = evd->signals;
@@ -250,11 +247,11 @@ void dapl_evd_unuse(dapl_evd_t *evd)
 
 void *dapl_evd_cq(dapl_evd_t *evd)
 {
-    return evd->cq;
+    return evd->channel.cq;
 }
 uint64_t dapl_evd_arms(dapl_evd_t *evd)
 {
-    return evd->arms;
+    return evd->channel.arms;
 }
 
 /* ---- The CNO ---- */
@@ -270,7 +267,7 @@ DAT_RETURN dapl_evd_modify_cno(dapl_evd_t *evd, dapl_cno_t *cno)
         if (old) {
             /* Producers that saw the old one have triggered it when this loop ends. */
             atomic_store(&evd->cno, NULL);
-            for (unsigned round = 0; atomic_load(&evd->triggering); round++) os_yield(round);
+            for (unsigned round = 0; atomic_load(&evd->triggering); round++) dapl_os_yield(round);
             cno_detach(old, evd, false);
         }
         evd->unwatched = atomic_load(&evd->state) & EVD_WAITER ||
@@ -281,7 +278,7 @@ DAT_RETURN dapl_evd_modify_cno(dapl_evd_t *evd, dapl_cno_t *cno)
         }
         atomic_store(&evd->cno, cno);
         /* A waiter that has left meanwhile did not see the CNO, and will not restore this. */
-        os_fence(&evd->state);
+        dapl_os_fence(&evd->state);
         if (cno && evd->unwatched && !(atomic_load(&evd->state) & (EVD_WAITER | EVD_DISABLED))) {
             cno_watch(cno, evd, true);
             evd->unwatched = false;
@@ -298,7 +295,7 @@ static DAT_RETURN resize_cq(dapl_evd_t *evd, DAT_COUNT min_qlen, int *entries)
 {
     const dapl_cq_ops_t *ops = evd->object.interface->attr.cq;
     *entries = min_qlen;
-    int error = ops->resize ? ops->resize(evd->cq, entries) : -ENOSYS;
+    int error = ops->resize ? ops->resize(evd->channel.cq, entries) : -ENOSYS;
     switch (error) {
     case 0:
         return DAT_SUCCESS;
@@ -327,7 +324,7 @@ static DAT_RETURN resize(dapl_evd_t *evd, DAT_COUNT min_qlen)
         if (!next) return no_memory;
     }
     int entries = min_qlen;
-    DAT_RETURN result = evd->cq ? resize_cq(evd, min_qlen, &entries) : DAT_SUCCESS;
+    DAT_RETURN result = evd->channel.cq ? resize_cq(evd, min_qlen, &entries) : DAT_SUCCESS;
     if (result != DAT_SUCCESS) {
         if (next) next->older = NULL;
         ring_free(next);
@@ -337,7 +334,7 @@ static DAT_RETURN resize(dapl_evd_t *evd, DAT_COUNT min_qlen)
         ring_seal(old, next);
         atomic_store_explicit(&evd->producers, next, memory_order_release);
     }
-    if (evd->cq)
+    if (evd->channel.cq)
         evd->qlen = entries > min_qlen ? entries : min_qlen;
     else
         evd->qlen = (DAT_COUNT)ring_length(atomic_load(&evd->producers));

@@ -42,14 +42,14 @@ static void moderate(dapl_evd_t *evd, int threshold, bool again)
     const dapl_cq_ops_t *ops = evd->object.interface->attr.cq;
     int wish = again ? threshold : 1;
     if (!ops->moderate || evd->moderation == wish) return;
-    if (ops->moderate(evd->cq, wish, wish > 1 ? PERIOD : 0) == 0) evd->moderation = wish;
+    if (ops->moderate(evd->channel.cq, wish, wish > 1 ? PERIOD : 0) == 0) evd->moderation = wish;
 }
 
 static int sleep_fd(dapl_evd_t *evd)
 {
     int fd = atomic_load_explicit(&evd->wake, memory_order_relaxed);
     if (fd >= 0) return fd;
-    fd = os_wake_open();
+    fd = dapl_os_wake_open();
     if (fd >= 0) atomic_store_explicit(&evd->wake, fd, memory_order_relaxed);
     return fd;
 }
@@ -62,21 +62,21 @@ static bool sleep_once(dapl_evd_t *evd, waiting_t *now, uint64_t queued)
     uint64_t missing = queued < now->wait.threshold ? now->wait.threshold - queued : 1;
     atomic_store_explicit(&evd->wake_at, now->ring_seen + missing, memory_order_relaxed);
     uint32_t state = atomic_fetch_or(&evd->state, EVD_SLEEPING);
-    os_fence(&evd->state);
+    dapl_os_fence(&evd->state);
     if (ring_tail(evd) >= now->ring_seen + missing || evd_must_leave(state) != DAT_SUCCESS) {
         atomic_fetch_and(&evd->state, ~(uint32_t)EVD_SLEEPING);
         return true;
     }
     evd_leave(evd);
     if (atomic_load(&evd->cno) && evd->fd >= 0) evd_watch(evd, false);
-    int readable = os_sleep(evd->fd, wake, now->deadline);
+    int readable = dapl_os_sleep(evd->fd, wake, now->deadline);
     atomic_fetch_and(&evd->state, ~(uint32_t)EVD_SLEEPING);
     role_enter(&evd->role);
     if (readable == -EINTR) now->interrupted = true;
     if (!readable) now->expired = true;
     if (readable < 0) return true;
-    if (readable & 2) os_clear(wake);
-    if (readable & 1 && evd->cq && evd_take_notification(evd) && evd->solicited)
+    if (readable & 2) dapl_os_clear(wake);
+    if (readable & 1 && evd->channel.cq && dapl_channel_take(&evd->channel) && evd->solicited)
         evd_wait_signal(
             &now->wait,
             UINT64_MAX); /* asked for by the sender: the completion itself does not tell */
@@ -106,7 +106,7 @@ static DAT_RETURN wait_for_events(dapl_evd_t *evd, waiting_t *now, DAT_EVENT *ev
         if (leave != DAT_SUCCESS) return leave;
         if (now->interrupted) return DAT_INTERRUPTED_CALL;
         if (now->expired || now->deadline == 0) return DAT_TIMEOUT_EXPIRED;
-        if (evd->cq && !evd->armed) {
+        if (evd->channel.cq && !evd->channel.armed) {
             evd_arm(evd);
             continue; /* what came before the arming may cause no event of the channel */
         }
@@ -132,7 +132,7 @@ static void release(dapl_evd_t *evd)
 {
     evd_leave(evd);
     atomic_fetch_and(&evd->state, ~(uint32_t)EVD_WAITER);
-    os_fence(&evd->state);
+    dapl_os_fence(&evd->state);
     if (!atomic_load(&evd->cno)) return;
     if (evd->fd >= 0) evd_watch(evd, true);
     evd_renew(evd);
@@ -161,10 +161,10 @@ DAT_RETURN dapl_evd_wait_ns(dapl_evd_t *evd, int64_t nanoseconds, DAT_COUNT thre
     if (result == DAT_SUCCESS) {
         /* No clock is read for a look without waiting. */
         waiting_t now = {.wait.threshold = (uint64_t)threshold,
-                         .deadline = nanoseconds ? os_deadline(nanoseconds) : 0};
+                         .deadline = nanoseconds ? dapl_os_deadline(nanoseconds) : 0};
         role_enter(&evd->role);
         evd->long_way = true;
-        if (evd->cq && nanoseconds) {
+        if (evd->channel.cq && nanoseconds) {
             moderate(evd, threshold, threshold == evd->last_threshold);
             evd->last_threshold = threshold;
         }

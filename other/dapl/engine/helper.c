@@ -12,12 +12,12 @@ static dapl_evd_t *look_at_cno(dapl_cno_t *cno, DAT_OS_WAIT_PROXY_AGENT *agent)
     uint64_t key;
     dapl_evd_t *evd = NULL;
     while (!evd && atomic_load(&cno->has_agent) && !atomic_load(&cno->triggered) &&
-           os_set_sleep(cno->set, 0, &key) == 1) {
+           dapl_os_set_sleep(cno->set, 0, &key, 1) == 1) {
         if (key) {
             evd = cno_collect(cno, key, true, agent);
         } else {
-            os_clear(cno->wake); /* left over from a trigger that was consumed */
-            if (atomic_load(&cno->triggered)) os_wake(cno->wake);
+            dapl_os_clear(cno->wake); /* left over from a trigger that was consumed */
+            if (atomic_load(&cno->triggered)) dapl_os_wake(cno->wake);
         }
     }
     return evd;
@@ -31,7 +31,7 @@ static void help_cno(dapl_interface_t *interface, uint64_t key)
     dapl_cno_t *cno = (dapl_cno_t *)object;
     if (!cno || !cno->helped) return;
     if (!atomic_load(&cno->has_agent)) {
-        os_set_remove(interface->helper_set, cno->set);
+        dapl_os_set_remove(interface->helper_set, cno->set);
         cno->helped = false;
         return;
     }
@@ -76,10 +76,10 @@ static void *help(void *arg)
     pthread_mutex_lock(&interface->mutex);
     while (!interface->stopping) {
         uint64_t key = 0;
-        int64_t deadline = interface->unfinished ? os_now() + LOOK_EVERY : OS_NEVER;
+        int64_t deadline = interface->unfinished ? dapl_os_now() + LOOK_EVERY : OS_NEVER;
         pthread_mutex_unlock(&interface->mutex);
-        int readable = os_set_sleep(interface->helper_set, deadline, &key);
-        if (readable == 1 && !key) os_clear(interface->helper_wake);
+        int readable = dapl_os_set_sleep(interface->helper_set, deadline, &key, 1);
+        if (readable == 1 && !key) dapl_os_clear(interface->helper_wake);
         pthread_mutex_lock(&interface->mutex);
         if (readable == 1 && key) help_cno(interface, key);
         help_links(interface);
@@ -92,11 +92,11 @@ static void *help(void *arg)
 static DAT_RETURN start(dapl_interface_t *interface)
 {
     if (interface->helper) return DAT_SUCCESS;
-    if (interface->helper_set < 0) interface->helper_set = os_set_open();
+    if (interface->helper_set < 0) interface->helper_set = dapl_os_set_open();
     if (interface->helper_wake < 0) {
-        interface->helper_wake = os_wake_open();
+        interface->helper_wake = dapl_os_wake_open();
         if (interface->helper_wake >= 0)
-            os_set_add(interface->helper_set, interface->helper_wake, 0, true);
+            dapl_os_set_add(interface->helper_set, interface->helper_wake, 0, true);
     }
     if (interface->helper_set >= 0 && interface->helper_wake >= 0 &&
         gasneti_quiet_thread(&interface->helper_thread, 0, help, interface) == 0)
@@ -112,8 +112,8 @@ DAT_RETURN helper_watch_cno(dapl_cno_t *cno)
     DAT_RETURN result = start(interface);
     if (result == DAT_SUCCESS) {
         /* Added anew, so that what is readable already is reported again. */
-        if (cno->helped) os_set_remove(interface->helper_set, cno->set);
-        cno->helped = os_set_add_edge(interface->helper_set, cno->set, (uintptr_t)cno) == 0;
+        if (cno->helped) dapl_os_set_remove(interface->helper_set, cno->set);
+        cno->helped = dapl_os_set_add_edge(interface->helper_set, cno->set, (uintptr_t)cno) == 0;
         if (!cno->helped) result = DAPL_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
     }
     pthread_mutex_unlock(&interface->mutex);
@@ -124,11 +124,11 @@ void helper_forget_cno(dapl_cno_t *cno)
 {
     dapl_interface_t *interface = cno->object.interface;
     pthread_mutex_lock(&interface->mutex);
-    if (cno->helped) os_set_remove(interface->helper_set, cno->set);
+    if (cno->helped) dapl_os_set_remove(interface->helper_set, cno->set);
     cno->helped = false;
     for (unsigned round = 0; interface->helping == cno; round++) {
         pthread_mutex_unlock(&interface->mutex);
-        os_yield(round);
+        dapl_os_yield(round);
         pthread_mutex_lock(&interface->mutex);
     }
     pthread_mutex_unlock(&interface->mutex);
@@ -144,7 +144,7 @@ DAT_RETURN helper_watch_link(dapl_link_t *link)
         link->next_unfinished = interface->unfinished;
         interface->unfinished = link;
     }
-    if (result == DAT_SUCCESS) os_wake(interface->helper_wake);
+    if (result == DAT_SUCCESS) dapl_os_wake(interface->helper_wake);
     pthread_mutex_unlock(&interface->mutex);
     return result;
 }
@@ -155,7 +155,7 @@ void helper_forget_link(dapl_link_t *link)
     pthread_mutex_lock(&interface->mutex);
     for (unsigned round = 0; interface->watched == link; round++) {
         pthread_mutex_unlock(&interface->mutex);
-        os_yield(round);
+        dapl_os_yield(round);
         pthread_mutex_lock(&interface->mutex);
     }
     dapl_link_t **at = &interface->unfinished;
@@ -170,10 +170,10 @@ void helper_stop(dapl_interface_t *interface)
     if (interface->helper) {
         pthread_mutex_lock(&interface->mutex);
         interface->stopping = true;
-        os_wake(interface->helper_wake);
+        dapl_os_wake(interface->helper_wake);
         pthread_mutex_unlock(&interface->mutex);
         pthread_join(interface->helper_thread, NULL);
     }
-    os_close(interface->helper_set);
-    os_close(interface->helper_wake);
+    dapl_os_close(interface->helper_set);
+    dapl_os_close(interface->helper_wake);
 }

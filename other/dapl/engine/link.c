@@ -154,7 +154,7 @@ bool link_finish(dapl_link_t *link)
 /* Polls in place of the EVD's consumer, who may not do so now. */
 static void drain(dapl_evd_t *evd)
 {
-    if (!evd || !evd->cq) return;
+    if (!evd || !evd->channel.cq) return;
     uintptr_t before = role_borrow(&evd->role);
     evd_drain(evd, INT32_MAX);
     evd_return(evd, before);
@@ -190,7 +190,7 @@ DAT_RETURN dapl_link_disconnected(dapl_link_t *link, DAT_EVENT_NUMBER number)
     if (!elsewhere) return DAT_SUCCESS;
     for (unsigned round = 0; round < FLUSH_ROUNDS; round++) {
         if (link_progress(link)) return DAT_SUCCESS;
-        os_yield(0);
+        dapl_os_yield(0);
     }
     return helper_watch_link(link);
 }

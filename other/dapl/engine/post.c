@@ -11,7 +11,7 @@
 void evd_wake(dapl_evd_t *evd)
 {
     if (atomic_fetch_and(&evd->state, ~(uint32_t)EVD_SLEEPING) & EVD_SLEEPING)
-        os_wake(atomic_load(&evd->wake));
+        dapl_os_wake(atomic_load(&evd->wake));
 }
 
 void evd_trigger(dapl_evd_t *evd)
@@ -26,7 +26,7 @@ void evd_trigger(dapl_evd_t *evd)
 
 void evd_notice(dapl_evd_t *evd)
 {
-    os_fence(&evd->state);
+    dapl_os_fence(&evd->state);
     uint32_t state = atomic_load(&evd->state);
     if (state & EVD_SLEEPING)
         evd_wake(evd);
@@ -43,7 +43,7 @@ DAT_RETURN dapl_evd_post(dapl_evd_t *evd, const DAT_EVENT *event)
         if (put == RING_FULL) return (DAT_RETURN)DAT_CLASS_ERROR | DAT_QUEUE_FULL;
         ring = atomic_load_explicit(&ring->next, memory_order_acquire);
     }
-    os_fence(&evd->state);
+    dapl_os_fence(&evd->state);
     uint32_t state = atomic_load_explicit(&evd->state, memory_order_acquire);
     if (state & EVD_SLEEPING) {
         if (position + 1 >= atomic_load_explicit(&evd->wake_at, memory_order_relaxed))

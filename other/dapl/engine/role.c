@@ -1,11 +1,11 @@
 /* role.c - the role of an EVD's consumer, where a second thread wants it: see role.h. */
 #include "other/dapl/engine/role.h"
 
-#include "other/dapl/engine/os.h"
+#include "other/dapl/channels/os.h"
 
 void role_init(role_t *role, bool shared)
 {
-    atomic_init(&role->owner, shared || !os_barrier_ready() ? ROLE_SHARED : ROLE_FREE);
+    atomic_init(&role->owner, shared || !dapl_os_barrier_ready() ? ROLE_SHARED : ROLE_FREE);
     atomic_init(&role->inside, 0);
     atomic_init(&role->lock, 0);
 }
@@ -15,7 +15,7 @@ static void role_lock(role_t *role)
     for (unsigned round = 0; atomic_exchange_explicit(&role->lock, 1, memory_order_acquire);
          round++)
         for (; atomic_load_explicit(&role->lock, memory_order_relaxed); round++)
-            os_yield(round / 4);
+            dapl_os_yield(round / 4);
 }
 
 /* Changes the owner from `owner` to `to`; the former owner is outside when this returns true. */
@@ -23,9 +23,9 @@ static bool role_take_away(role_t *role, uintptr_t owner, uintptr_t to)
 {
     if (!atomic_compare_exchange_strong(&role->owner, &owner, to)) return false;
     if (owner == ROLE_FREE || owner == (uintptr_t)__builtin_thread_pointer()) return true;
-    os_barrier();
+    dapl_os_barrier();
     for (unsigned round = 0; atomic_load_explicit(&role->inside, memory_order_acquire); round++)
-        os_yield(round / 4);
+        dapl_os_yield(round / 4);
     return true;
 }
 
@@ -39,7 +39,7 @@ void role_enter_slowly(role_t *role)
             return;
         }
         if (owner == ROLE_BORROWED) {
-            os_yield(round);
+            dapl_os_yield(round);
         } else if (owner == ROLE_FREE) {
             atomic_compare_exchange_strong(&role->owner, &owner, self);
         } else if (owner == self) {
@@ -62,7 +62,7 @@ uintptr_t role_borrow(role_t *role)
             return ROLE_SHARED;
         }
         if (owner == ROLE_BORROWED)
-            os_yield(round);
+            dapl_os_yield(round);
         else if (role_take_away(role, owner, ROLE_BORROWED))
             return owner;
     }

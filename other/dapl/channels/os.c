@@ -1,5 +1,5 @@
 /* os.c - the operating system: see os.h. */
-#include "other/dapl/engine/os.h"
+#include "other/dapl/channels/os.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -11,17 +11,17 @@
 #include <time.h>
 #include <unistd.h>
 
-int64_t os_now(void)
+int64_t dapl_os_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-int64_t os_deadline(int64_t timeout)
+int64_t dapl_os_deadline(int64_t timeout)
 {
     if (timeout < 0) return OS_NEVER;
-    int64_t now = os_now();
+    int64_t now = dapl_os_now();
     return timeout > OS_NEVER - 1 - now ? OS_NEVER - 1 : now + timeout;
 }
 
@@ -29,20 +29,20 @@ int64_t os_deadline(int64_t timeout)
 static struct timespec *time_left(int64_t deadline, struct timespec *left)
 {
     if (deadline == OS_NEVER) return NULL;
-    int64_t rest = deadline - os_now();
+    int64_t rest = deadline - dapl_os_now();
     if (rest < 0) rest = 0;
     left->tv_sec = rest / 1000000000;
     left->tv_nsec = rest % 1000000000;
     return left;
 }
 
-int os_wake_open(void)
+int dapl_os_wake_open(void)
 {
     int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }
 
-void os_wake(int fd)
+void dapl_os_wake(int fd)
 {
     uint64_t one = 1;
     /* EAGAIN: the counter is at its maximum, and readable. */
@@ -50,19 +50,19 @@ void os_wake(int fd)
     }
 }
 
-void os_clear(int fd)
+void dapl_os_clear(int fd)
 {
     uint64_t count;
     while (read(fd, &count, sizeof count) < 0 && errno == EINTR) {
     }
 }
 
-void os_close(int fd)
+void dapl_os_close(int fd)
 {
     if (fd >= 0) close(fd);
 }
 
-int os_sleep(int first, int second, int64_t deadline)
+int dapl_os_sleep(int first, int second, int64_t deadline)
 {
     struct pollfd fds[2] = {{.fd = first, .events = POLLIN}, {.fd = second, .events = POLLIN}};
     struct timespec left;
@@ -71,7 +71,7 @@ int os_sleep(int first, int second, int64_t deadline)
     return (fds[0].revents ? 1 : 0) | (fds[1].revents ? 2 : 0);
 }
 
-int os_set_open(void)
+int dapl_os_set_open(void)
 {
     int set = epoll_create1(EPOLL_CLOEXEC);
     return set < 0 ? -errno : set;
@@ -83,43 +83,43 @@ static int set_control(int set, int operation, int fd, uint64_t key, uint32_t ev
     return epoll_ctl(set, operation, fd, &event) ? -errno : 0;
 }
 
-int os_set_add(int set, int fd, uint64_t key, bool watch)
+int dapl_os_set_add(int set, int fd, uint64_t key, bool watch)
 {
     return set_control(set, EPOLL_CTL_ADD, fd, key, watch ? EPOLLIN : 0);
 }
 
-void os_set_watch(int set, int fd, uint64_t key, bool watch)
+void dapl_os_set_watch(int set, int fd, uint64_t key, bool watch)
 {
     set_control(set, EPOLL_CTL_MOD, fd, key, watch ? EPOLLIN : 0);
 }
 
-void os_set_remove(int set, int fd)
+void dapl_os_set_remove(int set, int fd)
 {
     set_control(set, EPOLL_CTL_DEL, fd, 0, 0);
 }
 
-int os_set_add_edge(int set, int fd, uint64_t key)
+int dapl_os_set_add_edge(int set, int fd, uint64_t key)
 {
     return set_control(set, EPOLL_CTL_ADD, fd, key, EPOLLIN | EPOLLET);
 }
 
-int os_set_sleep(int set, int64_t deadline, uint64_t *key)
+int dapl_os_set_sleep(int set, int64_t deadline, uint64_t *keys, int most)
 {
-    struct epoll_event event;
+    struct epoll_event events[DAPL_OS_AT_ONCE];
     struct timespec left;
     struct timespec *timeout = time_left(deadline, &left);
-    int n = (int)syscall(SYS_epoll_pwait2, set, &event, 1, timeout, NULL, 0);
+    int n = (int)syscall(SYS_epoll_pwait2, set, events, most, timeout, NULL, 0);
     if (n < 0 && errno == ENOSYS) { /* before Linux 5.11 */
         struct pollfd fds = {.fd = set, .events = POLLIN};
         n = ppoll(&fds, 1, timeout, NULL);
-        if (n > 0) n = epoll_wait(set, &event, 1, 0);
+        if (n > 0) n = epoll_wait(set, events, most, 0);
     }
     if (n < 0) return -errno;
-    if (n) *key = event.data.u64;
+    for (int i = 0; i < n; i++) keys[i] = events[i].data.u64;
     return n;
 }
 
-void os_yield(unsigned round)
+void dapl_os_yield(unsigned round)
 {
     if (round < 16)
         sched_yield();
@@ -132,12 +132,12 @@ static int membarrier(int command)
     return (int)syscall(SYS_membarrier, command, 0, 0);
 }
 
-bool os_barrier_ready(void)
+bool dapl_os_barrier_ready(void)
 {
     return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
 }
 
-void os_barrier(void)
+void dapl_os_barrier(void)
 {
     membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
