@@ -291,8 +291,7 @@ void net_report_at_exit(void);
 
 /* --- sleeping (not hot; no lock held; if GASNET_RCV_THREAD was set at net_open) --- */
 
-/* The number of receive channels; a thread sleeps on each.  One channel may span several devices.
- */
+/* The number of receive channels; a thread sleeps on each.  One may span devices. */
 unsigned net_rx_channels(void);
 
 /* From now on a message that arrives on the channel ends net_block; earlier messages do not. */
