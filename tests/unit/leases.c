@@ -52,10 +52,13 @@ static void complete_all(void)
 
 static void end(void)
 {
+    uint64_t under = 0;
     complete_all();
+    for (unsigned i = 0; i < GASNETC_LEASES; i++)
+        under += gasnetc_leases[GASNETC_NEAR][i].issued - gasnetc_leases[GASNETC_NEAR][i].ended;
     gasnetc_firehose_close();
-    check(gasnetc_counter_done(&counter) && net_script.regions == regions,
-          "all is complete, and nothing is left registered");
+    check(under == 0 && net_script.regions == regions,
+          "no transfer is under a lease, and nothing is left registered");
     unit_job_end();
 }
 
@@ -110,6 +113,7 @@ static void hits(void)
           "they are hits");
     gasnetc_rdma_put_bulk(1, unit_segment(1), piece(0) - 1, PIECE, &counter);
     check(!under_lease(last_put()), "a range that is not all in the region is not under the lease");
+    lease(1, 0);
     net_script.busy = 5;
     put(1, 0);
     check(net_script.busy_answers == 5, "a put that finds the network busy is posted later");
@@ -156,6 +160,31 @@ static void complete_one(void)
     if (net_script.reaps > 3) net_script_complete(1);
 }
 
+/* Others go on to use the region that makes room. */
+static void complete_one_and_post(void)
+{
+    static bool inside;
+    if (inside || net_script.reaps > 100) return;
+    inside = true;
+    complete_one();
+    if (gasnetc_peers[2].lease[GASNETC_NEAR]) put(2, 2);
+    inside = false;
+}
+
+static void least_recently_used(void)
+{
+    begin(2);
+    lease(1, 0);
+    put(1, 2);
+    gasnetc_poll();
+    put(1, 4);
+    gasnetc_poll();
+    put(1, 2);
+    check(net_script_count(NET_SCRIPT_REGISTER) == 3,
+          "a region with a lease is evicted if others were used since");
+    end();
+}
+
 static void no_room(void)
 {
     begin(1);
@@ -168,10 +197,11 @@ static void no_room(void)
     net_script.hold = true;
     put(2, 2);
     net_script.reaps = 0;
-    net_script.on_reap = complete_one;
+    net_script.on_reap = complete_one_and_post;
     put(1, 4);
     net_script.on_reap = NULL;
-    check(last_put()->local == piece(4) && net_script.regions == regions + 1,
+    check(last_put()->local == piece(4) && net_script.regions == regions + 1 &&
+              net_script.reaps < 100,
           "another makes room when the transfer is complete");
     end();
 }
@@ -233,6 +263,7 @@ int main(int argc, char **argv)
     hits();
     in_turns();
     given_back();
+    least_recently_used();
     no_room();
     many_peers();
     for (int round = 0; round < 300; round++) any_order();
