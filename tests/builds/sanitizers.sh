@@ -87,6 +87,15 @@ suite() {
     grep -E '^not ok' "$log" | sed 's/^/# /'
 }
 
+# provider KIND: the uDAPL provider, but for the tests that need programs of others.
+provider() {
+    local log=$TEST_LOG/sanitizer_${1%%,*}_provider.log
+    [ ${#events[@]} -gt 0 ] || return 0
+    TEST_BUILD=$(folder "$1") "$TEST_SOURCE/dapl/provider.sh" >"$log" 2>&1 </dev/null
+    tap_ok $? "$1: tests/dapl/provider.sh"
+    grep -E '^not ok' "$log" | sed 's/^/# /'
+}
+
 asan=address,undefined
 programs="testhello testam testamsize testamflood testputget testhandles testvalue testbarrier testlock testvis"
 targets=(gasnetrun_ibv)
@@ -94,6 +103,11 @@ for program in $programs; do targets+=("tests/$program-ibv-seq"); done
 targets+=(tests/testflow-ibv-seq tests/testthreads-ibv-par tests/testcoll-ibv-seq tests/collmix-ibv-par softhca_soak softhca_stress softhca_cycles)
 targets+=(tests/vapi/{rules,overlap,hcas} tests/portals3/{model,hostile,refusals,rules,messages})
 targets+=(tests/testsync-ibv-seq tests/reference/libgasnet-ibv-seq.la)
+# The event core and its provider, where the DAT headers are: libdat2 loads the provider into a program with the sanitizer.
+events=()
+if [ -e "$main_build/libdapl_events.la" ]; then events=(tests/dapl/{machine,calls,rules_events,rules_waits,rules_cno,order,races,verbs}); fi
+targets+=(tests/dapl/channels "${events[@]}")
+[ ${#events[@]} -eq 0 ] || targets+=(tests/dapl/provider_rules libdapl_provider.la)
 portals_programs="testam testputget testamflood"
 targets+=(gasnetrun_portals)
 for program in $portals_programs; do targets+=("tests/$program-portals-seq"); done
@@ -116,6 +130,8 @@ if build $asan "${targets[@]}" "${units[@]}"; then
     ASAN_OPTIONS=$ASAN_OPTIONS:use_sigaltstack=0 device $asan tests/vapi/rules
     device $asan tests/vapi/overlap
     for case in strangers cycles leave; do device $asan tests/vapi/hcas $case; done
+    for program in tests/dapl/channels "${events[@]}"; do device $asan "$program"; done
+    provider $asan
     for program in model hostile refusals; do device $asan tests/portals3/$program; done
     device $asan tests/portals3/rules -n 2
     device $asan tests/portals3/messages -n 2
@@ -128,6 +144,8 @@ programs="testthreads testam testamflood testlock testhandles testvis"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
 targets+=(softhca_soak softhca_stress softhca_rules tests/vapi/{rules,overlap} tests/reference/libgasnet-ibv-par.la)
+targets+=(tests/dapl/channels "${events[@]}")
+[ ${#events[@]} -eq 0 ] || targets+=(tests/dapl/provider_rules libdapl_provider.la)
 targets+=(tests/portals3/{mirrored,locks} tests/unit/{exit_engine,firehose_threads} tests/testexit-ibv-par tests/testcoll-ibv-par tests/collmix-ibv-par tests/testteams-ibv-par)
 portals_programs="testthreads testbarrier"
 targets+=(gasnetrun_portals)
@@ -152,6 +170,8 @@ if build thread "${targets[@]}"; then
     device thread softhca_stress 2
     device thread tests/vapi/rules
     device thread tests/vapi/overlap
+    for program in tests/dapl/channels "${events[@]}"; do device thread "$program"; done
+    provider thread
     device thread tests/unit/exit_engine
     device thread tests/unit/firehose_threads
     # In one process: what orders two that share memory by RDMA is not seen.

@@ -67,13 +67,13 @@ elif command -v valgrind >/dev/null; then
     done <<'END'
 empty 40 dapl_evd_dequeue R32 R44 dequeue of an empty EVD
 completion 80 dapl_evd_dequeue R32 R44 dequeue of a completion
-software 95 dapl_evd_dequeue R33 R44 dequeue of a software event
-software-post 85 dapl_evd_post_se R33 R45 post of a software event
+software 60 dapl_evd_dequeue R33 R44 dequeue of a software event
+software-post 60 dapl_evd_post_se R33 R45 post of a software event
 END
 else
     tap_skip "R44 instructions of a dequeue" "valgrind is not installed"
 fi
 locked=$(objdump -d --no-show-raw-insn "$core" 2>/dev/null |
-    awk '/>:$/ { inside = /<(dapl_evd_dequeue|dequeue_polled|dequeue_admitted|dequeue_slowly|evd_take|evd_poll|admit_special|take_staged|take_from_ring)>/ } inside && (/\tlock/ || /\txchg .*\(/ || /\tmfence/)')
+    awk '/>:$/ { inside = /<(dapl_evd_dequeue|dequeue_long|dequeue_polled|dequeue_admitted|dequeue_slowly|evd_take|evd_poll|admit_special|take_staged|take_from_ring)>/ } inside && (/\tlock/ || /\txchg .*\(/ || /\tmfence/)')
 tap_ok "$([ -z "$locked" ]; echo $?)" "R32 R44 the dequeue has no locked instruction"
 tap_end

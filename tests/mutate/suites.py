@@ -49,6 +49,8 @@ SPAWNER = PURE + [clients('ibv', 'seq', 3, 'testhello'), family('spawner/run.sh'
 TOOLS = 'libgasnet_tools-seq.la libgasnet_tools-par.la tests/tools/inside'
 EXTENDED = CORE + [family('builds/reference.sh', 'tests/reference/libgasnet-ibv-seq.la', 'TEST_MODES=seq'),
                    family('job/words.sh')]
+DAPL = Step(['tests/dapl/machine', 'tests/dapl/channels', 'tests/dapl/calls', 'tests/dapl/rules_*', 'tests/dapl/order'], [], None, 40)
+DAPL_LIBS = 'libsofthca.la libdapl_events.la other/dapl/example tests/dapl/races tests/dapl/verbs tests/dapl/cost'
 COLL = PURE + [clients('ibv', mode, 3, 'testcoll testteams testcollbasic') for mode in ('seq', 'par')] + EXTENDED[1:]
 SUITES = {
     'core': CORE + [family('job/words.sh')],
@@ -71,6 +73,10 @@ SUITES = {
     'ibv-conduit': CORE + [family('params/run.sh')],
     'vapi-conduit': PURE + [clients('vapi', 'seq', 3, ALL)],
     'portals-conduit': PURE + PORTALS + [family('portals/run.sh', PORTALS_LIBS)],
+    'other/dapl': [DAPL, family('dapl/run.sh', DAPL_LIBS)],
+    'other/dapl/*': [DAPL, family('dapl/run.sh', DAPL_LIBS, seconds=120)],
+    'other/dapl/channels': [DAPL, run('tests/unit/shim', 'tests/unit/shim'), PAR],
+    'other/dapl/provider': [family('dapl/provider.sh', 'tests/dapl/provider_rules libdapl_provider.la libsofthca.la')],
     'other/firehose': PURE,
     'other/hostmem': PURE + [family('job/pshm.sh')],
     'other/handshake': CORE + PORTALS,

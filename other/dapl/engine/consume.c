@@ -298,16 +298,20 @@ static void take_staged(dapl_evd_t *evd, DAT_EVENT *event)
     if (work->queue) work_dequeued(work->queue, work);
 }
 
-static bool take_from_ring(dapl_evd_t *evd, DAT_EVENT *event)
+static inline void take_slot(dapl_evd_t *evd, ring_slot_t *slot, DAT_EVENT *event)
 {
-    ring_slot_t *slot = first_of_ring(evd);
-    if (!slot && evd->async && take_asynchronous(evd)) slot = first_of_ring(evd);
-    if (!slot) return false;
     event->event_number = slot->number;
     event->evd_handle = (DAT_EVD_HANDLE)evd;
     event->event_data = slot->data;
     ring_release(evd->ring, slot);
-    return true;
+}
+
+static bool take_from_ring(dapl_evd_t *evd, DAT_EVENT *event)
+{
+    ring_slot_t *slot = first_of_ring(evd);
+    if (!slot && evd->async && take_asynchronous(evd)) slot = first_of_ring(evd);
+    if (slot) take_slot(evd, slot, event);
+    return slot != NULL;
 }
 
 bool evd_take(dapl_evd_t *evd, DAT_EVENT *event)
@@ -380,6 +384,18 @@ static __attribute__((noinline)) DAT_RETURN dequeue_polled(dapl_evd_t *evd, DAT_
     return DAT_QUEUE_EMPTY;
 }
 
+/* The owner of the role; there is a ring, or a waiter. An event of the ring is taken without a look
+ * at the completion queue, so that no disconnection can become due. */
+static __attribute__((noinline)) DAT_RETURN dequeue_long(dapl_evd_t *evd, DAT_EVENT *event)
+{
+    bool waits = atomic_load_explicit(&evd->state, memory_order_relaxed) & EVD_WAITER;
+    ring_slot_t *slot = evd->ring && !waits ? ring_first(evd->ring) : NULL;
+    if (!slot) return dequeue_slowly(evd, event);
+    take_slot(evd, slot, event);
+    role_leave_own(&evd->role);
+    return DAT_SUCCESS;
+}
+
 /* The short way: by the thread that owns the EVD, which holds completions alone and has no waiter.
  * What is rarer is in functions that are called last, so that the others save no registers for it.
  */
@@ -387,7 +403,7 @@ DAT_RETURN dapl_evd_dequeue(dapl_evd_t *evd, DAT_EVENT *event)
 {
     if (__builtin_expect(!evd_valid(evd) || !event, false)) return refuse(evd);
     if (!role_enter_own(&evd->role)) return dequeue_shared(evd, event);
-    if (evd->long_way) return dequeue_slowly(evd, event);
+    if (evd->long_way) return dequeue_long(evd, event);
     return evd->first == evd->last ? dequeue_polled(evd, event) : dequeue_staged(evd, event);
 }
 

@@ -34,11 +34,10 @@ void evd_notice(dapl_evd_t *evd)
         evd_trigger(evd);
 }
 
-DAT_RETURN dapl_evd_post(dapl_evd_t *evd, const DAT_EVENT *event)
+static inline DAT_RETURN post(dapl_evd_t *evd, const DAT_EVENT *event)
 {
     uint64_t position = 0;
     ring_t *ring = atomic_load_explicit(&evd->producers, memory_order_acquire);
-    if (!ring) return DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
     for (ring_put_t put; (put = ring_put(ring, event, &position)) != RING_PUT;) {
         if (put == RING_FULL) return (DAT_RETURN)DAT_CLASS_ERROR | DAT_QUEUE_FULL;
         ring = atomic_load_explicit(&ring->next, memory_order_acquire);
@@ -54,6 +53,13 @@ DAT_RETURN dapl_evd_post(dapl_evd_t *evd, const DAT_EVENT *event)
     return DAT_SUCCESS;
 }
 
+DAT_RETURN dapl_evd_post(dapl_evd_t *evd, const DAT_EVENT *event)
+{
+    if (!atomic_load_explicit(&evd->producers, memory_order_relaxed))
+        return DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+    return post(evd, event);
+}
+
 DAT_RETURN dapl_evd_post_se(dapl_evd_t *evd, const DAT_EVENT *event)
 {
     if (!evd_valid(evd)) return DAPL_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
@@ -61,5 +67,5 @@ DAT_RETURN dapl_evd_post_se(dapl_evd_t *evd, const DAT_EVENT *event)
         return DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
     if (!event || event->event_number != DAT_SOFTWARE_EVENT)
         return DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-    return dapl_evd_post(evd, event);
+    return post(evd, event);
 }
