@@ -51,7 +51,8 @@ else
     tap_skip "R40 system calls of a wake" "strace is not installed, or may not trace here"
 fi
 
-# Instructions of one dequeue without the device's poll, and locked instructions in it.
+# Instructions of one dequeue without the device's poll, and locked instructions in it. The bounds are within 5% of what
+# gcc 12 makes of it (R3): 40, 79, 53, 60.
 cost_of() { # WHAT FUNCTION
     libtool_run valgrind -q --tool=callgrind --callgrind-out-file="$tap_scratch/cg" --toggle-collect="$2" ./cost "$1" \
         >"$tap_scratch/out" 2>&1 || return 1
@@ -67,7 +68,7 @@ elif command -v valgrind >/dev/null; then
     done <<'END'
 empty 40 dapl_evd_dequeue R32 R44 dequeue of an empty EVD
 completion 80 dapl_evd_dequeue R32 R44 dequeue of a completion
-software 60 dapl_evd_dequeue R33 R44 dequeue of a software event
+software 55 dapl_evd_dequeue R33 R44 dequeue of a software event
 software-post 60 dapl_evd_post_se R33 R45 post of a software event
 END
 else
