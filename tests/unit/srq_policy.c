@@ -62,6 +62,11 @@ static void fits(void)
                    plan.credits, plan.replies);
     }
     check_all("IB-A8 every message on the way has a buffer in the shared queue");
+    const net_ib_recv_plan_t few_requests = net_ib_recv_plan(1, 10, 1000, 4096, SPARES, 1, 2, 900),
+                             few_replies = net_ib_recv_plan(1, 10, 1000, 4096, SPARES, 1, 90, 5);
+    check(few_requests.credits == 2 && few_requests.replies == 900 && few_replies.credits == 90 &&
+              few_replies.replies == 5,
+          "IB-A8 what Requests do not need is for Replies, and the other way round");
     for (uint32_t peers = 17; peers < 5000; peers++) {
         net_ib_recv_plan_t plan =
             net_ib_recv_plan(1, peers, net_ib_rbuf_default(peers), UINT32_MAX, SPARES, 1, CREDITS,
