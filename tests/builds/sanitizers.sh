@@ -10,9 +10,9 @@
 source=$(dirname "$TEST_SOURCE")
 main_build=$TEST_BUILD
 
-# Leaks are looked for at the end of every process; those of jobs end by _exit, so that their programs look before it
-# where TEST_LEAKS is set.
-export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1
+# Leaks are looked for at the end of every process.  Those of jobs end by _exit: with TEST_LEAKS test_finish looks
+# before it.
+export TEST_LEAKS=1 ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1
 # The lock tests hold more locks at once than the deadlock detector can count.  What orders a peer's puts, Longs and
 # gets goes through the peer, where the thread sanitizer does not see it; and of the earlier access of a pair it may
 # have forgotten the stack, so that each side must be named.
@@ -47,7 +47,7 @@ job() {
     folder=$(folder "$kind")
     shift 3
     log=$TEST_LOG/sanitizer_${folder##*/}_${program##*/}${with:+_${with// /_}}.log
-    (cd "$folder" && ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=${TEST_LEAKS:-0} timeout -k 5 240 "./gasnetrun_${conduit##*-}" -n "$n" "tests/$program" "$@") >"$log" 2>&1 </dev/null
+    (cd "$folder" && timeout -k 5 240 "./gasnetrun_${conduit##*-}" -n "$n" "tests/$program" "$@") >"$log" 2>&1 </dev/null
     status=$(($? - ${ends:-0}))
     if grep -qE 'runtime error:|ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer' "$log"; then status=99; fi
     tap_ok $status "$kind${segment:+, $segment}: $program, $n processes${*:+ ($*)}${with:+ ($with)}"
@@ -114,8 +114,7 @@ for program in $portals_programs; do targets+=("tests/$program-portals-seq"); do
 mapfile -t units < <(cd "$main_build/tests" && find unit fuzz sim -maxdepth 1 -type f -perm -u+x ! -name '*.*' ! -name '*_static' | sed 's|^|tests/|')
 if build $asan "${targets[@]}" "${units[@]}"; then
     for program in $programs; do job $asan 2 "$program-ibv-seq"; done
-    with="leaks, connected at first use" TEST_LEAKS=1 job $asan 2 testhello-ibv-seq
-    with="leaks, connected at start-up" TEST_LEAKS=1 GASNET_CONNECT_DYNAMIC=0 job $asan 2 testhello-ibv-seq
+    with="connected at start-up" GASNET_CONNECT_DYNAMIC=0 job $asan 2 testhello-ibv-seq
     job $asan 2 testthreads-ibv-par
     job $asan 3 testcoll-ibv-seq 1 quick
     job $asan 2 collmix-ibv-par uneven 4

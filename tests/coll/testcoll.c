@@ -365,7 +365,9 @@ static void company_body(void)
         batch.count = 0, batch.used = 0;
         if (i % 4 == 0) images_barrier();
     }
+    batch_free(&batch);
 }
+
 static void company(void)
 {
     const int prev = (test_rank + test_size - 1) % test_size;
