@@ -59,6 +59,14 @@ void *softhca_alloc(size_t bytes);
  * as it is outside such blocks. -1 when the software device is not active. */
 int softhca_file(const void *memory, uint64_t *offset);
 
+/* For programs that sleep in another way than on completion channels: the word of this process.
+ * While it is 1 + a number below 2^32 - 1, the next process of this host that has moved data here,
+ * or added a completion, sets it to 0 and calls its own WAKE with the number; so do threads of this
+ * process. The sleeper sets the word, executes MEMBARRIER_CMD_GLOBAL_EXPEDITED, for which all have
+ * registered, and polls once more before it sleeps. To be called once, when a device is open; NULL
+ * when the software device is not active. */
+uint32_t *softhca_sleeper(void (*wake)(uint32_t number));
+
 /* Give back a block from softhca_alloc(); NULL is allowed. Deregister its MRs first. */
 void softhca_free(void *block);
 

@@ -79,6 +79,14 @@ static inline void shca_copy_together(char *to, const struct shca_gather *g)
     }
 }
 
+/* Something has arrived at the process: wakes the program's thread, if one sleeps there. */
+static inline void shca_wake_sleeper(struct shca_peer *p)
+{
+    atomic_signal_fence(memory_order_seq_cst); /* pairs with the membarrier of the sleeper */
+    if (__builtin_expect(atomic_load_explicit(&p->h->sleeper, memory_order_relaxed) != 0, 0))
+        shca_peer_wake_sleeper(p);
+}
+
 /* The usual case in place: one SGE, and one mapped piece at the target. */
 HOT int shca_move_fast(struct shca_peer *p, bool write, struct shca_gather *g,
                        const struct shca_piece *there, int n)

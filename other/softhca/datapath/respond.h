@@ -288,6 +288,7 @@ static inline void respond_leave_target(struct shca_link *l)
 {
     l->active += 2;
     atomic_store_explicit(&l->t->active, l->active, memory_order_release);
+    shca_wake_sleeper(l->owner);
 }
 
 #endif

@@ -6,6 +6,7 @@
  * as on real devices, so a program that never signals runs into ENOMEM.
  */
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/datapath/hot.h"
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
@@ -61,6 +62,7 @@ static void send_push_completion(struct shca_qp *qp, const struct ibv_send_wr *w
         (wr->opcode == IBV_WR_RDMA_READ || e.opcode >= IBV_WC_COMP_SWAP))
         e.byte_len = send_total_length(wr);
     shca_cq_push(&shca.me, qp->send_cq->index, &e);
+    shca_wake_sleeper(&shca.me); /* this may be another thread than the poster's */
 }
 
 static void send_complete(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index,

@@ -49,6 +49,13 @@ SHCA_EXPORT int softhca_file(const void *memory, uint64_t *offset)
     return *offset == SHCA_NOT_MAPPED ? -1 : shca.me.memfd;
 }
 
+SHCA_EXPORT uint32_t *softhca_sleeper(void (*wake)(uint32_t number))
+{
+    if (!shca_enabled() || shca_start() != 0) return NULL;
+    shca.wake = wake;
+    return (uint32_t *)&shca.h->sleeper;
+}
+
 SHCA_EXPORT void softhca_free(void *block)
 {
     if (!block || shca_arena_free(block)) return;

@@ -261,8 +261,9 @@ struct shca_process {
     struct shca_srq *_Atomic srq[SHCA_SRQS];
     struct shca_channel *channel[SHCA_CHANNELS];
     struct shca_peer *peer[SHCA_SLOTS];
-    struct shca_peer *peers; /* all peers; replaced ones are no longer in the table */
-    _Atomic int waiting;     /* QPs with waiting WRs */
+    struct shca_peer *peers;       /* all peers; replaced ones are no longer in the table */
+    _Atomic int waiting;           /* QPs with waiting WRs */
+    void (*wake)(uint32_t number); /* from softhca_sleeper() */
 };
 extern struct shca_process shca;
 

@@ -214,6 +214,12 @@ void shca_peer_ring(struct shca_peer *p)
     syscall(SYS_futex, &p->h->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+void shca_peer_wake_sleeper(struct shca_peer *p)
+{
+    uint32_t number = atomic_exchange(&p->h->sleeper, 0);
+    if (number && shca.wake) shca.wake(number - 1);
+}
+
 /* Wakes the process in SLOT if it is a peer. */
 void shca_peer_ring_slot(uint32_t slot)
 {

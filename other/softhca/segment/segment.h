@@ -32,6 +32,7 @@ bool shca_peer_attached(struct shca_peer *p);
 bool shca_peer_attach_within(struct shca_peer *p, int ms);
 bool shca_peer_attach(struct shca_peer *p);
 void shca_peer_ring(struct shca_peer *p);
+void shca_peer_wake_sleeper(struct shca_peer *p);
 void shca_peer_ring_slot(uint32_t slot);
 int shca_peer_channel(struct shca_peer *p, uint32_t id);
 

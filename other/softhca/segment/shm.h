@@ -204,6 +204,9 @@ struct shm_header {
     _Atomic uint64_t heap_end, arena_end; /* how far rings and blocks reach */
     /* The worker thread sleeps on this futex while it is 0. */
     _Atomic uint32_t doorbell SHCA_LINE;
+    /* 1 + the number by which a thread of the program that sleeps is woken; see softhca_sleeper().
+     * Who clears it wakes the thread. */
+    _Atomic uint32_t sleeper;
     /* Held by the owner's RPC thread until the process ends. A robust mutex: the kernel marks it
      * when the process dies, and peers see the mark without a system call. */
     pthread_mutex_t alive SHCA_LINE;

@@ -1,0 +1,74 @@
+/* bell.h - a word in shared memory on which processes of one host sleep until there is something
+ * for them.
+ *
+ * Each process, or thread, has a place.  It arms its place, looks once more for what it waits for,
+ * and sleeps if there is nothing.  Whoever has stored something for it rings its place, which costs
+ * one load while it is awake; a ring for all wakes everyone.  One word serves all places, so one
+ * system call wakes everyone, and a sleeper has to wait for one word alone.
+ *
+ * No wake-up is lost.  A sleeper reads `rings`, sets its flag, and looks after a barrier that all
+ * processes of the host execute (membarrier).  So a store that the look does not find belongs to a
+ * process that finds the flag set, or that finds it cleared by another one that rings; either ring
+ * changes `rings` after the sleeper has read it, and ends the sleep or prevents it.  A process that
+ * is killed between clearing the flag and ringing loses the wake-up: hence the limit of each sleep.
+ *
+ * The barrier interrupts all processors, so a brief sleep does without: a ring for one place that
+ * is sent while it is armed may then be lost until the limit.  A ring for all is not, as it has a
+ * fence of its own.
+ */
+#ifndef OTHER_HOSTMEM_BELL_H
+#define OTHER_HOSTMEM_BELL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* In shared memory; zeroed: nobody sleeps. */
+typedef struct hostmem_bell {
+    _Atomic uint32_t rings;    /* changes with each ring; sleepers sleep on it */
+    _Atomic uint32_t any;      /* some place was armed since the last ring for all */
+    _Atomic uint32_t asleep[]; /* by place: 1 from arming until a ring */
+} hostmem_bell_t;
+
+/* Bytes of a bell with so many places. */
+static inline size_t hostmem_bell_size(uint32_t places)
+{
+    return sizeof(hostmem_bell_t) + places * sizeof(_Atomic uint32_t);
+}
+
+/* Once in each process that arms or rings, before any does.  False if the kernel has no such
+ * barrier: then nobody may arm.  It takes 30 us in a process of one thread, else some 20 ms. */
+bool hostmem_bell_prepare(void);
+
+/* To be called before the last look; returns `rings` as hostmem_bell_sleep takes it.  `also`,
+ * unless NULL, is a word in memory of another carrier, which is set to `value`: who finds it set
+ * clears it and rings. */
+uint32_t hostmem_bell_arm(hostmem_bell_t *bell, uint32_t place, _Atomic uint32_t *also,
+                          uint32_t value, bool brief);
+
+/* Sleeps until a ring that came after the arming, a signal, or the end of the time.  False if the
+ * time is over. */
+bool hostmem_bell_sleep(hostmem_bell_t *bell, uint32_t place, uint32_t rings, uint32_t us);
+
+/* The parts of the calls below that find a sleeper. */
+void hostmem_bell_ring_asleep(hostmem_bell_t *bell, uint32_t place);
+void hostmem_bell_ring_all_asleep(hostmem_bell_t *bell);
+
+/* After a store for `place`. */
+static inline void hostmem_bell_ring(hostmem_bell_t *bell, uint32_t place)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(atomic_load_explicit(&bell->asleep[place], memory_order_relaxed), 0))
+        hostmem_bell_ring_asleep(bell, place);
+}
+
+/* After a store for all places. */
+static inline void hostmem_bell_ring_all(hostmem_bell_t *bell)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    if (__builtin_expect(atomic_load_explicit(&bell->any, memory_order_relaxed), 0))
+        hostmem_bell_ring_all_asleep(bell);
+}
+
+#endif
