@@ -20,6 +20,7 @@
 #include "core/job/thread.h"
 #include "core/params/params.h"
 #include "core/progress/receive_thread.h"
+#include "core/pshm/common.h"
 #include "core/pshm/pshm.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/firehose.h"
@@ -255,13 +256,14 @@ static void clip_threads(void)
     gasnetc_params.max_threads = GASNETI_THREAD_SLOTS;
 }
 
-/* With more processes, or threads, than processors, waiting threads must yield. */
+/* With more processes, or threads, than processors, waiting threads must yield; processes may even
+ * sleep. */
 static void settle_spins(void)
 {
-    if (GASNETC_THREADED) gasnetc_set_spins_before_yield(100);
+    if (GASNETC_THREADED) gasnetc_set_waiting(100, 0);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (processors > 0 && gasnetc_job.host_size > (uint32_t)processors)
-        gasnetc_set_spins_before_yield(20);
+        gasnetc_set_waiting(4, gasnetc_longest_sleep());
 }
 
 /* For messages: with several hosts the launcher used a remote shell. */
@@ -321,6 +323,7 @@ int gasnet_init(int *argc, char ***argv)
     if (gasnetc_phase != GASNETC_BEFORE_INIT)
         return gasneti_error(GASNET_ERR_NOT_INIT, "gasnet_init", "called a second time");
     set_tool_hooks();
+    gasnetc_common_prepare();
     int result = join(argc, argv);
     refused = result != GASNET_OK;
     if (refused) return result;

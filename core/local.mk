@@ -5,7 +5,7 @@ core_sources = \
   core/counters/counters.def core/counters/counters.h \
   core/params/params.c core/params/params.def core/params/params.h core/params/params_row.h core/params/params_init.c \
   core/job/ending.h core/job/host_addresses.c core/job/host_addresses.h core/job/job.h \
-  core/pshm/pshm.h core/pshm/supernodes.h $(core_pshm_sources) \
+  core/pshm/common.h core/pshm/pshm.h core/pshm/supernodes.h $(core_pshm_sources) \
   core/job/progress.h core/job/rank.h core/job/report.c core/job/signal_stack.c \
   core/job/signal_stack.h core/job/thread.c core/job/thread.h \
   core/rdma/bounce.h core/rdma/bounce_core.h core/rdma/bounce_network.h \
@@ -18,7 +18,7 @@ core_sources = \
   core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/am/am_wire.h \
   core/am/context.c core/am/context.h core/am/credits.h core/am/flow.h core/am/flow_core.h \
   core/am/flow_network.h core/am/system_am.h \
-  core/progress/poll.c core/progress/receive_thread.h \
+  core/progress/doze.h core/progress/poll.c core/progress/receive_thread.h \
   core/stats/stats.c core/stats/stats.h core/stats/tally.c \
   core/exit/exit.c core/exit/exit.h core/exit/exit_protocol.c core/exit/exit_protocol.h \
   core/exit/exit_signals.c core/exit/exit_signals.h
@@ -33,7 +33,7 @@ endif
 
 # Left out by --disable-pshm.
 if PSHM
-core_pshm_sources = core/pshm/pshm.c core/pshm/supernodes.c
+core_pshm_sources = core/pshm/common.c core/pshm/pshm.c core/pshm/supernodes.c
 endif
 
 # Left out by --disable-ibv-rcv-thread: the receive thread, and the call in which it sleeps.

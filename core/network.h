@@ -301,6 +301,12 @@ void net_arm(unsigned channel);
  * in between.  Sleeps only briefly if the network holds messages back. */
 void net_block(unsigned channel);
 
+/* For waiting threads that sleep elsewhere; not after net_block.  While the word that it returns is
+ * 1 + a rank, whatever next arrives here, or completes in another thread, sets it to 0, and `wake`
+ * is called with the rank, here or in the process of this host that sent.  NULL: such arrivals wake
+ * nobody.  After net_open, once. */
+_Atomic uint32_t *net_sleeper(void (*wake)(uint32_t rank));
+
 /* --- receive buffers (no lock held) --- */
 
 /* Before a Request's handler runs: posts a receive buffer in place of the message's, unless

@@ -1,5 +1,5 @@
-/* barrier.c - the job's barrier: runs the state machine barrier_state over a transport;
- * gasnet_barrier_{notify,wait,try,result}.
+/* barrier.c - the job's barrier: runs the state machine barrier_state over a transport, or counts
+ * in memory that all nodes share (barrier_host.h); gasnet_barrier_{notify,wait,try,result}.
  *
  * Any thread that polls sends the next messages, from gasnete_barrier_progress, so a node that has
  * notified makes progress whenever it polls.  The lock protects the state machine and is never held
@@ -12,7 +12,10 @@
 #include "core/job/progress.h"
 #include "core/job/rank.h"
 #include "core/params/params.h"
+#include "core/pshm/common.h"
+#include "core/pshm/pshm.h"
 #include "core/report.h"
+#include "extended-ref/barrier_host.h"
 #include "extended-ref/barrier_object.h"
 #include "extended-ref/barrier_transport.h"
 #include "extended-ref/coll/team.h"
@@ -22,12 +25,13 @@
 #include "extended-ref/transfer.h"
 
 static struct {
-    const gasnete_barrier_transport_t *transport;
+    const gasnete_barrier_transport_t *transport; /* NULL before attach */
+    _Atomic uint64_t *host;                       /* NULL: messages */
     gasnete_barrier_t object;
 } barrier;
 
-/* GASNET_BARRIER=AM...: Active Messages; any other value: the default, which is puts where the
- * network has RDMA.  */
+/* GASNET_BARRIER=AM...: Active Messages; any other value: the default, which is the memory that all
+ * nodes share, if they do, else puts where the network has RDMA.  */
 void gasnete_barrier_attach(void)
 {
     const char *name = gasnetc_params.barrier;
@@ -35,6 +39,7 @@ void gasnete_barrier_attach(void)
     gasnete_barrier_init(&barrier.object.state, gasnet_mynode(), gasnet_nodes());
     barrier.transport =
         by_am ? &gasnete_barrier_am : gasnete_default_barrier(barrier.object.state.steps);
+    if (!by_am) barrier.host = gasnetc_pshm_barrier();
 }
 
 /* With the lock held: passes the awaited message to the state machine, if it has arrived.  */
@@ -73,7 +78,23 @@ static void barrier_advance(void)
 
 void gasnete_barrier_progress(void)
 {
-    barrier_advance();
+    if (!barrier.host) barrier_advance();
+}
+
+/* By shared memory: notifies; the last node wakes those that sleep. */
+static void host_notify(void)
+{
+    const gasnete_barrier_state_t *state = &barrier.object.state;
+    if (gasnete_barrier_host_notify(barrier.host, state->parity, state->value, state->size))
+        gasnetc_common_wake_all();
+}
+
+static bool barrier_complete(void)
+{
+    gasnete_barrier_state_t *state = &barrier.object.state;
+    return barrier.host ? gasnete_barrier_host_complete(barrier.host, state->parity, state->size,
+                                                        &state->value)
+                        : gasnete_barrier_object_complete(&barrier.object);
 }
 
 void gasnete_barrier_bad(uint32_t from, uint32_t word)
@@ -102,7 +123,10 @@ void gasnete_barrier_notify(int id, int flags)
     if (!gasnete_barrier_object_enter(&barrier.object, gasnete_barrier_value(id, flags)))
         gasneti_fatal("gasnet_barrier_notify is called twice without gasnet_barrier_wait (or a "
                       "successful gasnet_barrier_try) in between");
-    barrier_advance();
+    if (barrier.host)
+        host_notify();
+    else
+        barrier_advance();
 }
 
 bool gasnete_barrier_is_split(void)
@@ -125,12 +149,19 @@ static int barrier_leave(int id, int flags)
     return gasnete_barrier_object_leave(&barrier.object, gasnete_barrier_value(id, flags));
 }
 
+static __attribute__((noinline)) void barrier_block(void)
+{
+    do gasneti_wait_poll();
+    while (!barrier_complete());
+    gasnetc_wait_over();
+}
+
 /* Polls at least once, so that a loop of barriers serves Active Messages even if no wait blocks. */
 int gasnete_barrier_wait(int id, int flags)
 {
     barrier_check_notified();
     gasnetc_poll();
-    while (!gasnete_barrier_object_complete(&barrier.object)) gasneti_wait_poll();
+    if (!barrier_complete()) barrier_block();
     return barrier_leave(id, flags);
 }
 
@@ -138,8 +169,7 @@ int gasnete_barrier_try(int id, int flags)
 {
     barrier_check_notified();
     gasnetc_poll();
-    return gasnete_barrier_object_complete(&barrier.object) ? barrier_leave(id, flags)
-                                                            : GASNET_ERR_NOT_READY;
+    return barrier_complete() ? barrier_leave(id, flags) : GASNET_ERR_NOT_READY;
 }
 
 int gasnete_barrier(int id, int flags)

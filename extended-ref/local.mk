@@ -16,7 +16,7 @@ coll_plan_sources = \
 	extended-ref/coll/plans/plan_tree.c
 extended_sources = \
 	extended-ref/attach.c \
-	extended-ref/barrier.c extended-ref/barrier_am.c \
+	extended-ref/barrier.c extended-ref/barrier_am.c extended-ref/barrier_host.h \
 	extended-ref/barrier_object.h extended-ref/barrier_transport.h \
 	extended-ref/barrier_state.c extended-ref/barrier_state.h \
 	extended-ref/checks.c \

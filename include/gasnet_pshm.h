@@ -25,6 +25,7 @@ typedef struct {
     uintptr_t base, size; /* in that node */
     uintptr_t inner;      /* GASNETI_NEAR_INLINE bytes at offsets less than this are in it */
     uintptr_t offset;     /* add it to an address in that node */
+    uint32_t place;       /* of the node in its supernode, from 0 */
 } gasneti_near_t;
 
 /* NULL: reached by the network alone.  It has an entry for each value of gasnet_node_t, so that an

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "other/portals3/include/portals3_ext.h"
 #include "other/tools/memory_limits.h"
 #include "portals.h"
 
@@ -22,6 +23,13 @@ void *net_alloc(size_t size)
 int net_file(const void *memory, uint64_t *at)
 {
     return softhca_file(memory, at);
+}
+
+_Atomic uint32_t *net_sleeper(void (*wake)(uint32_t rank))
+{
+    char port[120] = "";
+    PtlDeviceText(net_portals.ni, port, sizeof port);
+    return strstr(port, "softhca") ? (_Atomic uint32_t *)softhca_sleeper(wake) : NULL;
 }
 
 /* While the job ends nothing is freed: libportals may write to the memory until the process exits.

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/ib/rail.h"
 #include "core/job/host_addresses.h"
 #include "core/job/rank.h"
 #include "core/network.h"
@@ -55,6 +56,12 @@ void *net_alloc(size_t size)
 int net_file(const void *memory, uint64_t *at)
 {
     return softhca_file(memory, at);
+}
+
+_Atomic uint32_t *net_sleeper(void (*wake)(uint32_t rank))
+{
+    if (!net_ib_is_software(net_ib_rails.hca[0].name)) return NULL;
+    return (_Atomic uint32_t *)softhca_sleeper(wake);
 }
 
 void net_free(void *memory)

@@ -17,9 +17,12 @@ unsigned gasnetc_poll_blocking(struct net_spare *spare);
 /* Reaps what was sent and runs no handlers: the only progress allowed inside a handler. */
 void gasnetc_reap(void);
 
-/* One step of a waiting loop, which is one poll: after gasnetc_set_spins_before_yield polls in a
- * row that found nothing it yields the processor. */
+/* One step of a waiting loop, which is one poll.  After so many polls in a row that found nothing
+ * as gasnetc_set_waiting says it yields the processor, and after some yields it sleeps. */
 void gasneti_wait_poll(void);
+
+/* Ends a waiting loop of such steps whose condition came true by other means than a poll. */
+void gasnetc_wait_over(void);
 
 /* The same without the work of the Extended API, whose messages would wait for what this thread
  * holds: a Request that waits for a credit keeps its bounce buffer. */
@@ -52,8 +55,10 @@ void gasnetc_poll_sends(void);
  * counts from 0. */
 void gasnetc_nap(unsigned attempt);
 
-/* How many polls in a row may find nothing before the thread yields its processor. */
-void gasnetc_set_spins_before_yield(unsigned polls);
+/* How many polls in a row may find nothing before the thread yields its processor, and how long it
+ * may then sleep where all that arrives would wake it: 0, or gasnetc_longest_sleep(). */
+void gasnetc_set_waiting(unsigned polls, uint32_t sleep_us);
+uint32_t gasnetc_longest_sleep(void);
 
 static inline void gasnetc_wait(gasnetc_counter_t *counter)
 {

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/am/am_deliver.h"
 #include "core/am/context.h"
@@ -15,6 +16,8 @@
 #include "core/job/ending.h"
 #include "core/job/job.h"
 #include "core/job/thread.h"
+#include "core/progress/doze.h"
+#include "core/pshm/common.h"
 #include "core/rdma/buffers.h"
 #include "core/rdma/remote.h"
 #include "core/report.h"
@@ -27,10 +30,16 @@ static unsigned spins_before_yield = UINT_MAX;
  * needs no other field of that.  The initial value makes the first empty poll exceed any limit, so
  * that a thread that only polls gets its record on the slow path. */
 static GASNETI_OF_THREAD unsigned idle_polls = UINT_MAX - 1;
+static GASNETI_OF_THREAD unsigned idle_rounds; /* calls of idle() by this thread */
 
-void gasnetc_set_spins_before_yield(unsigned polls)
+static uint32_t longest_sleep_us; /* of waiting threads; 0: they only yield */
+static GASNETI_OF_THREAD gasnetc_doze_t doze;
+static GASNETI_OF_THREAD uint32_t armed_at;
+
+void gasnetc_set_waiting(unsigned polls, uint32_t sleep_us)
 {
     spins_before_yield = polls;
+    longest_sleep_us = sleep_us;
 }
 
 /* Poll lock held: reaps, takes arrivals, releases the lock; returns the number of arrivals. */
@@ -72,6 +81,7 @@ static void __attribute__((noinline)) idle(void)
 {
     (void)gasneti_self();
     idle_polls = 0;
+    idle_rounds++;
     if (GASNETI_ONE_THREAD) gasneti_note_thread();
     gasnetc_tidy_pins(); /* memory given back is deregistered without traffic too */
     sched_yield();
@@ -80,6 +90,12 @@ static void __attribute__((noinline)) idle(void)
 static inline int pending(void)
 {
     return atomic_load_explicit(&gasnetc_exit_pending, memory_order_relaxed);
+}
+
+/* This thread has found something, which another one may wait for in its sleep. */
+static inline void found(void)
+{
+    if (GASNETC_THREADED) gasnetc_common_wake_own();
 }
 
 /* Inlined into each of its callers.  `work`: also does the work of the Extended API that is due. */
@@ -97,6 +113,7 @@ HOT unsigned poll_once(bool work)
     if (n + reaped) {
         idle_polls = 0;
         gasnetc_tidy_pins();
+        found();
     } else if (__builtin_expect(++idle_polls >= spins_before_yield, 0)) {
         idle();
     }
@@ -131,6 +148,7 @@ unsigned gasnetc_poll_blocking(net_spare_t *spare)
     if (pending()) gasnetc_exit_act();
     if (atomic_load(&gasnete_progress_due)) gasnete_progress(false);
     remote_progress();
+    if (n + reaped) found();
     return n;
 }
 
@@ -152,9 +170,35 @@ void gasnetc_poll_sends(void)
     if (!reaped) sched_yield();
 }
 
+/* The thread has polled for a while, and yielded, for nothing. */
+static __attribute__((noinline)) void wait_more(void)
+{
+    switch (gasnetc_doze_next(&doze, longest_sleep_us)) {
+    case GASNETC_DOZE_GO_ON:
+        break;
+    case GASNETC_DOZE_ARM:
+        armed_at = gasnetc_common_arm(doze.brief);
+        break;
+    case GASNETC_DOZE_SLEEP:
+        if (!pending()) gasnetc_common_sleep(armed_at, doze.us);
+        break;
+    }
+}
+
 void gasneti_wait_poll(void)
 {
+    const unsigned rounds = idle_rounds;
     gasnetc_poll();
+    if (!gasnetc_common_wakes || longest_sleep_us == 0) return;
+    if (idle_rounds != rounds)
+        wait_more();
+    else if (idle_polls == 0)
+        gasnetc_wait_over();
+}
+
+void gasnetc_wait_over(void)
+{
+    gasnetc_doze_found(&doze);
 }
 
 /* Leaves the processors to the threads that connect peers, in this process and in others: naps from
@@ -208,17 +252,29 @@ int gasnetc_AMPoll(void)
     return GASNET_OK;
 }
 
+/* Wake-ups that nobody sends, as for memory that a neighbour writes, take some 5 us each: together
+ * they stay below a hundredth of the host's processors, unless that would take too long. */
+uint32_t gasnetc_longest_sleep(void)
+{
+    enum { SHORTEST_US = 1000, LONGEST_US = 20000 };
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    const uint64_t us =
+        SHORTEST_US * (uint64_t)gasnetc_job.host_size / (processors > 0 ? (uint64_t)processors : 1);
+    if (us < SHORTEST_US) return SHORTEST_US;
+    return us < LONGEST_US ? (uint32_t)us : LONGEST_US;
+}
+
 int gasnetc_set_waitmode(int mode)
 {
     switch (mode) {
     case GASNET_WAIT_SPIN:
-        gasnetc_set_spins_before_yield(UINT_MAX);
+        gasnetc_set_waiting(UINT_MAX, 0);
         return GASNET_OK;
     case GASNET_WAIT_SPINBLOCK:
-        gasnetc_set_spins_before_yield(1000);
+        gasnetc_set_waiting(1000, gasnetc_longest_sleep());
         return GASNET_OK;
     case GASNET_WAIT_BLOCK:
-        gasnetc_set_spins_before_yield(1);
+        gasnetc_set_waiting(1, gasnetc_longest_sleep());
         return GASNET_OK;
     }
     return GASNET_ERR_BAD_ARG;

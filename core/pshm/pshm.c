@@ -17,6 +17,7 @@
 
 #include "core/job/job.h"
 #include "core/params/params.h"
+#include "core/pshm/common.h"
 #include "core/pshm/supernodes.h"
 #include "core/report.h"
 #include "other/hostmem/hostmem.h"
@@ -27,12 +28,14 @@ const gasneti_near_t *gasneti_near[GASNET_MAXNODES + 1];
 typedef struct source {
     hostmem_file_t file;
     uint64_t at;
+    hostmem_file_t common; /* of the first process of a supernode: the memory of common.h */
 } source_t;
 
 static int own_file = -1;            /* until the segment is mapped, by this node and by others */
 static uint32_t *supernode_of;       /* [nodes]; NULL: each node is one */
 static gasneti_near_t *near_entries; /* of the nodes in this supernode, by rank */
 static uint32_t near_count;
+static int common_file = -1; /* in the first process of the supernode, until all have mapped it */
 
 uint32_t gasnetc_pshm_supernode(uint32_t rank)
 {
@@ -177,6 +180,13 @@ void *gasnetc_pshm_alloc(size_t size)
     gasneti_fatal_once("%s", reason);
 }
 
+static uint32_t first_near(void)
+{
+    uint32_t r = 0;
+    while (gasnetc_pshm_supernode(r) != gasnetc_pshm_supernode(gasnetc_job.rank)) r++;
+    return r;
+}
+
 static source_t own_source(void)
 {
     const gasnetc_segment_t *segment = &gasnetc_peers[gasnetc_job.rank].segment;
@@ -184,15 +194,19 @@ static source_t own_source(void)
     int fd = segment->size ? net_file((void *)segment->base, &source.at) : -1;
     if (fd < 0) fd = own_file;
     if (fd >= 0) hostmem_describe(fd, &source.file);
+    if (near_count > 1 && first_near() == gasnetc_job.rank) {
+        common_file = hostmem_create("gasnet", gasnetc_common_size(near_count));
+        if (common_file >= 0) hostmem_describe(common_file, &source.common);
+    }
     return source;
 }
 
 /* MAP_FAILED, with errno set, on failure. */
-static void *map_peer(const source_t *source, size_t size)
+static void *map_peer(const hostmem_file_t *file, uint64_t at, size_t size)
 {
-    int fd = hostmem_open(&source->file);
+    int fd = hostmem_open(file);
     if (fd < 0) return MAP_FAILED;
-    void *memory = map(fd, source->at, size);
+    void *memory = map(fd, at, size);
     const int error = errno;
     close(fd);
     errno = error;
@@ -209,7 +223,7 @@ static bool enter(uint32_t rank, gasneti_near_t *near, const source_t *source, c
     const gasnetc_segment_t *segment = &gasnetc_peers[rank].segment;
     uintptr_t here = segment->base;
     if (segment->size && rank != gasnetc_job.rank) {
-        void *memory = map_peer(source, segment->size);
+        void *memory = map_peer(&source->file, source->at, segment->size);
         if (memory == MAP_FAILED) {
             char what[200];
             snprintf(what, sizeof what, "map the segment of %s", gasneti_rank_name(rank));
@@ -221,7 +235,8 @@ static bool enter(uint32_t rank, gasneti_near_t *near, const source_t *source, c
     *near = (gasneti_near_t){.base = segment->base,
                              .size = segment->size,
                              .inner = segment->size ? segment->size - GASNETI_NEAR_INLINE + 1 : 0,
-                             .offset = here - segment->base};
+                             .offset = here - segment->base,
+                             .place = (uint32_t)(near - near_entries)};
     gasneti_near[rank] = near;
     return true;
 }
@@ -237,6 +252,19 @@ static bool enter_all(const source_t *sources, char *reason)
     return true;
 }
 
+static bool enter_common(const source_t *sources, char *reason)
+{
+    if (near_count == 1) return true;
+    const size_t size = gasnetc_common_size(near_count);
+    void *memory = map_peer(&sources[first_near()].common, 0, size);
+    if (memory == MAP_FAILED) {
+        explain(reason, "map the memory that the host's processes have in common", size);
+        return false;
+    }
+    gasnetc_common_open(memory, near_count == gasnetc_job.host_size);
+    return true;
+}
+
 void gasnetc_pshm_map(void)
 {
     char reason[REASON] = "";
@@ -247,10 +275,16 @@ void gasnetc_pshm_map(void)
     const source_t source = own_source();
     source_t *all = allocate(gasnetc_job.size, sizeof *all);
     bootstrap_exchange(&source, sizeof source, all);
-    enter_all(all, reason);
+    if (enter_all(all, reason)) enter_common(all, reason);
     free(all);
     gasneti_fatal_if_any(reason);
-    /* All have mapped it. */
+    /* All have mapped them. */
     if (own_file >= 0) close(own_file);
-    own_file = -1;
+    if (common_file >= 0) close(common_file);
+    own_file = common_file = -1;
+}
+
+_Atomic uint64_t *gasnetc_pshm_barrier(void)
+{
+    return gasnetc_common && near_count == gasnetc_job.size ? gasnetc_common->barrier : NULL;
 }

@@ -29,6 +29,10 @@ void *gasnetc_pshm_alloc(size_t size);
  * node cannot. */
 void gasnetc_pshm_map(void);
 
+/* After attach: the words of the barrier, if all processes of the job are in one supernode of
+ * several; else NULL. */
+_Atomic uint64_t *gasnetc_pshm_barrier(void);
+
 /* The `offset` and the `supernode` of gasnet_getNodeInfo. */
 static inline void gasnetc_pshm_info(uint32_t rank, gasnet_nodeinfo_t *info)
 {
@@ -46,6 +50,11 @@ static inline void *gasnetc_pshm_alloc(size_t size)
 }
 
 static inline void gasnetc_pshm_map(void) {}
+
+static inline _Atomic uint64_t *gasnetc_pshm_barrier(void)
+{
+    return NULL;
+}
 
 static inline void gasnetc_pshm_info(uint32_t rank, gasnet_nodeinfo_t *info)
 {

@@ -1,0 +1,55 @@
+/* doze.h - when a waiting thread sleeps: the state machine of one thread (pure).
+ *
+ * The thread calls gasnetc_doze_next each time it has polled for a while, yielded its processor,
+ * and found nothing: the first times it only goes on, since the processes that it waits for may
+ * just have lacked a processor.  Then it arms, polls for a while again, and sleeps.
+ *
+ * What it waits for need not be an arrival: a program may wait for memory that a neighbour writes.
+ * So each sleep has a limit, a quarter of `longest` at first, and twice as much each time.  The
+ * first one is armed in a cheaper way: where processes follow each other closely, as in a barrier,
+ * it ends early.
+ */
+#ifndef GASNETC_DOZE_H
+#define GASNETC_DOZE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum gasnetc_doze_act {
+    GASNETC_DOZE_GO_ON,
+    GASNETC_DOZE_ARM,   /* from now on whatever arrives ends the next sleep */
+    GASNETC_DOZE_SLEEP, /* at most doze->us; not armed any more */
+};
+
+enum { GASNETC_DOZE_PATIENCE = 3, GASNETC_DOZE_FIRST = 4 };
+
+/* Zeroed: the thread waits for nothing. */
+typedef struct gasnetc_doze {
+    uint32_t fruitless; /* calls of gasnetc_doze_next in a row, up to the first sleep */
+    uint32_t us;        /* of the sleep that it is armed for, or of the last one */
+    bool brief;         /* that is the first one */
+    bool armed;
+} gasnetc_doze_t;
+
+/* The thread has found something, or waits no more. */
+static inline void gasnetc_doze_found(gasnetc_doze_t *doze)
+{
+    *doze = (gasnetc_doze_t){.fruitless = 0};
+}
+
+/* The thread has found nothing; `longest` is in us. */
+static inline enum gasnetc_doze_act gasnetc_doze_next(gasnetc_doze_t *doze, uint32_t longest)
+{
+    if (doze->fruitless < GASNETC_DOZE_PATIENCE) {
+        doze->fruitless++;
+        return GASNETC_DOZE_GO_ON;
+    }
+    doze->armed = !doze->armed;
+    if (!doze->armed) return GASNETC_DOZE_SLEEP;
+    doze->brief = doze->us == 0;
+    doze->us = doze->brief ? longest / GASNETC_DOZE_FIRST : 2 * doze->us;
+    if (doze->us > longest) doze->us = longest;
+    return GASNETC_DOZE_ARM;
+}
+
+#endif

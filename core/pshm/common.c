@@ -1,0 +1,64 @@
+/* common.c - the memory of common.h: who sleeps there, and who wakes them.
+ *
+ * A process may sleep if all that can arrive wakes it: neighbours ring, and so does the network
+ * that has a word for that (net_sleeper).  Otherwise waiting threads yield.
+ */
+#include "core/pshm/common.h"
+
+#include "core/job/job.h"
+#include "core/network.h"
+
+static _Atomic uint32_t awake; /* 0 */
+
+gasnetc_common_t *gasnetc_common;
+bool gasnetc_common_wakes;
+_Atomic uint32_t *gasnetc_common_asleep = &awake;
+
+static bool prepared;
+static _Atomic uint32_t *sleeper; /* the network's word of this process */
+
+void gasnetc_common_prepare(void)
+{
+    prepared = hostmem_bell_prepare();
+}
+
+size_t gasnetc_common_size(uint32_t processes)
+{
+    return offsetof(gasnetc_common_t, bell) + hostmem_bell_size(processes);
+}
+
+/* The order of the supernode's ranks. */
+static uint32_t place_of(uint32_t rank)
+{
+    return gasneti_near[rank]->place;
+}
+
+/* From the network, in the process that has sent something. */
+static void wake(uint32_t rank)
+{
+    if (rank < gasnetc_job.size && gasneti_near[rank]) gasnetc_common_wake(rank);
+}
+
+void gasnetc_common_open(void *memory, bool whole)
+{
+    gasnetc_common = memory;
+    gasnetc_common_asleep = &gasnetc_common->bell.asleep[place_of(gasnetc_job.rank)];
+    sleeper = net_sleeper(wake);
+    gasnetc_common_wakes = prepared && whole && sleeper;
+}
+
+uint32_t gasnetc_common_arm(bool brief)
+{
+    const uint32_t me = gasnetc_job.rank;
+    return hostmem_bell_arm(&gasnetc_common->bell, place_of(me), sleeper, me + 1, brief);
+}
+
+void gasnetc_common_sleep(uint32_t rings, uint32_t us)
+{
+    hostmem_bell_sleep(&gasnetc_common->bell, place_of(gasnetc_job.rank), rings, us);
+}
+
+void gasnetc_common_wake(uint32_t rank)
+{
+    hostmem_bell_ring(&gasnetc_common->bell, place_of(rank));
+}

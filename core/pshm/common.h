@@ -1,0 +1,91 @@
+/* common.h - the memory that the processes of a supernode have in common, beside their segments: a
+ * bell, by which those that wait sleep, and the words of the barrier.
+ *
+ * There is none where the supernode is one process.  Called by attach, the poll engine, the barrier
+ * and whoever stores something that a neighbour may wait for.
+ */
+#ifndef GASNETC_COMMON_H
+#define GASNETC_COMMON_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gasnet.h"
+
+#if GASNET_PSHM
+
+#include "other/hostmem/bell.h"
+
+typedef struct gasnetc_common {
+    _Atomic uint64_t barrier[2]; /* of the Extended API */
+    hostmem_bell_t bell __attribute__((aligned(64)));
+} __attribute__((aligned(64))) gasnetc_common_t;
+
+#pragma GCC visibility push(hidden)
+extern gasnetc_common_t *gasnetc_common; /* NULL: there is none */
+extern bool gasnetc_common_wakes;        /* whatever arrives at this process ends its sleep */
+extern _Atomic uint32_t *gasnetc_common_asleep; /* its flag in the bell, or a word that is 0 */
+#pragma GCC visibility pop
+
+/* Init, as early as possible: a process of one thread is prepared faster. */
+void gasnetc_common_prepare(void);
+
+/* Its size for a supernode of so many processes. */
+size_t gasnetc_common_size(uint32_t processes);
+
+/* Attach: it is mapped at `memory`, and all the host's processes are in the supernode if `whole`.
+ */
+void gasnetc_common_open(void *memory, bool whole);
+
+/* Only if gasnetc_common_wakes.  Before the last look at what the thread waits for; the result is
+ * for gasnetc_common_sleep, which returns when something has arrived since, or when the time is
+ * over.  `brief`: if it arrived in the very moment of arming, it may be found only then. */
+uint32_t gasnetc_common_arm(bool brief);
+void gasnetc_common_sleep(uint32_t rings, uint32_t us);
+
+/* Wakes the process, which shares the memory, after something was stored for it alone. */
+void gasnetc_common_wake(uint32_t rank);
+
+/* Wakes threads of this process, after another one has found something. */
+static inline void gasnetc_common_wake_own(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(atomic_load_explicit(gasnetc_common_asleep, memory_order_relaxed), 0))
+        gasnetc_common_wake(gasneti_mynode);
+}
+
+/* Wakes all processes of the supernode, after something was stored for all. */
+static inline void gasnetc_common_wake_all(void)
+{
+    hostmem_bell_ring_all(&gasnetc_common->bell);
+}
+
+#else
+
+enum { gasnetc_common_wakes = false };
+
+static inline void gasnetc_common_prepare(void) {}
+
+static inline uint32_t gasnetc_common_arm(bool brief)
+{
+    (void)brief;
+    return 0;
+}
+
+static inline void gasnetc_common_sleep(uint32_t rings, uint32_t us)
+{
+    (void)rings, (void)us;
+}
+
+static inline void gasnetc_common_wake(uint32_t rank)
+{
+    (void)rank;
+}
+
+static inline void gasnetc_common_wake_own(void) {}
+
+static inline void gasnetc_common_wake_all(void) {}
+
+#endif
+#endif

@@ -1,0 +1,186 @@
+/* bell.c - who waits on a bell wakes when there is something: the bell itself between threads, a
+ * waiting thread's state machine, and the barrier's word.
+ *
+ * No sleep in these tests may reach its limit, which is far longer than any of them takes: one that
+ * does has lost its wake-up.
+ */
+#include "other/hostmem/bell.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/progress/doze.h"
+#include "extended-ref/barrier_host.h"
+#include "tests/unit/check.h"
+
+enum { THREADS = 4, LIMIT_US = 20 * 1000 * 1000 };
+
+static hostmem_bell_t *bell;
+static atomic_uint late;                  /* sleeps that reached their limit */
+static _Atomic uint32_t carrier[THREADS]; /* words of another carrier, by place */
+
+static void sleep_for(uint32_t place, uint32_t rings)
+{
+    if (!hostmem_bell_sleep(bell, place, rings, LIMIT_US)) atomic_fetch_add(&late, 1);
+}
+
+/* --- letters from one thread to another --- */
+
+enum { LETTERS = 3000 };
+static _Atomic uint32_t letter[THREADS]; /* the number of the last letter to a place */
+
+static void send(uint32_t to, uint32_t number, bool by_carrier)
+{
+    atomic_store_explicit(&letter[to], number, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (!by_carrier)
+        hostmem_bell_ring(bell, to);
+    else if (atomic_load_explicit(&carrier[to], memory_order_relaxed) &&
+             atomic_exchange(&carrier[to], 0))
+        hostmem_bell_ring(bell, to);
+}
+
+static void await(uint32_t me, uint32_t number)
+{
+    while (atomic_load_explicit(&letter[me], memory_order_acquire) < number) {
+        const uint32_t rings = hostmem_bell_arm(bell, me, &carrier[me], me + 1, false);
+        if (atomic_load_explicit(&letter[me], memory_order_acquire) >= number) return;
+        sleep_for(me, rings);
+    }
+}
+
+/* A letter goes round; each thread sleeps until it has it. */
+static void *pass_on(void *number)
+{
+    const uint32_t me = (uint32_t)(uintptr_t)number, next = (me + 1) % THREADS;
+    for (uint32_t i = 1; i <= LETTERS; i++) {
+        if (me == 0) send(next, i, i % 2);
+        await(me, i);
+        if (me != 0) send(next, i, i % 3 == 0);
+    }
+    return NULL;
+}
+
+/* --- a barrier of all --- */
+
+enum { PHASES = 3000 };
+static _Atomic uint64_t words[2];
+static atomic_uint wrong;
+
+static void *meet(void *number)
+{
+    const uint32_t me = (uint32_t)(uintptr_t)number;
+    for (uint32_t i = 0; i < PHASES; i++) {
+        gasnete_barrier_value_t all,
+            mine = {i % THREADS == me ? GASNETE_BARRIER_NAMED : GASNETE_BARRIER_NONE, (int32_t)i};
+        const uint8_t parity = i % 2;
+        if (gasnete_barrier_host_notify(words, parity, mine, THREADS)) hostmem_bell_ring_all(bell);
+        while (!gasnete_barrier_host_complete(words, parity, THREADS, &all)) {
+            const uint32_t rings = hostmem_bell_arm(bell, me, NULL, 0, true);
+            if (gasnete_barrier_host_complete(words, parity, THREADS, &all)) break;
+            sleep_for(me, rings);
+        }
+        if (all.kind != GASNETE_BARRIER_NAMED || all.id != (int32_t)i) atomic_fetch_add(&wrong, 1);
+    }
+    return NULL;
+}
+
+static void run_all(void *(*run)(void *))
+{
+    pthread_t thread[THREADS];
+    for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, run, (void *)i);
+    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+}
+
+static void bells(void)
+{
+    if (!hostmem_bell_prepare()) {
+        check(true, "a bell # SKIP membarrier is refused here");
+        return;
+    }
+    bell = calloc(1, hostmem_bell_size(THREADS));
+    run_all(pass_on);
+    check(late == 0, "a letter round %d sleeping threads: %u wake-ups lost", THREADS, late);
+    late = 0;
+    run_all(meet);
+    check(late == 0, "a barrier of %d sleeping threads: %u wake-ups lost", THREADS, late);
+    check(wrong == 0, "whose phases have the value that one of them named");
+    memset(bell, 0, hostmem_bell_size(THREADS));
+    const uint32_t rings = hostmem_bell_arm(bell, 0, NULL, 0, false);
+    hostmem_bell_ring(bell, 1);
+    check(!hostmem_bell_sleep(bell, 0, rings, 1000), "a ring for another does not end a sleep");
+    hostmem_bell_ring(bell, 0);
+    check(hostmem_bell_sleep(bell, 0, rings, LIMIT_US), "one before the sleep prevents it");
+    free(bell);
+}
+
+/* --- the state machine of a waiting thread --- */
+
+static void dozes(void)
+{
+    gasnetc_doze_t doze = {.fruitless = 0};
+    bool whole = true;
+    for (int i = 0; i < GASNETC_DOZE_PATIENCE; i++)
+        whole = whole && gasnetc_doze_next(&doze, 1000) == GASNETC_DOZE_GO_ON;
+    check(whole, "a thread first only yields");
+    for (uint32_t us = 1000 / GASNETC_DOZE_FIRST, i = 0; i < 8; i++) {
+        whole = whole && gasnetc_doze_next(&doze, 1000) == GASNETC_DOZE_ARM;
+        whole = whole && doze.brief == (i == 0) && doze.us == us;
+        whole = whole && gasnetc_doze_next(&doze, 1000) == GASNETC_DOZE_SLEEP && doze.us == us;
+        us = 2 * us < 1000 ? 2 * us : 1000;
+    }
+    check(whole,
+          "then it arms before each sleep, and sleeps twice as long each time, up to a limit");
+    gasnetc_doze_next(&doze, 1000);
+    gasnetc_doze_found(&doze);
+    check(gasnetc_doze_next(&doze, 1000) == GASNETC_DOZE_GO_ON,
+          "who has found something starts anew");
+}
+
+/* --- the barrier's word --- */
+
+static const gasnete_barrier_value_t values[] = {{GASNETE_BARRIER_NONE, 0},
+                                                 {GASNETE_BARRIER_NAMED, 0},
+                                                 {GASNETE_BARRIER_NAMED, -1},
+                                                 {GASNETE_BARRIER_NAMED, INT32_MIN},
+                                                 {GASNETE_BARRIER_MISMATCH, 0}};
+enum { VALUES = sizeof values / sizeof *values };
+
+static bool same(gasnete_barrier_value_t a, gasnete_barrier_value_t b)
+{
+    return a.kind == b.kind && (a.kind != GASNETE_BARRIER_NAMED || a.id == b.id);
+}
+
+static void barrier_words(void)
+{
+    for (int round = 0; round < 1000; round++) {
+        const uint32_t size = 1 + check_below(300);
+        _Atomic uint64_t pair[2] = {0, 0};
+        for (uint8_t phase = 1; phase < 4; phase++) {
+            gasnete_barrier_value_t all = values[0], found;
+            for (uint32_t i = 0; i < size; i++) {
+                const gasnete_barrier_value_t mine = values[check_below(VALUES)];
+                check_each(!gasnete_barrier_host_complete(pair, phase % 2, size, &found),
+                           "complete after %u of %u", i, size);
+                all = gasnete_barrier_join(all, mine);
+                check_each(gasnete_barrier_host_notify(pair, phase % 2, mine, size) ==
+                               (i == size - 1),
+                           "the last of %u is %u", size, i);
+            }
+            check_each(gasnete_barrier_host_complete(pair, phase % 2, size, &found) &&
+                           same(found, all),
+                       "%u nodes: another value", size);
+        }
+    }
+    check_all("a barrier's word counts the nodes and joins their values");
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(argc, argv);
+    dozes();
+    barrier_words();
+    bells();
+    return check_end();
+}
