@@ -6,12 +6,12 @@ EXTRA_DIST += tests/README.md tests/descriptors.h tests/tap.sh tests/variant.sh 
 	tests/clients/examples.sh tests/coll/run.sh tests/wrong/collective.sh \
 	tests/exit/crowd.sh tests/exit/exit.py tests/exit/rounds.py tests/exit/signals.sh \
 	tests/ib/amrdma.sh tests/ib/connect.sh tests/ib/faults.sh tests/ib/firmware.sh tests/ib/peers.sh tests/ib/rails.sh tests/ib/rdmacm.sh \
-	tests/ib/srq.sh tests/ib/rnr_once.c tests/ib/torn.sh tests/ib/given_back.sh tests/job/hardship.sh tests/job/pshm.sh tests/job/words.sh tests/legal/run.sh \
+	tests/ib/srq.sh tests/ib/rnr_once.c tests/ib/torn.sh tests/ib/given_back.sh tests/job/hardship.sh tests/job/many.sh tests/job/pshm.sh tests/job/words.sh tests/legal/run.sh \
 	tests/params/run.sh tests/params/rows.sh tests/params/defaults.sh tests/params/documents.table tests/install/configure.sh tests/portals/run.sh tests/programs/matrix.table \
 	tests/programs/programs.table tests/programs/run-conduit.sh tests/programs/unprivileged.sh tests/progress/rcvthread.sh \
 	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/spawner/env.sh tests/spawner/hosts.sh tests/stats/stats.sh tests/wrong/run.sh tests/wrong/teams.sh tests/wrong/cases.sh \
 	tests/bench/count.sh tests/bench/layer.sh tests/bench/callgrind.sh tests/bench/threads.sh tests/bench/memory.sh \
-	tests/bench/portals.sh tests/bench/collectives.sh tests/bench/coll_times_mpi.c tests/bench/times.sh tests/bench/locked.sh \
+	tests/bench/portals.sh tests/bench/collectives.sh tests/bench/coll_times_mpi.c tests/bench/crowd.sh tests/bench/times.sh tests/bench/locked.sh \
 	tests/bench/firehose.sh tests/bench/outside.sh tests/bench/segments.sh tests/bench/trace_ucx.c tests/bench/vis.sh tests/bench/counters.sh tests/vis/ways.sh
 EXTRA_DIST += tests/mutate/mutate.py tests/mutate/mutations.py tests/mutate/suites.py tests/mutate/tree.py tests/mutate/equivalent.txt
 EXTRA_DIST += tests/clients/fragments.sh tests/clients/names.table tests/clients/hello.c tests/clients/tools.c tests/clients/names.c tests/clients/handlers.c \
@@ -45,6 +45,7 @@ bench: check-programs
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/vis.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/collectives.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/times.sh
+	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/crowd.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/firehose.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/outside.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/segments.sh

@@ -1,0 +1,76 @@
+#!/bin/bash
+# many.sh - more processes than processors: who waits sleeps, and whatever arrives wakes it; a rank that dies leaves no
+# sleeper behind.  unit/bell.c has the bell itself.
+# family: many
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+
+export SOFTHCA=on GASNET_SUPERNODE_MAXSIZE=0 TEST_HANG=60
+conduits=$(for name in ibv vapi portals; do [ ! -x "$TEST_BUILD/gasnetrun_$name" ] || echo $name; done)
+n=$(($(getconf _NPROCESSORS_ONLN) + 4))
+if grep -q '^#define GASNETI_PSHM 0' "$TEST_BUILD/include/gasnet_config.h"; then
+    tap_skip "more processes than processors" "this build shares no memory within a host"
+    tap_end
+fi
+
+# runs NAME PROGRAM-CONDUIT-MODE LAUNCHER-ARGUMENT...: the program ends with status 0.
+runs() {
+    local conduit=${2#*-} log=$TEST_LOG/many_$2.log status
+    timeout -k 2 90 "$TEST_BUILD/gasnetrun_${conduit%-*}" -n "$n" "${@:3}" "$TEST_BUILD/tests/$2" >"$log" 2>&1 </dev/null
+    status=$?
+    tap_ok $status "$1: $2, $n ranks, status $status"
+    [ $status -eq 0 ] || tap_tail "$log"
+}
+
+# Sleeps have limits, so a wake-up that nobody sends would not be noticed.  Here they have none.
+cat >"$tap_scratch/forever.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+long syscall(long number, ...)
+{
+    static long (*next)(long, ...);
+    long a[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++) a[i] = va_arg(list, long);
+    va_end(list);
+    if (!next) next = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+    if (number == SYS_futex && (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET) a[3] = 0;
+    return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+END
+if ${CC:-cc} -shared -fPIC -o "$tap_scratch/forever.so" "$tap_scratch/forever.c" -ldl 2>/dev/null && [ -e "$TEST_BUILD/.libs/libsofthca.so" ]; then
+    forever=(env "LD_PRELOAD=$tap_scratch/forever.so")
+    for conduit in $conduits; do
+        for mode in seq par; do
+            [ -x "$TEST_BUILD/tests/testbarrier-$conduit-$mode" ] || continue
+            runs "barriers wake sleepers" "testbarrier-$conduit-$mode" "${forever[@]}"
+            runs "messages wake sleepers" "testam-$conduit-$mode" "${forever[@]}"
+        done
+    done
+    GASNET_RCV_THREAD=1 runs "with the receive thread" testam-ibv-par "${forever[@]}"
+    GASNET_BARRIER=AMDISSEM runs "barriers by Active Messages" testbarrier-ibv-seq "${forever[@]}"
+    GASNET_SUPERNODE_MAXSIZE=3 runs "in several supernodes nobody sleeps" testbarrier-ibv-seq "${forever[@]}"
+else
+    tap_skip "sleeps without limits" "nothing can be preloaded here"
+fi
+
+# ---- the end
+
+# ends CASE STATUS: one acts while the others wait in a barrier, and nothing is left.
+ends() {
+    local log=$TEST_LOG/many_$1.log status
+    TEST_MARKER=many.$$ timeout -k 2 60 "$TEST_LAUNCH" -n "$n" "$TEST_BUILD/tests/testexit-ibv-seq" "$1" >"$log" 2>&1 </dev/null
+    status=$?
+    [ $status = "$2" ] && no_orphans "many.$$" 5
+    tap_ok $? "$1, $n ranks: status $status, and no process is left"
+    [ "$tap_bad" -eq 0 ] || tap_tail "$log"
+}
+ends killed_others_barrier 137
+ends one_exits_others_barrier 11
+ends sigterm_to_rank_others_barrier 1
+ends one_calls_underscore_exit_others_barrier 14
+tap_end
