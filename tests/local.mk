@@ -19,7 +19,7 @@ EXTRA_DIST += tests/clients/fragments.sh tests/clients/names.table tests/clients
 
 EXTRA_DIST += tests/sim/network/conduit_network.h tests/unit/script/conduit_network.h ibv-conduit/PROMISES.md vapi-conduit/PROMISES.md portals-conduit/PROMISES.md
 EXTRA_DIST += tests/vm/README.md tests/vm/run.sh tests/vm/build.sh tests/vm/packages.sh tests/vm/siw.sh tests/vm/init.sh tests/vm/setup.sh \
-	tests/vm/guest.sh tests/vm/pair.sh tests/vm/remote.c tests/vm/lists/common.sh tests/vm/lists/one.sh tests/vm/lists/iwarp.sh \
+	tests/vm/guest.sh tests/vm/pair.sh tests/vm/remote.c tests/vm/tsc.c tests/vm/lists/common.sh tests/vm/lists/one.sh tests/vm/lists/iwarp.sh \
 	tests/vm/lists/pair.sh tests/vm/lists/broken.sh
 .PHONY: check-programs bench soak mutate check-vm
 # `all` runs a make of its own: beside it this one would make the same files at the same time.

@@ -176,7 +176,10 @@ static bool take_ports(hca_t hca, const char *name, uint32_t most, survey_t *sur
         return false;
     }
     survey->iwarp = survey->iwarp || limits.iwarp;
-    if (limits.iwarp && !r->manager) limits.unusable = "is iWARP, which needs a connection manager";
+    if (limits.iwarp && !r->manager)
+        limits.unusable = NET_IB_RDMACM ? "is iWARP, which needs a connection manager"
+                                        : "is iWARP, which needs a connection manager, "
+                                          "and " HCA_UNMANAGED;
     if (limits.unusable) {
         survey_note(survey, name, 1, limits.unusable);
         return false;

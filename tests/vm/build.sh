@@ -1,5 +1,5 @@
 #!/bin/bash
-# build.sh - builds the guest in $TEST_BUILD/vm: kernel, initrd, remote; with `siw` as its argument also siw.ko.
+# build.sh - builds the guest in $TEST_BUILD/vm: kernel, initrd, remote, tsc; with `siw` as its argument also siw.ko.
 #
 # The kernel is that of Debian's package, which is downloaded and unpacked but not installed. What is there stays:
 # `rm -r vm` in the build tree asks for the present kernel. If a part cannot be had here, prints why and exits with
@@ -78,5 +78,7 @@ needs qemu-system-x86_64 busybox cpio depmod modprobe xz dpkg apt-get apt-cache 
 mkdir -p "$vm"
 make_kernel
 make_initrd
-if [ "$here/remote.c" -nt "$vm/remote" ]; then ${CC:-cc} -O1 -Wall -o "$vm/remote" "$here/remote.c"; fi
+for program in remote tsc; do
+    if [ "$here/$program.c" -nt "$vm/$program" ]; then ${CC:-cc} -O1 -Wall -o "$vm/$program" "$here/$program.c"; fi
+done
 [ "${1-}" != siw ] || . "$here/siw.sh"

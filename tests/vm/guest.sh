@@ -43,10 +43,12 @@ SETTINGS
 files() { # TAG PATH OPTIONS
     echo "-fsdev local,id=$1,path=$2,security_model=none,multidevs=remap$3 -device virtio-9p-pci,fsdev=$1,mount_tag=$1"
 }
+options="console=ttyS0 quiet panic=-1 mitigations=off no5lvl nokaslr no_timer_check random.trust_cpu=on"
+options+=" tsc=reliable tsc_early_khz=$("$vm/tsc")" # else a clock may be too fast: tsc.c
 # KVM is not used: where it is offered but does not serve this kernel, a guest hangs.
 machine=(-machine q35 -accel "tcg,thread=multi,tb-size=512" -cpu "$cpu" -m 2048 -smp "$processors"
     -nodefaults -no-user-config -display none -no-reboot -kernel "$vm/kernel" -initrd "$vm/initrd"
-    -append "console=ttyS0 quiet panic=-1 mitigations=off no5lvl nokaslr tsc=reliable no_timer_check random.trust_cpu=on"
+    -append "$options"
     -chardev "file,id=console,path=$share/console" -serial chardev:console
     -device virtio-serial-pci -chardev "file,id=output,path=/dev/fd/1,append=on"
     -device "virtserialport,chardev=output,name=output")

@@ -227,7 +227,7 @@ struct ptli_verbs_settings {
     uint32_t eager, receives, window, spin;
     int gid_index;
     uint16_t pkey_index;
-    uint8_t traffic_class;
+    uint8_t traffic_class, qp_timeout;
     bool fast;
     enum ptli_progress_mode { PTLI_THREAD, PTLI_HYBRID, PTLI_CALLS } mode;
     char iface[64], device[64];

@@ -129,7 +129,7 @@ static int join(struct ptli_verbs *v, struct ptli_link *link, const ptli_connect
     if (error) return error;
     attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
                                 .sq_psn = link->psn,
-                                .timeout = 14,
+                                .timeout = v->settings.qp_timeout,
                                 .retry_cnt = 7,
                                 .rnr_retry = 7, /* no limit: the receiver takes all that arrives */
                                 .max_rd_atomic =

@@ -39,6 +39,7 @@ void ptli_verbs_read_settings(struct ptli_verbs_settings *settings)
                                              .gid_index = (int)values.gid_index,
                                              .pkey_index = (uint16_t)values.pkey_index,
                                              .traffic_class = (uint8_t)values.traffic_class,
+                                             .qp_timeout = (uint8_t)values.qp_timeout,
                                              .mode = (enum ptli_progress_mode)values.mode};
     copy_text(values.iface, settings->iface, sizeof settings->iface);
     copy_text(values.device, settings->device, sizeof settings->device);
