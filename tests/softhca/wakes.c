@@ -3,7 +3,8 @@
  *
  * Two threads wake a peer's completion channels, whose descriptors the peer sends over one socket.
  * The second waits for the lock of that socket, which it shows by giving up its processor; it must
- * not send a request of its own.
+ * not send a request of its own.  The same where the peer itself copies to its memory, and where it
+ * adds to it, as the kernel refuses to copy.
  *
  * A thread polls, and its completion is held back by SOFTHCA_FAULTS.  The worker thread, which is
  * to wake who sleeps for it, waits for the queue's lock.
@@ -16,12 +17,14 @@
 #include "tests/gate.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { IN_REQUEST = 1, IN_HOLD, IN_SEARCH, IN_SLEEP, LENGTH = 8 };
@@ -121,6 +124,20 @@ GATE_INTERPOSED long syscall(long number, ...)
     return result;
 }
 
+static bool kernel_refuses;
+
+GATE_INTERPOSED ssize_t process_vm_writev(pid_t pid, const struct iovec *from, unsigned long count,
+                                          const struct iovec *to, unsigned long to_count,
+                                          unsigned long flags)
+{
+    ssize_t (*next)(pid_t, const struct iovec *, unsigned long, const struct iovec *, unsigned long,
+                    unsigned long);
+    *(void **)&next = dlsym(RTLD_NEXT, "process_vm_writev");
+    if (!kernel_refuses) return next(pid, from, count, to, to_count, flags);
+    errno = EPERM;
+    return -1;
+}
+
 /* Afterwards the peer's tables are mapped. */
 static void reach(struct side *s)
 {
@@ -128,38 +145,44 @@ static void reach(struct side *s)
     expect(s->scq, 3, IBV_WC_SUCCESS);
 }
 
+static enum ibv_wr_opcode asks = IBV_WR_SEND;
+
 /* A request of its own: make_wr() has one, for one thread. */
-static int send_as(struct side *s, uint64_t id)
+static int ask_as(struct side *s, uint64_t id)
 {
     struct ibv_sge piece = {.addr = s->mine.addr, .length = LENGTH, .lkey = s->mr->lkey};
     struct ibv_send_wr wr = {.wr_id = id,
-                             .opcode = IBV_WR_SEND,
+                             .opcode = asks,
                              .send_flags = IBV_SEND_SIGNALED,
                              .sg_list = &piece,
                              .num_sge = 1};
+    if (asks == IBV_WR_RDMA_WRITE)
+        wr.wr.rdma.remote_addr = s->its.addr, wr.wr.rdma.rkey = s->its.rkey;
+    if (asks == IBV_WR_ATOMIC_FETCH_AND_ADD)
+        wr.wr.atomic.remote_addr = s->its.addr, wr.wr.atomic.rkey = s->its.rkey;
     return post(s, &wr);
 }
 
-static int send_first(void *side)
+static int ask_first(void *side)
 {
     role = FIRST;
-    return send_as(side, 1);
+    return ask_as(side, 1);
 }
 
-static int send_second(void *side)
+static int ask_second(void *side)
 {
     role = SECOND;
-    return send_as(side, 2);
+    return ask_as(side, 2);
 }
 
-static void wake_both(struct side *s, struct side *x)
+static void ask_both(struct side *s, struct side *x)
 {
     struct gate_worker first, second;
     gate_shut(IN_REQUEST);
-    gate_begin(&first, s, send_first);
+    gate_begin(&first, s, ask_first);
     gate_await_inside();
     see_nothing();
-    gate_begin(&second, x, send_second);
+    gate_begin(&second, x, ask_second);
     int what = await_seen();
     gate_open();
     CHECK_EQ(gate_end(&first), 0);
@@ -200,7 +223,7 @@ static void two_channels(struct side *s)
     }
     meet(s);
     if (s->is_a) {
-        wake_both(s, &x);
+        ask_both(s, &x);
     } else {
         sleep_for(s);
         sleep_for(&x);
@@ -210,6 +233,35 @@ static void two_channels(struct side *s)
     CHECK_EQ(ibv_destroy_cq(x.scq), 0);
     CHECK_EQ(ibv_destroy_cq(x.rcq), 0);
     CHECK_EQ(ibv_destroy_comp_channel(x.channel), 0);
+}
+
+/* Each thread of side A has a queue pair and a completion queue. */
+static void two_requests(struct side *s, enum ibv_wr_opcode opcode)
+{
+    struct side more = *s;
+    role = MAIN;
+    more.scq = ibv_create_cq(s->ctx, 16, s, NULL, 0);
+    CHECK(more.scq != NULL);
+    struct side x = another_qp(&more);
+    if (s->is_a) {
+        kernel_refuses = true;
+        reach(s);
+        asks = opcode;
+        ask_both(s, &x);
+    }
+    meet(s);
+    CHECK_EQ(ibv_destroy_qp(x.qp), 0);
+    CHECK_EQ(ibv_destroy_cq(x.scq), 0);
+}
+
+static void two_copies(struct side *s)
+{
+    two_requests(s, IBV_WR_RDMA_WRITE);
+}
+
+static void two_additions(struct side *s)
+{
+    two_requests(s, IBV_WR_ATOMIC_FETCH_AND_ADD);
 }
 
 static int poll_until_one(void *side)
@@ -290,8 +342,10 @@ static void late_receive(struct side *s)
 int main(void)
 {
     const struct options held = {.env = {"SOFTHCA_FAULTS=hold:process=0,us=1"}};
-    const struct options shared = {.srq_wr = 4};
+    const struct options shared = {.srq_wr = 4}, ordinary = {.ordinary = true};
     report(run_pair(two_channels, NULL), "two threads wake a peer that sleeps on two channels");
+    report(run_pair(two_copies, &ordinary), "two threads have a peer copy to its memory");
+    report(run_pair(two_additions, &ordinary), "two threads have a peer add to its memory");
     report(run_pair(held_back, &held), "who wakes a sleeper for a completion that is held back "
                                        "waits for the thread that holds it");
     report(run_pair(late_receive, &shared),
