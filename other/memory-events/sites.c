@@ -65,7 +65,7 @@ static bool is_site(const uint8_t *code, size_t size, size_t call, bool known, m
     }
     *site = (me_site_t){.kind = ME_HIDDEN, .at = call};
     if (known || (call >= ME_PATCH && code[call - ME_PATCH] == JUMP)) return false;
-    if (number_before(code, call, &nr)) return me_is_watched(nr);
+    if (number_before(code, call, &nr)) return me_is_watched(nr) && me_vote(code, call) != ME_DATA;
     return error_is_checked(code + call + 2, size - call - 2);
 }
 
