@@ -64,13 +64,15 @@ typedef struct net_region net_region_t;
 typedef struct net_key net_key_t;
 typedef struct net_spare net_spare_t;
 
-/* NET_BUSY: no resources.  Callers treat the others alike but for counters and sleeps:
+/* NET_COPIED, from net_am alone: sent, and complete at once; gasnetc_sent is not called.
+ * NET_BUSY: no resources.  Callers treat the others alike but for counters and sleeps:
  * NET_NO_REPLY_BUF: no receive buffer for the Reply; NET_NO_CREDIT: the peer may have none for the
  * Request; NET_CONNECTING: the peer is used for the first time and is being connected.
  * NET_NO_SEND_BUF, with NET_BUFFERS: an inlined put, or a get without a region, found no buffer of
  * the network, which may be held until a peer replies: the caller registers the memory instead. */
 enum net_result {
     NET_POSTED,
+    NET_COPIED,
     NET_BUSY,
     NET_NO_REPLY_BUF,
     NET_NO_CREDIT,
@@ -183,6 +185,20 @@ net_key_t net_key(const net_region_t *region);
 /* Writes one sentence: why a net_register of `size` bytes most likely failed with `error`, with the
  * limit, its value, and the remedy. */
 void net_explain_register(int error, size_t size, char *text, size_t text_size);
+
+/* --- neighbours: peers that this process shares memory with (attach; not hot) --- */
+
+/* Bytes of memory that this process shares, so that neighbours write Active Messages into it; 0:
+ * the network does not use any.  Networks that never do include core/network_nearless.h. */
+static inline size_t net_near_size(void);
+
+/* The memory of this process: zeroed, page-aligned, mapped until the process ends.  `wake` is to be
+ * called after a message was written into the memory of that rank. */
+static inline void net_near_open(void *mine, void (*wake)(uint32_t rank));
+
+/* `theirs` is the memory of `peer`, as mapped here; it maps that of this process.  No message has
+ * been sent to the peer, or by it. */
+static inline void net_near_peer(const net_peer_t *peer, void *theirs);
 
 /* --- posting (HOT; the peer's lock is held) --- */
 

@@ -15,6 +15,7 @@
 #include "bits.h"
 #include "portals-conduit/lending.h"
 #include "core/network_listless.h"
+#include "core/network_nearless.h"
 #include "core/report.h"
 #include "long_id.h"
 #include "plan.h"

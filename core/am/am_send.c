@@ -12,6 +12,7 @@
 #include "core/am/flow.h"
 #include "core/job/progress.h"
 #include "core/job/thread.h"
+#include "core/pshm/pshm.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/bounds.h"
 #include "core/rdma/rdma_internal.h"
@@ -90,10 +91,11 @@ HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, u
         if (flow_may_send(peer, &flow)) {
             header->credits = flow.credits;
             result = net_am(&peer->net, bytes, region, length, flow.needs_recv, answers, &sent);
-            if (result == NET_POSTED) {
+            if (result <= NET_COPIED) {
                 flow_sent(peer, &flow);
                 count_sent(peer->counts, am, kind, in_bbuf);
                 gasneti_unlock(&peer->lock);
+                if (in_bbuf && result == NET_COPIED) gasnetc_bbuf_free(bytes);
                 return;
             }
             gasnetc_count_stall(peer, result);
@@ -185,7 +187,8 @@ static inline void send_after_payload(gasnetc_peer_t *peer, gasnetc_outgoing_t a
     send_message(peer, &am, request, 0, false, NULL);
 }
 
-/* A small payload is packed: sent behind the header, in the same message. */
+/* A small payload is packed: sent behind the header, in the same message.  That of a neighbour is
+ * copied to its place. */
 static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
                                                 bool request, enum gasnetc_form form,
                                                 net_message_t *answers)
@@ -195,6 +198,11 @@ static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_ou
         return;
     }
     gasnetc_check_remote(peer, (uintptr_t)am.dst, am.nbytes, "an AMLong");
+    if (!NET_PAIRS_LONGS && gasnetc_pshm_put(peer->net.rank, am.dst, am.src, am.nbytes)) {
+        gasneti_self()->counts.longs_unpacked++;
+        send_message(peer, &am, request, 0, false, answers);
+        return;
+    }
     if (am.nbytes <= (size_t)gasnetc_params.packedlong_limit || (LONG_REPLIES_PACKED && !request)) {
         gasneti_self()->counts.longs_packed++;
         send_message(peer, &am, request, GASNETC_AM_PACKED, true, answers);

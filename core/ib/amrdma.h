@@ -1,5 +1,6 @@
-/* amrdma.h - Active Messages by RDMA, as plain state machines (IB-R9..R12): the two ends of a ring
- * of slots in the receiver's memory, and the choice of the peers that get one.
+/* amrdma.h - Active Messages by RDMA, or by stores of a neighbour, as plain state machines
+ * (IB-R9..R12): the two ends of a ring of slots in the receiver's memory, and the choice of the
+ * peers that get one.
  *
  * A message lies at the end of its slot, followed by a trailer of one word at a fixed place, which
  * is written last.  No byte of a message ever lies where a trailer does, and an old trailer has the
@@ -9,9 +10,9 @@
  * from the expected one until its last byte has arrived.
  *
  * Messages are numbered from 1.  The sender may reuse a slot when the receiver has released its
- * message and all before it; messages in the other direction report how many are released.  No
- * I/O, no lock; the lock that each call needs is given below, and fields used under two different
- * locks are atomic.
+ * message and all before it; messages in the other direction report how many are released, or the
+ * sender looks into memory that both share.  No I/O, no lock; the lock that each call needs is
+ * given below, and fields used under two different locks are atomic.
  */
 #ifndef NETWORK_IB_AMRDMA_H
 #define NETWORK_IB_AMRDMA_H
@@ -84,22 +85,51 @@ static inline void amrdma_update_freed(amrdma_out_t *out, uint16_t freed)
     atomic_store_explicit(&out->freed, freed, memory_order_release);
 }
 
+/* By slot: the last message released; no lock. */
+typedef struct amrdma_released {
+    _Atomic uint32_t number[AMRDMA_SLOTS];
+} amrdma_released_t;
+
+/* All messages up to `freed` are released: the last of which that is true.  The acquire load pairs
+ * with the release store in amrdma_release. */
+static inline uint32_t amrdma_released_to(const amrdma_released_t *released, uint32_t mask,
+                                          uint32_t freed)
+{
+    while (atomic_load_explicit(&released->number[(freed + 1) & mask], memory_order_acquire) ==
+           freed + 1)
+        freed++;
+    return freed;
+}
+
+/* The ring seems full, and `released` is memory that the receiver shares: finds out what has been
+ * released since.  Such a ring has no amrdma_update_freed. */
+static inline void amrdma_look(amrdma_out_t *out, const amrdma_released_t *released)
+{
+    const uint16_t slots = atomic_load_explicit(&out->slots, memory_order_relaxed);
+    const uint16_t freed = atomic_load_explicit(&out->freed, memory_order_relaxed);
+    const uint32_t known = out->sent - (uint16_t)(out->sent - freed);
+    if (slots == 0) return;
+    atomic_store_explicit(&out->freed, (uint16_t)amrdma_released_to(released, slots - 1u, known),
+                          memory_order_relaxed);
+}
+
 /* --- the receiver's end --- */
 
 typedef struct amrdma_in {
     uint32_t mask;     /* slots - 1 */
     uint32_t expected; /* number of the next message; under the poll lock */
     uint32_t freed;    /* all messages up to this one are released; under the peer's lock */
-    _Atomic uint32_t released[AMRDMA_SLOTS]; /* by slot: last message released; no lock */
+    bool shared;       /* the sender reads `released` */
+    amrdma_released_t *released;
 } amrdma_in_t;
 
-static inline void amrdma_in_init(amrdma_in_t *in, uint32_t slots)
+/* `released` is the caller's memory; `shared`: the sender can read it. */
+static inline void amrdma_in_init(amrdma_in_t *in, uint32_t slots, amrdma_released_t *released,
+                                  bool shared)
 {
-    in->mask = slots - 1;
-    in->expected = 1;
-    in->freed = 0;
+    *in = (amrdma_in_t){.mask = slots - 1, .expected = 1, .shared = shared, .released = released};
     /* As if each slot had held a message before, with numbers up to 0. */
-    for (uint32_t i = 0; i < slots; i++) atomic_init(&in->released[i], i ? i - slots : 0);
+    for (uint32_t i = 0; i < slots; i++) atomic_init(&released->number[i], i ? i - slots : 0);
 }
 
 /* True if this is the trailer of the next message. */
@@ -114,7 +144,7 @@ static inline bool amrdma_is_next(const amrdma_in_t *in, uint64_t trailer)
 static inline bool amrdma_slot_released(amrdma_in_t *in, bool in_order)
 {
     uint32_t slots = in->mask + 1;
-    return in_order || atomic_load_explicit(&in->released[in->expected & in->mask],
+    return in_order || atomic_load_explicit(&in->released->number[in->expected & in->mask],
                                             memory_order_acquire) == in->expected - slots;
 }
 
@@ -125,22 +155,20 @@ static inline uint32_t amrdma_take(amrdma_in_t *in)
 }
 
 /* Releases a message.  `in_order`: one thread releases all messages, in the order in which they
- * were taken; then `number` is not used. */
+ * were taken; then `number` is used only if the memory is shared. */
 static inline void amrdma_release(amrdma_in_t *in, uint32_t number, bool in_order)
 {
-    if (in_order)
+    if (in_order && __builtin_expect(!in->shared, 1))
         in->freed++;
     else
-        atomic_store_explicit(&in->released[number & in->mask], number, memory_order_release);
+        atomic_store_explicit(&in->released->number[number & in->mask], number,
+                              memory_order_release);
 }
 
 /* The number to report to the sender: all messages up to it are released. */
 static inline uint16_t amrdma_freed(amrdma_in_t *in, bool in_order)
 {
-    uint32_t next = in->freed + 1;
-    if (in_order) return (uint16_t)in->freed;
-    while (atomic_load_explicit(&in->released[next & in->mask], memory_order_acquire) == next)
-        in->freed = next++;
+    if (!in_order) in->freed = amrdma_released_to(in->released, in->mask, in->freed);
     return (uint16_t)in->freed;
 }
 
@@ -184,6 +212,12 @@ static inline bool amrdma_count_arrival(amrdma_choice_t *choice, int64_t peer, u
     if (peer != AMRDMA_HAS_RING) choice->arrivals[peer] += count;
     choice->total += count;
     return choice->total >= choice->cycle;
+}
+
+/* A neighbour gets a ring without having been chosen; while amrdma_choosing. */
+static inline void amrdma_give_at_once(amrdma_choice_t *choice)
+{
+    choice->given++;
 }
 
 /* The next peer to get a ring; -1: no more in this cycle. */

@@ -32,7 +32,8 @@ static amrdma_choice_t choice;
 static char *arena;
 static net_region_t region;
 static net_ring_t *all;
-static uint32_t given;       /* of `all` */
+static bool by_rdma;         /* peers may get rings in registered memory, */
+static bool by_stores;       /* neighbours in shared memory */
 static net_peer_t **senders; /* [ranks]: peers that messages have arrived from */
 
 static void settle_sizes(void)
@@ -47,17 +48,16 @@ static void settle_sizes(void)
     if (net_ib.ring_limit_inlined > limit) net_ib.ring_limit_inlined = limit;
 }
 
-static size_t ring_size(void)
+static void settle_choosing(void)
 {
-    return (size_t)(net_ib.ring_mask + 1) * net_ib.ring_slot;
+    net_ib.choosing = (by_rdma || by_stores) && amrdma_choosing(&choice);
 }
 
-static void make_rings(uint32_t count)
+static void make_arena(uint32_t count)
 {
-    const size_t size = ring_size();
+    const size_t size = net_ib_ring_size();
     arena = net_alloc(count * size);
-    all = calloc(count, sizeof *all);
-    if (!arena || !all)
+    if (!arena)
         gasneti_fatal("cannot allocate %zu KB for AMRDMA: %s; lower GASNET_AMRDMA_MAX_PEERS or "
                       "GASNET_AMRDMA_DEPTH",
                       count * size / 1024, strerror(errno));
@@ -71,7 +71,7 @@ static void make_rings(uint32_t count)
 
 size_t net_ib_rings_bytes(void)
 {
-    return arena ? choice.max_rings * ring_size() : 0;
+    return arena ? choice.max_rings * net_ib_ring_size() : 0;
 }
 
 void net_ib_rings_init(uint32_t peers, uint32_t most)
@@ -79,17 +79,28 @@ void net_ib_rings_init(uint32_t peers, uint32_t most)
     settle_sizes();
     const uint64_t room = net_ib_memlock() / 8, largest = net_ib_rails.limits.max_mr_size;
     const uint64_t size = largest && largest < room ? largest : room;
-    if (most > size / ring_size()) most = (uint32_t)(size / ring_size());
+    if (most > size / net_ib_ring_size()) most = (uint32_t)(size / net_ib_ring_size());
     choice = (amrdma_choice_t){.cycle = (uint32_t)gasnetc_params.amrdma_cycle, .max_rings = most};
-    if (!amrdma_choosing(&choice) || net_ib.ring_limit == 0 || gasnetc_params.rcv_thread ||
-        net_ib.wordy)
-        return;
-    make_rings(most);
+    if (!amrdma_choosing(&choice) || net_ib.ring_limit == 0 || net_ib.wordy) return;
+    all = calloc(most, sizeof *all);
     choice.peers = peers + 1;
     choice.arrivals = calloc(choice.peers, sizeof *choice.arrivals);
     senders = calloc(choice.peers, sizeof *senders);
-    if (!choice.arrivals || !senders) gasneti_fatal("out of memory for %u peers", peers);
-    net_ib.choosing = true;
+    if (!all || !choice.arrivals || !senders) gasneti_fatal("out of memory for %u peers", peers);
+    by_rdma = !gasnetc_params.rcv_thread;
+    if (by_rdma) make_arena(most);
+    settle_choosing();
+}
+
+uint32_t net_ib_rings_most(void)
+{
+    return all ? choice.max_rings : 0;
+}
+
+void net_ib_rings_near(void)
+{
+    by_stores = true;
+    settle_choosing();
 }
 
 void net_ib_rings_fini(void)
@@ -104,8 +115,8 @@ void net_ib_rings_fini(void)
     choice.arrivals = NULL;
     senders = NULL;
     net_ib.ring_first = NULL;
-    given = 0;
-    net_ib.choosing = false;
+    by_rdma = by_stores = net_ib.choosing = false;
+    net_ib_near_fini();
 }
 
 net_ib_remote_rings_t net_ib_rings_address(void)
@@ -128,7 +139,6 @@ static net_rings_t *rings_of(net_peer_t *peer)
 static void set_up(net_ring_t *ring, char *slots, net_peer_t *peer)
 {
     const uint32_t count = net_ib.ring_mask + 1;
-    amrdma_in_init(&ring->in, count);
     for (uint32_t i = 0; i < count; i++) {
         char *end = slots + (size_t)(i + 1) * net_ib.ring_slot;
         ring->slot[i] = (net_ring_message_t){
@@ -152,10 +162,12 @@ static void enter_circle(net_ring_t *ring)
 
 static void give(net_peer_t *peer)
 {
-    uint32_t index = given++;
+    const uint32_t index = choice.given - 1, slots = net_ib.ring_mask + 1;
     net_ring_t *ring = &all[index];
     net_rings_t *rings = rings_of(peer);
-    set_up(ring, arena + index * ring_size(), peer);
+    net_near_ring_t *near = net_ib_near_mine(peer, index);
+    amrdma_in_init(&ring->in, slots, near ? &near->released : &ring->released, near);
+    set_up(ring, near ? (char *)(near + 1) : arena + index * net_ib_ring_size(), peer);
     ring->out = &rings->out;
     atomic_store(&rings->in, &ring->in);
     atomic_store(&rings->offer, index + 1);
@@ -174,26 +186,35 @@ static bool places_in_order(const net_qp_t *qp)
 
 static __attribute__((noinline)) void end_of_cycle(void)
 {
-    for (int64_t next; (next = amrdma_choose(&choice)) >= 0;)
-        if (places_in_order(senders[next]->am))
+    for (int64_t next; by_rdma && (next = amrdma_choose(&choice)) >= 0;) {
+        by_rdma = places_in_order(senders[next]->am); /* it is the same for all peers */
+        if (by_rdma)
             give(senders[next]);
         else
-            choice.cycle = 0; /* it is the same for all peers */
-    net_ib.choosing = amrdma_choosing(&choice);
+            choice.given--;
+    }
+    settle_choosing();
 }
 
 static inline void count_arrivals(int64_t rank, uint32_t count)
 {
-    if (__builtin_expect(amrdma_count_arrival(&choice, rank, count), 0)) end_of_cycle();
+    if (by_rdma && __builtin_expect(amrdma_count_arrival(&choice, rank, count), 0)) end_of_cycle();
 }
 
 void net_ib_count_arrival(const net_message_t *message)
 {
     net_peer_t *peer = message->peer;
     const net_rings_t *rings = atomic_load(&peer->am->rings);
+    const bool has_ring = rings && atomic_load(&rings->in);
     if (message->system || message->length > net_ib.ring_limit) return;
+    if (!has_ring && net_ib_near_mine(peer, 0)) {
+        amrdma_give_at_once(&choice);
+        give(peer);
+        settle_choosing();
+        return;
+    }
     senders[peer->rank] = peer;
-    count_arrivals(rings && atomic_load(&rings->in) ? AMRDMA_HAS_RING : (int64_t)peer->rank, 1);
+    count_arrivals(has_ring ? AMRDMA_HAS_RING : (int64_t)peer->rank, 1);
 }
 
 void net_ib_count_ring_arrivals(uint32_t count)
@@ -218,11 +239,15 @@ static void take_offer(net_peer_t *peer, uint32_t offer)
 {
     const net_qp_t *qp = peer->am;
     net_rings_t *rings = rings_of(peer);
-    if (atomic_load(&rings->out.slots) || !qp->remote_rings)
+    net_near_ring_t *near = net_ib_near_theirs(peer, offer - 1);
+    amrdma_out_t *out = near ? &rings->near_out : &rings->out;
+    if (atomic_load(&out->slots) || !(near || qp->remote_rings))
         gasneti_malformed(peer->rank, 0, "offer of a ring");
-    rings->end = qp->remote_rings + (offer - 1) * ring_size() + net_ib.ring_slot;
+    rings->end = qp->remote_rings + (offer - 1) * net_ib_ring_size() + net_ib.ring_slot;
     rings->rkey = qp->remote_rings_key;
-    atomic_store(&rings->out.slots, (uint16_t)(net_ib.ring_mask + 1));
+    if (near) rings->asleep = net_ib_near_asleep(peer);
+    atomic_store(&out->slots, (uint16_t)(net_ib.ring_mask + 1));
+    atomic_store(&rings->near, near);
     atomic_store(&peer->am->rings, rings);
 }
 

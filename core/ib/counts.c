@@ -13,7 +13,7 @@ __attribute__((no_sanitize("thread"))) static void add_qp(const net_qp_t *qp,
     counts->puts_not_inlined += qp->puts_not_inlined;
     const net_rings_t *rings = atomic_load(&qp->rings);
     if (rings) {
-        counts->by_ring += rings->out.sent;
+        counts->by_ring += rings->out.sent + rings->near_out.sent;
         counts->rings += atomic_load(&rings->in) != NULL;
     }
     /* The circle has one slot more than the most operations that were ever in flight. */

@@ -1,5 +1,6 @@
 /* cq_wait.c - receive threads sleep here until a message arrives: one for all devices where the
- * verbs can wait for several, else one for each.
+ * verbs can wait for several, else one for each; and one that neighbours wake, if they write
+ * messages into memory of this process.
  *
  * Called by core/progress/receive_thread.c alone, and left out of the library with it (IB-B3).  So
  * is the buffer that each of them keeps.
@@ -8,7 +9,7 @@
 
 unsigned net_rx_channels(void)
 {
-    return net_ib_sleepers();
+    return net_ib_sleepers() + net_ib_near_sleeps();
 }
 
 /* A buffer beyond those of the pool: GASNET_AM_SPARES are all for other threads. */
@@ -19,10 +20,16 @@ void net_spare_own(net_spare_t *spare)
 
 void net_arm(unsigned channel)
 {
-    hca_arm(&net_ib_sleeper[channel]);
+    if (channel == net_ib_sleepers())
+        net_ib_near_arm();
+    else
+        hca_arm(&net_ib_sleeper[channel]);
 }
 
 void net_block(unsigned channel)
 {
-    net_ib_sleep(&net_ib_sleeper[channel], -1);
+    if (channel == net_ib_sleepers())
+        net_ib_near_block();
+    else
+        net_ib_sleep(&net_ib_sleeper[channel], -1);
 }

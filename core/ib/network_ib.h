@@ -52,13 +52,26 @@ typedef struct net_send_ring {
     net_peer_t *peer;
 } net_send_ring_t;
 
+/* A ring in shared memory, as its sender and its receiver map it; the slots follow.  A process's
+ * shared memory is a net_near_t and its rings (amrdma_near.c). */
+typedef struct net_near_ring {
+    amrdma_released_t released;
+} net_near_ring_t;
+
+typedef struct net_near {
+    _Alignas(64) _Atomic uint32_t asleep; /* 1: a thread of the process waits to be woken */
+} net_near_t;
+
 /* The rings of one peer: one may be in its memory, one in local memory.  Made with the first of
  * them, under the poll lock.  The atomic fields are stored last, with release: a thread that loads
  * one finds the fields that belong to it. */
 typedef struct net_rings {
     amrdma_out_t out;
-    uint64_t end;              /* end address of the first slot in the peer's memory */
-    uint32_t rkey;             /* of that memory */
+    amrdma_out_t near_out;           /* instead of `out` where the peer shares its memory: */
+    _Atomic(net_near_ring_t *) near; /* the ring there, or NULL */
+    _Atomic uint32_t *asleep;        /* the peer's, if a thread of it sleeps; else NULL */
+    uint64_t end;                    /* end address of the first slot in the peer's memory */
+    uint32_t rkey;                   /* of that memory */
     _Atomic uint32_t offer;    /* 1 + index of the local ring, until it is reported to the peer */
     _Atomic(amrdma_in_t *) in; /* of the local ring, or NULL */
 } net_rings_t;
@@ -129,7 +142,8 @@ typedef struct net_ring {
     const _Atomic uint64_t *trailer; /* of the next message, which is */
     net_ring_message_t *message;
     amrdma_in_t in;
-    amrdma_out_t *out; /* the ring in the other direction */
+    amrdma_out_t *out;          /* the ring in the other direction, of which the trailer tells */
+    amrdma_released_t released; /* unless it is in shared memory */
     struct net_ring *next;
     net_ring_message_t slot[AMRDMA_SLOTS];
 } net_ring_t;
@@ -184,6 +198,14 @@ void net_ib_ring_imm(net_peer_t *peer, uint32_t imm);
 /* Counts a message that has arrived, while net_ib.choosing. */
 void net_ib_count_arrival(const net_message_t *message);
 void net_ib_count_ring_arrivals(uint32_t count);
+/* net_am for a neighbour in whose memory is a ring: writes the message there if there is room, else
+ * posts it with the slot.  `held`: all that the context of an Active Message has; if its address
+ * were passed, the usual path would build it in memory. */
+enum net_result net_ib_near_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
+                               const net_region_t *local, gasnetc_held_t *held);
+size_t net_ib_near_size(void);
+void net_ib_near_open(void *mine, void (*wake)(uint32_t rank));
+void net_ib_near_peer(const net_peer_t *peer, void *theirs);
 /* The slow part of net_refill: no spare is left. */
 net_message_t *net_ib_move(net_recv_t *recv);
 /* The slow part of net_release, for settled messages that did not arrive by a ring. */
@@ -331,6 +353,12 @@ static inline bool net_ib_total_take(void)
     return false;
 }
 
+/* Nothing is posted after all. */
+static inline void net_ib_total_return(void)
+{
+    if (net_ib.total_limited) atomic_fetch_sub(&net_ib.in_flight, 1);
+}
+
 /* A slot for one operation, NULL when the send ring is full.  The circle grows from one slot on
  * demand, so its size is the most that was ever in flight (counts.c).  Growing changes no link that
  * the reaper follows. */
@@ -426,6 +454,21 @@ HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *loc
     return NET_POSTED;
 }
 
+static inline size_t net_near_size(void)
+{
+    return net_ib_near_size();
+}
+
+static inline void net_near_open(void *mine, void (*wake)(uint32_t rank))
+{
+    net_ib_near_open(mine, wake);
+}
+
+static inline void net_near_peer(const net_peer_t *peer, void *theirs)
+{
+    net_ib_near_peer(peer, theirs);
+}
+
 /* lists.c */
 enum net_result net_ib_put_list(net_peer_t *peer, uint64_t dst, const net_key_t *key,
                                 const net_piece_t *pieces, uint32_t count, size_t nbytes,
@@ -448,6 +491,15 @@ static inline enum net_result net_get_list(net_peer_t *peer, const net_piece_t *
     return net_ib_get_list(peer, pieces, count, src, key, nbytes, sent);
 }
 
+/* Posts an Active Message, for which the slot is free. */
+HOT void net_ib_post_am(net_qp_t *qp, net_slot_t *slot, enum hca_kind kind, hca_local_t from,
+                        const gasnetc_sent_t *sent)
+{
+    net_ib_enqueue(&qp->send_ring, slot, NET_OP_AM, sent);
+    int error = hca_post(qp->qp, &qp->send, kind, from);
+    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(qp, "an Active Message", error);
+}
+
 HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local, size_t length,
                            bool wants_reply, net_message_t *answers, const gasnetc_sent_t *sent)
 {
@@ -456,16 +508,18 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
     net_slot_t *slot = net_ib_slot(&qp->send_ring);
     if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);
     if (wants_reply && __builtin_expect(!net_ib_reply_recv(peer, qp), 0)) {
-        if (net_ib.total_limited) atomic_fetch_sub(&net_ib.in_flight, 1);
+        net_ib_total_return();
         return NET_NO_REPLY_BUF;
     }
-    net_ib_enqueue(&qp->send_ring, slot, NET_OP_AM, sent);
     hca_local_t from = net_ib_local(qp, data, length, local);
     net_rings_t *rings = atomic_load_explicit(&qp->rings, memory_order_acquire);
     enum hca_kind kind = HCA_SEND;
-    if (__builtin_expect(rings != NULL, 0)) kind = net_ib_ring_fill(qp, rings, &from);
-    int error = hca_post(qp->qp, &qp->send, kind, from);
-    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(qp, "an Active Message", error);
+    if (__builtin_expect(rings != NULL, 0)) {
+        if (atomic_load_explicit(&rings->near, memory_order_acquire))
+            return net_ib_near_am(qp, slot, data, length, local, sent->held);
+        kind = net_ib_ring_fill(qp, rings, &from);
+    }
+    net_ib_post_am(qp, slot, kind, from, sent);
     return NET_POSTED;
 }
 

@@ -525,7 +525,7 @@ void net_open(uint32_t peers, struct net_caps *caps)
     } else {
         const uint32_t spares = (uint32_t)gasnetc_params.am_spares;
         buffers = peers * prepost + plan.replies + spares;
-        if (gasnetc_params.rcv_thread) buffers += net_ib_sleepers(); /* net_spare_own */
+        if (gasnetc_params.rcv_thread) buffers += net_ib_sleepers() + 1; /* net_spare_own */
         net_ib_recv_hand_over(net_ib_recv_make(spares));
         depths.am_recv = prepost + plan.credits;
         depths.am_prepost = prepost;

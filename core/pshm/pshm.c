@@ -1,4 +1,5 @@
-/* pshm.c - the processes of a supernode map each other's segments.
+/* pshm.c - the processes of a supernode map each other's segments, and the memory behind them into
+ * which the network writes messages.
  *
  * gasnet_init: each process makes a memory file and opens those of the others in its group; one
  * that cannot leaves the group.  gasnet_attach: the segment is memory of the network if other
@@ -24,10 +25,11 @@
 
 const gasneti_near_t *gasneti_near[GASNET_MAXNODES + 1];
 
-/* A process's segment, for the others of its supernode. */
+/* A process's segment, for the others of its supernode.  Behind it the file has `more` bytes for
+ * messages. */
 typedef struct source {
     hostmem_file_t file;
-    uint64_t at;
+    uint64_t at, more;
     hostmem_file_t common; /* of the first process of a supernode: the memory of common.h */
 } source_t;
 
@@ -36,6 +38,7 @@ static uint32_t *supernode_of;       /* [nodes]; NULL: each node is one */
 static gasneti_near_t *near_entries; /* of the nodes in this supernode, by rank */
 static uint32_t near_count;
 static int common_file = -1; /* in the first process of the supernode, until all have mapped it */
+static size_t more;          /* of this process's segment */
 
 uint32_t gasnetc_pshm_supernode(uint32_t rank)
 {
@@ -171,6 +174,9 @@ void *gasnetc_pshm_alloc(size_t size)
 {
     uint64_t at;
     char reason[REASON];
+    more = near_count == 1 ? 0 : net_near_size();
+    more = (more + GASNET_PAGESIZE - 1) / GASNET_PAGESIZE * GASNET_PAGESIZE;
+    size += more;
     void *memory = net_alloc(size);
     if (near_count == 1 || (memory && net_file(memory, &at) >= 0)) return memory;
     if (memory) net_free(memory);
@@ -190,7 +196,7 @@ static uint32_t first_near(void)
 static source_t own_source(void)
 {
     const gasnetc_segment_t *segment = &gasnetc_peers[gasnetc_job.rank].segment;
-    source_t source = {.at = 0};
+    source_t source = {.more = more};
     int fd = segment->size ? net_file((void *)segment->base, &source.at) : -1;
     if (fd < 0) fd = own_file;
     if (fd >= 0) hostmem_describe(fd, &source.file);
@@ -223,7 +229,7 @@ static bool enter(uint32_t rank, gasneti_near_t *near, const source_t *source, c
     const gasnetc_segment_t *segment = &gasnetc_peers[rank].segment;
     uintptr_t here = segment->base;
     if (segment->size && rank != gasnetc_job.rank) {
-        void *memory = map_peer(&source->file, source->at, segment->size);
+        char *memory = map_peer(&source->file, source->at, segment->size + source->more);
         if (memory == MAP_FAILED) {
             char what[200];
             snprintf(what, sizeof what, "map the segment of %s", gasneti_rank_name(rank));
@@ -231,6 +237,7 @@ static bool enter(uint32_t rank, gasneti_near_t *near, const source_t *source, c
             return false;
         }
         here = (uintptr_t)memory;
+        if (more && source->more) net_near_peer(&gasnetc_peers[rank].net, memory + segment->size);
     }
     *near = (gasneti_near_t){.base = segment->base,
                              .size = segment->size,
@@ -275,6 +282,8 @@ void gasnetc_pshm_map(void)
     const source_t source = own_source();
     source_t *all = allocate(gasnetc_job.size, sizeof *all);
     bootstrap_exchange(&source, sizeof source, all);
+    const gasnetc_segment_t *mine = &gasnetc_peers[gasnetc_job.rank].segment;
+    if (more) net_near_open((char *)mine->base + mine->size, gasnetc_common_wake);
     if (enter_all(all, reason)) enter_common(all, reason);
     free(all);
     gasneti_fatal_if_any(reason);

@@ -6,8 +6,10 @@
 #ifndef GASNETC_PSHM_H
 #define GASNETC_PSHM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/network.h"
 #include "gasnet.h"
@@ -21,8 +23,8 @@ void gasnetc_pshm_find(void);
 /* From 0 without gaps. */
 uint32_t gasnetc_pshm_supernode(uint32_t rank);
 
-/* Attach: memory for this node's segment, which the others of its supernode can map; as net_alloc,
- * but fatal on failure.  size >= 1. */
+/* Attach: memory for this node's segment, which the others of its supernode can map, and behind it
+ * what the network shares with them; as net_alloc, but fatal on failure.  size >= 1. */
 void *gasnetc_pshm_alloc(size_t size);
 
 /* Attach, collective, when the peers' segments are known: maps those of the supernode.  Fatal if a
@@ -32,6 +34,16 @@ void gasnetc_pshm_map(void);
 /* After attach: the words of the barrier, if all processes of the job are in one supernode of
  * several; else NULL. */
 _Atomic uint64_t *gasnetc_pshm_barrier(void);
+
+/* Copies to the segment of a node of this supernode; false, with nothing done, if it is another's.
+ * The range was checked. */
+static inline bool gasnetc_pshm_put(uint32_t rank, void *dst, const void *src, size_t nbytes)
+{
+    const gasneti_near_t *near = gasneti_near[rank];
+    if (!near) return false;
+    GASNETI_NEAR_STORE(memmove((char *)dst + near->offset, src, nbytes));
+    return true;
+}
 
 /* The `offset` and the `supernode` of gasnet_getNodeInfo. */
 static inline void gasnetc_pshm_info(uint32_t rank, gasnet_nodeinfo_t *info)
@@ -54,6 +66,12 @@ static inline void gasnetc_pshm_map(void) {}
 static inline _Atomic uint64_t *gasnetc_pshm_barrier(void)
 {
     return NULL;
+}
+
+static inline bool gasnetc_pshm_put(uint32_t rank, void *dst, const void *src, size_t nbytes)
+{
+    (void)rank, (void)dst, (void)src, (void)nbytes;
+    return false;
 }
 
 static inline void gasnetc_pshm_info(uint32_t rank, gasnet_nodeinfo_t *info)

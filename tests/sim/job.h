@@ -25,6 +25,7 @@ typedef struct sim_job {
     uint32_t ring_slots, ring_limit, ring_cycle;
     uint32_t connecting; /* longest time from the first use to the connection; 0: from the start */
     bool ring_in_order;  /* which of two ways slots are released in */
+    bool ring_stores;    /* all are neighbours, whose stores reach the rings at once */
     sim_link_t link;
     uint32_t bounce_limit, packed_limit;
 } sim_job_t;
@@ -69,6 +70,8 @@ void sim_job_wake_all(void);
 void sim_net_begin(void);
 void sim_net_introduce(net_peer_t *peer);
 void sim_net_look(net_peer_t *peer);
+/* The record of this node, at the peer. */
+net_peer_t *sim_net_mirror(const net_peer_t *peer);
 bool sim_net_at_rest(void);
 
 #endif

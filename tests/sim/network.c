@@ -75,8 +75,7 @@ static net_peer_t *record(uint32_t node, uint32_t peer)
     return &sim_job_peer(node, peer)->net;
 }
 
-/* The record of this node, at the peer. */
-static net_peer_t *mirror(const net_peer_t *peer)
+net_peer_t *sim_net_mirror(const net_peer_t *peer)
 {
     return record(peer->rank, peer->owner);
 }
@@ -107,7 +106,7 @@ static bool one_each(const net_peer_t *peer)
 /* Of Requests from `peer`'s owner to `peer`. */
 static void look_one_way(const net_peer_t *peer)
 {
-    const net_peer_t *back = mirror(peer);
+    const net_peer_t *back = sim_net_mirror(peer);
     const gasnetc_credits_t *mine = &sim_job_peer(peer->owner, peer->rank)->credits;
     const gasnetc_credits_t *theirs = &sim_job_peer(peer->rank, peer->owner)->credits;
     int all = mine->available + peer->requests + theirs->banked + back->credits;
@@ -126,7 +125,7 @@ static void look_one_way(const net_peer_t *peer)
 void sim_net_look(net_peer_t *peer)
 {
     look_one_way(peer);
-    look_one_way(mirror(peer));
+    look_one_way(sim_net_mirror(peer));
 }
 
 /* Pairs whose credits have moved are looked at when the engine has come to rest. */
@@ -199,7 +198,7 @@ static void use_buffer(net_peer_t *peer, const recv_t *recv)
 
 static void arrive_am(const transfer_t *t)
 {
-    net_peer_t *peer = mirror(t->peer);
+    net_peer_t *peer = sim_net_mirror(t->peer);
     nic_t *nic = &nics[peer->owner];
     recv_t *recv = sim_alloc(sizeof *recv + t->length);
     *recv = (recv_t){.message = {.peer = peer, .data = recv->bytes, .length = (uint32_t)t->length}};
@@ -219,16 +218,16 @@ static void arrive_am(const transfer_t *t)
 static void begin_to_arrive(const sim_message_t *m)
 {
     const transfer_t *t = m->data;
-    sim_rings_write(mirror(t->peer), &t->aim, t->src, 0, t->length - AMRDMA_TRAILER);
+    sim_rings_write(sim_net_mirror(t->peer), &t->aim, t->src, 0, t->length - AMRDMA_TRAILER);
 }
 
-static void arrive_in_ring(const transfer_t *t)
+/* Bytes from..length, the trailer among them. */
+static void arrive_in_ring(const transfer_t *t, size_t from)
 {
-    net_peer_t *peer = mirror(t->peer);
+    net_peer_t *peer = sim_net_mirror(t->peer);
     sim_note(peer->owner, "has message %u from node %u in a ring", t->aim.number, peer->rank);
-    sim_rings_write(peer, &t->aim, t->src, t->length - AMRDMA_TRAILER, t->length);
+    sim_rings_write(peer, &t->aim, t->src, from, t->length);
     nics[peer->owner].in_rings++;
-    sim_net_look(peer);
     sim_wake(peer->owner);
 }
 
@@ -239,9 +238,10 @@ static void arrive(const sim_message_t *m)
         memcpy(t + 1, t->src, t->length);
     else if (t->put)
         arrive_put(t);
-    else if (t->aim.write)
-        arrive_in_ring(t);
-    else
+    else if (t->aim.write) {
+        arrive_in_ring(t, t->length - AMRDMA_TRAILER);
+        sim_net_look(sim_net_mirror(t->peer));
+    } else
         arrive_am(t);
     sim_send_on(&t->qp->back, &sim_the_job.link, complete,
                 &(sim_message_t){.from = m->to, .to = m->from, .device = 1, .data = t});
@@ -325,13 +325,13 @@ static void account(net_peer_t *peer, const gasnetc_am_header_t *header)
         peer->requests++;
         sim_job_sent.requests++;
     } else if (hidden) {
-        if (one_each(peer)) mirror(peer)->requests--;
+        if (one_each(peer)) sim_net_mirror(peer)->requests--;
         sim_job_sent.hidden++;
     } else {
         sim_check(handling && handling->message.peer == peer && !handling->answered, peer->owner,
                   "a Reply to node %u outside its Request's handler", peer->rank);
         handling->answered = true;
-        mirror(peer)->requests--;
+        sim_net_mirror(peer)->requests--;
         sim_job_sent.replies++;
     }
 }
@@ -361,6 +361,12 @@ enum net_result sim_net_am(net_peer_t *peer, void *data, bool inlined, size_t le
     touch(peer);
     sim_aim_t aim = sim_rings_aim(peer, data, inlined, length);
     sim_job_sent.by_ring += aim.write;
+    if (aim.write && sim_the_job.ring_stores) {
+        pending++;
+        arrive_in_ring(&(transfer_t){.peer = peer, .src = data, .length = aim.length, .aim = aim},
+                       0);
+        return NET_COPIED;
+    }
     post(&(transfer_t){.peer = peer,
                        .qp = peer->am,
                        .src = data,
@@ -448,7 +454,7 @@ unsigned sim_net_arrivals(net_message_t **messages, unsigned budget)
 /* The engine has given back what the message carried. */
 static void returned(recv_t *recv)
 {
-    mirror(recv->message.peer)->credits -= recv->header.credits;
+    sim_net_mirror(recv->message.peer)->credits -= recv->header.credits;
     touch(recv->message.peer);
 }
 
@@ -485,7 +491,7 @@ void sim_net_release(net_message_t *message, net_spare_t *spare)
     if (recv->header.head >> 2 & 1) {
         sim_check(nic->handling == recv, message->peer->owner, "releases what it does not handle");
         nic->handling = NULL;
-        if (!recv->answered && !one_each(message->peer)) mirror(message->peer)->requests--;
+        if (!recv->answered && !one_each(message->peer)) sim_net_mirror(message->peer)->requests--;
     } else {
         returned(recv);
     }

@@ -32,17 +32,18 @@ static void trailers(void)
 typedef struct ends {
     amrdma_out_t out;
     amrdma_in_t in;
+    amrdma_released_t released;
 } ends_t;
 
 static void begin(ends_t *e, uint32_t slots, uint32_t number)
 {
     memset(e, 0, sizeof *e);
-    amrdma_in_init(&e->in, slots);
+    amrdma_in_init(&e->in, slots, &e->released, false);
     e->out.slots = (uint16_t)slots;
     e->out.sent = e->in.freed = number;
     e->out.freed = (uint16_t)number;
     e->in.expected = number + 1;
-    for (uint32_t i = 0; i < slots; i++) e->in.released[(number - i) & e->in.mask] = number - i;
+    for (uint32_t i = 0; i < slots; i++) e->released.number[(number - i) & e->in.mask] = number - i;
 }
 
 /* How many more may be sent now; all are taken. */
@@ -130,6 +131,31 @@ static void old_news(void)
     check(fill(&e) == 3, "and newer news makes up for it");
 }
 
+/* The sender looks for itself: after each release, or after some. */
+static void shared(uint32_t first)
+{
+    for (uint32_t slots = 1; slots <= AMRDMA_SLOTS; slots *= 2)
+        for (int in_order = 0; in_order < 2; in_order++) {
+            ends_t e;
+            begin(&e, slots, first);
+            e.in.shared = true;
+            fill(&e);
+            amrdma_look(&e.out, &e.released);
+            check_each(!amrdma_may_send(&e.out), "%u slots: one is free before its release", slots);
+            for (uint32_t number = first + 1; number - first < 5 * AMRDMA_SLOTS;) {
+                uint32_t some = 1 + check_below(slots);
+                for (uint32_t i = 0; i < some; i++) amrdma_release(&e.in, number++, in_order);
+                amrdma_look(&e.out, &e.released);
+                uint32_t sent = fill(&e);
+                check_each(sent == some, "%u slots, %u released: %u are free", slots, some, sent);
+            }
+        }
+    amrdma_out_t none = {.sent = 0};
+    amrdma_look(&none, &(amrdma_released_t){{0}});
+    check_each(!amrdma_may_send(&none), "a look where there is no ring finds one");
+    check_all("who shares the memory sees each slot that is released (from %u)", first);
+}
+
 /* --- the choice --- */
 
 enum { PEERS = 8 };
@@ -196,6 +222,12 @@ static void choices(void)
     check(!strcmp(chosen(&c), "") && c.given == 0, "a peer that sent nothing is not chosen");
     c = choosing(0, 8);
     check(!amrdma_choosing(&c), "IB-R12 cycle 0: no peer is ever chosen");
+    c = choosing(1024, 2);
+    amrdma_give_at_once(&c);
+    check(amrdma_choosing(&c), "a neighbour has one of two places,");
+    hear(&c, 3, 1024);
+    check(!strcmp(chosen(&c), "3 ") && !amrdma_choosing(&c),
+          "and one is left to choose a peer for");
     c = choosing(1024, 0);
     check(!amrdma_choosing(&c), "IB-R11 no places: no peer is ever chosen");
     check_all("a cycle is over once");
@@ -211,6 +243,8 @@ int main(int argc, char **argv)
     any_order(0);
     any_order(UINT32_MAX - 10);
     old_news();
+    shared(0);
+    shared(UINT32_MAX - 70);
     choices();
     return check_end();
 }

@@ -3,9 +3,10 @@
  *
  * The engine and a reliable queue pair are played by this file: what is posted arrives in order but
  * late, a write word by word; rings and receive completions are looked at out of order; messages
- * are released late and in any order.  After every step: credits add up, a message that needs a
- * receive buffer finds one, no slot is written before its message was released, what arrives is
- * whole and comes once; at the end all has arrived.
+ * are released late and in any order.  In every other conversation the two are neighbours: stores
+ * do not wait for what the queue pair carries, and the sender sees what is released.  After every
+ * step: credits add up, a message that needs a receive buffer finds one, no slot is written before
+ * its message was released, what arrives is whole and comes once; at the end all has arrived.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +53,11 @@ typedef struct side {
     held_t held[HELD];
     unsigned holds;
     unsigned owing; /* hidden Replies due */
+    amrdma_released_t released;
     request_t *way; /* to this side: a queue */
     unsigned first, last;
+    request_t *stores; /* of a neighbour, in the same way */
+    unsigned stores_first, stores_last;
     request_t *inbox; /* messages that have used a buffer */
     unsigned inbox_first, inbox_last;
     uint64_t next_id, seen, by_ring;
@@ -62,7 +66,7 @@ typedef struct side {
 static side_t sides[2];
 static uint32_t slots;
 static uint16_t credits;
-static bool in_order;
+static bool in_order, near;
 static message_t about[MOST]; /* by id */
 static bool arrived[MOST];
 static uint64_t ids;
@@ -74,11 +78,12 @@ static void push(request_t *queue, unsigned *last, const request_t *r)
     queue[(*last)++ % MOST] = *r;
 }
 
-/* As net_ib_ring_fill does it. */
+/* As net_ib_ring_fill and net_ib_near_am do it. */
 static void send(side_t *from, side_t *to, const message_t *m)
 {
     request_t r = {.message = *m};
-    uint16_t freed = from->has_in ? amrdma_freed(&from->in, in_order) : 0;
+    uint16_t freed = from->has_in && !near ? amrdma_freed(&from->in, in_order) : 0;
+    if (near && !amrdma_may_send(&from->out)) amrdma_look(&from->out, &to->released);
     if (from->offer || m->length > LIMIT || !amrdma_may_send(&from->out)) {
         r.beside = (uint32_t)from->offer << 16 | freed;
         from->offer = false;
@@ -89,6 +94,10 @@ static void send(side_t *from, side_t *to, const message_t *m)
         r.words = amrdma_padded(m->length) / 8 + 1;
         for (uint32_t i = 0; i < r.words; i++) r.word[i] = m->id;
         r.word[r.words - 1] = amrdma_trailer(number, freed, m->length);
+        if (near) {
+            push(to->stores, &to->stores_last, &r);
+            return;
+        }
     }
     push(to->way, &to->last, &r);
 }
@@ -107,27 +116,38 @@ static void compose(side_t *from, side_t *to, bool reply)
     send(from, to, &m);
 }
 
-/* One step of what is on the way: a word of a write, or a message. */
-static void travel(side_t *to)
+/* One step of what is on the way: a word of a write; true when it is complete. */
+static bool write_word(side_t *to, request_t *r)
 {
-    if (to->first == to->last) return;
-    request_t *r = &to->way[to->first % MOST];
-    if (!r->write) {
-        to->posted--;
-        check_each(to->posted >= 0, "a message arrives and there is no receive buffer");
-        push(to->inbox, &to->inbox_last, r);
-        to->first++;
-        return;
-    }
     if (r->done == 0)
         check_each(!to->busy[r->slot], "slot %u is written and its message is not released",
                    r->slot);
     to->memory[r->slot][LAST - r->words + 1 + r->done] = r->word[r->done];
     r->done++;
-    if (r->done == r->words) {
-        to->busy[r->slot] = true;
-        to->first++;
+    if (r->done < r->words) return false;
+    to->busy[r->slot] = true;
+    return true;
+}
+
+/* The same, or a message. */
+static void travel(side_t *to)
+{
+    if (to->first == to->last) return;
+    request_t *r = &to->way[to->first % MOST];
+    if (r->write) {
+        to->first += write_word(to, r);
+        return;
     }
+    to->posted--;
+    check_each(to->posted >= 0, "a message arrives and there is no receive buffer");
+    push(to->inbox, &to->inbox_last, r);
+    to->first++;
+}
+
+static void store(side_t *to)
+{
+    if (to->stores_first == to->stores_last) return;
+    to->stores_first += write_word(to, &to->stores[to->stores_first % MOST]);
 }
 
 static void take(side_t *here, const message_t *m, bool by_ring, uint32_t number)
@@ -157,7 +177,7 @@ static void look_at_ring(side_t *here)
         check_each(here->memory[slot][LAST - i] == id, "message %u is not whole", number);
     check_each(id < ids && about[id].length == amrdma_trailer_length(trailer),
                "message %u is another", number);
-    amrdma_update_freed(&here->out, amrdma_trailer_freed(trailer));
+    if (!near) amrdma_update_freed(&here->out, amrdma_trailer_freed(trailer));
     if (id < ids) take(here, &about[id], true, number);
 }
 
@@ -165,7 +185,7 @@ static void look_at_inbox(side_t *here)
 {
     if (here->inbox_first == here->inbox_last || here->holds == HELD) return;
     const request_t *r = &here->inbox[here->inbox_first++ % MOST];
-    amrdma_update_freed(&here->out, (uint16_t)r->beside);
+    if (!near) amrdma_update_freed(&here->out, (uint16_t)r->beside);
     if (r->beside >> 16) here->out.slots = (uint16_t)slots;
     take(here, &r->message, false, 0);
 }
@@ -206,7 +226,7 @@ static void give_back(side_t *here, side_t *there)
 static void give_ring(side_t *here)
 {
     if (here->has_in) return;
-    amrdma_in_init(&here->in, slots);
+    amrdma_in_init(&here->in, slots, &here->released, near);
     here->has_in = here->offer = true;
 }
 
@@ -216,10 +236,12 @@ static uint32_t under_way(const side_t *to, bool requests, unsigned *returning)
     const struct {
         const request_t *queue;
         unsigned first, last;
-    } both[] = {{to->way, to->first, to->last}, {to->inbox, to->inbox_first, to->inbox_last}};
-    for (int q = 0; q < 2; q++)
-        for (unsigned i = both[q].first; i != both[q].last; i++) {
-            const message_t *m = &both[q].queue[i % MOST].message;
+    } queues[] = {{to->way, to->first, to->last},
+                  {to->stores, to->stores_first, to->stores_last},
+                  {to->inbox, to->inbox_first, to->inbox_last}};
+    for (int q = 0; q < 3; q++)
+        for (unsigned i = queues[q].first; i != queues[q].last; i++) {
+            const message_t *m = &queues[q].queue[i % MOST].message;
             n += m->reply != requests;
             *returning += m->credits;
         }
@@ -254,15 +276,17 @@ static void begin(void)
     slots = 1u << check_below(6);
     credits = (uint16_t)(1 + check_below(16));
     in_order = check_below(2);
+    near = !near;
     ids = 0;
     memset(arrived, 0, sizeof arrived);
     for (int i = 0; i < 2; i++) {
         side_t *s = &sides[i];
-        request_t *way = s->way, *inbox = s->inbox;
+        request_t *way = s->way, *inbox = s->inbox, *stores = s->stores;
         memset(s, 0, sizeof *s);
         s->way = way ? way : malloc(MOST * sizeof *way);
         s->inbox = inbox ? inbox : malloc(MOST * sizeof *inbox);
-        if (!s->way || !s->inbox) abort();
+        s->stores = stores ? stores : malloc(MOST * sizeof *stores);
+        if (!s->way || !s->inbox || !s->stores) abort();
         gasnetc_credits_init(&s->credits, credits, (uint16_t)check_below(4));
         s->posted = credits;
     }
@@ -270,7 +294,7 @@ static void begin(void)
 
 static void step(side_t *here, side_t *there, bool may_send)
 {
-    switch (check_below(8)) {
+    switch (check_below(near ? 10 : 8)) {
     case 0:
         if (may_send) compose(here, there, false);
         break;
@@ -289,6 +313,10 @@ static void step(side_t *here, side_t *there, bool may_send)
     case 5:
         if (check_below(50) == 0) give_ring(here);
         break;
+    case 8:
+    case 9:
+        store(here);
+        break;
     default:
         travel(here);
     }
@@ -298,7 +326,9 @@ static bool at_rest(void)
 {
     for (int i = 0; i < 2; i++) {
         const side_t *s = &sides[i];
-        if (s->first != s->last || s->inbox_first != s->inbox_last || s->holds) return false;
+        if (s->first != s->last || s->stores_first != s->stores_last ||
+            s->inbox_first != s->inbox_last || s->holds)
+            return false;
         if (s->owing && ids < MOST) return false;
     }
     for (uint64_t id = 0; id < ids; id++)
@@ -306,7 +336,7 @@ static bool at_rest(void)
     return true;
 }
 
-static uint64_t by_ring, by_message;
+static uint64_t by_ring[2], by_message; /* [near] */
 
 /* False when it did not end well: then there is no need for more. */
 static bool conversation(void)
@@ -326,7 +356,7 @@ static bool conversation(void)
     bool well =
         check_each(at_rest(), "it does not come to rest: %u slots, %u credits", slots, credits);
     for (int i = 0; i < 2; i++) {
-        by_ring += sides[i].by_ring;
+        by_ring[near] += sides[i].by_ring;
         by_message += sides[i].seen - sides[i].by_ring;
     }
     return well;
@@ -337,13 +367,16 @@ int main(int argc, char **argv)
     check_begin(argc, argv);
     for (int i = 0; i < 200 && conversation(); i++) {
     }
-    check_note("%llu messages by ring, %llu otherwise", (unsigned long long)by_ring,
+    check_note("%llu messages by ring, %llu of neighbours, %llu otherwise",
+               (unsigned long long)by_ring[0], (unsigned long long)by_ring[1],
                (unsigned long long)by_message);
     check_all("200 conversations: nothing lost, minted, torn, overwritten or stuck");
-    check(by_ring > 10000 && by_message > 10000, "and messages went both ways");
+    check(by_ring[0] > 10000 && by_ring[1] > 10000 && by_message > 10000,
+          "and messages went each way");
     for (int i = 0; i < 2; i++) {
         free(sides[i].way);
         free(sides[i].inbox);
+        free(sides[i].stores);
     }
     return check_end();
 }

@@ -8,6 +8,7 @@
 
 #include "core/ib/amrdma.h"
 #include "core/network_listless.h"
+#include "core/network_nearless.h"
 #include "core/network_unpaired.h"
 #include "tests/sim/sim.h"
 
@@ -41,8 +42,9 @@ typedef struct net_qp {
 
 /* Rings for Active Messages between a node and one peer. */
 typedef struct sim_rings {
-    amrdma_out_t out; /* to the one in the peer's memory */
-    amrdma_in_t in;   /* of the one in ours, if `given` */
+    amrdma_out_t out;           /* to the one in the peer's memory */
+    amrdma_in_t in;             /* of the one in ours, if `given` */
+    amrdma_released_t released; /* of `in` */
     bool given, offer;
     bool busy[AMRDMA_SLOTS]; /* written and not released */
     char *memory;            /* ours: slots */

@@ -7,6 +7,7 @@
 #define NETWORK_SCRIPT_H
 
 #include "core/network_listless.h"
+#include "core/network_nearless.h"
 #include "core/network_unpaired.h"
 
 #define NET_BUFFERS          0
