@@ -1,6 +1,6 @@
 #!/bin/bash
-# amrdma.sh - Active Messages by RDMA: which peers get a ring, which messages go by it, and that nothing else
-# changes (IB-R9..R12).
+# amrdma.sh - Active Messages by RDMA, and by stores of neighbours that share memory: which peers get a ring, which
+# messages go by it, and that nothing else changes (IB-R9..R12).
 #
 # TEST_MODES, TEST_CONDUIT as for run-conduit.sh.
 # family: amrdma
@@ -66,6 +66,41 @@ nonsense 4089 "length (longer than its slot)"
 nonsense 65535 "length (longer than its slot)"
 nonsense 7 "length (shorter than a header)"
 nonsense 0 "length (shorter than a header)"
+
+# Neighbours that share memory: the same rings, from the first message on, with a receive thread too, and on any device.
+near() { GASNET_SUPERNODE_MAXSIZE=0 with "$@"; }
+near GASNET_AMRDMA_MAX_PEERS=2 4 testamrdma first 2
+near GASNET_AMRDMA_LIMIT=64 2 testamrdma limit 64
+near "GASNET_AMRDMA_LIMIT=1000 GASNET_INLINESEND_LIMIT=16" 2 testamrdma limit 1000
+near "" 2 testamrdma longest 4016
+near "" 2 testamrdma unfinished
+for depth in 1 16; do near GASNET_AMRDMA_DEPTH=$depth 2 testamrdma depth $depth; done
+for off in GASNET_AMRDMA_{CYCLE,LIMIT,MAX_PEERS}=0 "$always GASNET_AM_CREDITS_PP=8 GASNET_AM_CREDITS_TOTAL=8"; do
+    TEST_MODES=seq near "$off" 3 testamrdma off
+done
+TEST_MODES=par near "GASNET_RCV_THREAD=1 GASNET_AMRDMA_MAX_PEERS=2" 4 testamrdma first 2
+TEST_MODES=par near GASNET_RCV_THREAD=1 2 testrcvthread
+TEST_MODES=seq near "$out_of_order GASNET_AMRDMA_MAX_PEERS=2" 4 testamrdma first 2
+for program in testam testamsize; do near "GASNET_AMRDMA_DEPTH=2 GASNET_AM_SPARES=1" 3 $program; done
+TEST_MODES=par near GASNET_AMRDMA_DEPTH=1 3 testamflood
+TEST_MODES=seq near "GASNET_AM_CREDITS_PP=4 GASNET_AM_CREDITS_TOTAL=9" 3 testamflood
+
+# One that is killed while it writes ends the job as any other, and what it left unfinished is not taken.
+RANDOM=$((TEST_SEED & 32767))
+log=$TEST_LOG/amrdma_killed.log
+wrong=''
+for ((i = 0; i < 5; i++)); do
+    after=$((RANDOM % 4000))
+    GASNET_SUPERNODE_MAXSIZE=0 timeout -k 2 60 "$TEST_LAUNCH" -spawner=ssh -n 2 "$TEST_BUILD/tests/testamrdma-$conduit-seq" killed $after \
+        >"$log" 2>&1 </dev/null
+    status=$?
+    [ $status -ne 0 ] && [ $status -ne 3 ] && [ $status -ne 124 ] && grep -q '^# the first has arrived' "$log" &&
+        ! grep -qE '^not ok|malformed' "$log" && continue
+    wrong="after $after us: status $status"
+    tap_tail "$log"
+    break
+done
+tap_ok "$([ -z "$wrong" ]; echo $?)" "5 neighbours killed while they write: all that is taken is whole${wrong:+ ($wrong)}"
 
 # What is promised of messages holds with them, and with little room.
 for settings in "$always" "$always GASNET_AMRDMA_DEPTH=1" "$always GASNET_AMRDMA_DEPTH=2 GASNET_AMRDMA_MAX_PEERS=1" \

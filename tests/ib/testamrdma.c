@@ -1,5 +1,5 @@
-/* testamrdma.c - which Active Messages go by RDMA, and to which peers (IB-R9..R12): looks into the
- * network.
+/* testamrdma.c - which Active Messages go by RDMA, or are written by neighbours, and to which peers
+ * (IB-R9..R12): looks into the network.
  *
  *   testamrdma SCENARIO [NUMBER]
  *
@@ -8,7 +8,10 @@
  */
 #include "tests/programs/test.h"
 #include <sched.h>
+#include <signal.h>
+#include <time.h>
 
+#include "core/am/am_wire.h"
 #include "core/job/job.h"
 
 enum { H_PING = 128, H_PONG, H_BYTES, H_LONG, SEGMENT = 64 * 1024 };
@@ -225,14 +228,62 @@ static void nonsense(int length)
     GASNET_BLOCKUNTIL(false);
 }
 
+/* Rank 1 is killed at some instruction of its own while it writes into rank 0's ring.  What rank 0
+ * takes is whole, up to the end of the job. */
+static void killed(int microseconds)
+{
+    static char bytes[4096];
+    struct sigevent end = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+    const struct itimerspec soon = {.it_value.tv_nsec = 1000L * (microseconds + 1)};
+    timer_t timer;
+    ping(1, 2);
+    if (test_rank == 0) {
+        const int before = pings;
+        GASNET_BLOCKUNTIL(pings > before);
+        printf("# the first has arrived\n");
+        fflush(stdout);
+        GASNET_BLOCKUNTIL(wrong);
+        printf("not ok - a message is not whole\n");
+        gasnet_exit(3);
+    }
+    if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &end, &timer)) gasnet_exit(5);
+    for (size_t n = 1;; n = n % 4000 + 1) {
+        test_fill(bytes, n, n);
+        gasnet_AMRequestMedium0(0, H_BYTES, bytes, n);
+        if (n == 1 && timer_settime(timer, 0, &soon, NULL)) gasnet_exit(5);
+    }
+}
+
+/* A slot with all of a message but its trailer is no message. */
+static void unfinished(int unused)
+{
+    (void)unused;
+    ping(1, 2);
+    net_rings_t *rings = atomic_load(&gasnetc_peers[1 - test_rank].net.am->rings);
+    judge(test_rank != 0 || rings->near_out.slots, "the neighbour has a ring, too");
+    if (test_rank == 1) {
+        const gasnetc_am_header_t header = {.head = gasnetc_am_head(GASNETC_AM_SHORT, true, 0),
+                                            .handler = H_PING};
+        const uint32_t next = rings->near_out.sent + 1;
+        char *slots = (char *)(atomic_load(&rings->near) + 1);
+        char *end = slots + ((next & net_ib.ring_mask) + 1) * (size_t)net_ib.ring_slot;
+        memcpy(end - AMRDMA_TRAILER - sizeof header, &header, sizeof header);
+    }
+    step();
+    for (int i = 0; i < 1000; i++) gasnet_AMPoll();
+    judge(pings == due, "a message without its trailer is not taken");
+    ping(1, 50);
+    judge(pings == due, "and those that follow arrive");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(int number);
-    } scenarios[] = {{"first", first},     {"cycle", cycle}, {"limit", limit},
-                     {"longest", longest}, {"depth", depth}, {"nonsense", nonsense},
-                     {"off", off}};
+    } scenarios[] = {{"first", first},     {"cycle", cycle},   {"limit", limit},
+                     {"longest", longest}, {"depth", depth},   {"nonsense", nonsense},
+                     {"off", off},         {"killed", killed}, {"unfinished", unfinished}};
     if (gasnet_init(&argc, &argv) != GASNET_OK ||
         gasnet_attach(table, TEST_COUNT(table), SEGMENT, 0) != GASNET_OK)
         return 4;
