@@ -10,6 +10,7 @@
 #define NETWORK_PORTALS_H
 
 #include <portals3.h>
+#include <portals3_ext.h>
 #include <string.h>
 
 #include "bits.h"
@@ -144,6 +145,7 @@ struct net_portals {
     unsigned safe_limit, am_limit, sys_limit;
     uint32_t rank;
     uint32_t empty_rounds;
+    ptl_size_t requests;   /* events of the AM queue that net_reap has seen */
     _Atomic uint32_t held; /* receive buffers that are full, and still referenced by handlers */
     bool sleeps;           /* the receive thread exists */
     bool left;             /* net_reap stopped at a limit */
@@ -172,7 +174,7 @@ void net_portals_scavenge(void);
  * error. */
 net_peer_t *net_portals_peer(uint32_t rank, ptl_process_id_t id, size_t length);
 /* The two cases of net_am. */
-enum net_result net_portals_request(net_peer_t *peer, const void *data, size_t length);
+enum net_result net_portals_request(net_peer_t *peer, void *data, size_t length);
 enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t length,
                                   net_answer_t *answer);
 #pragma GCC visibility pop
@@ -327,14 +329,24 @@ HOT bool net_portals_event(ptl_handle_eq_t queue, const char *name, ptl_event_t 
 
 HOT unsigned net_reap(void)
 {
+    enum { SYS, SAFE, AM, QUEUES };
+    const ptl_handle_eq_t queue[QUEUES] = {net_portals.sys_eq, net_portals.safe_eq,
+                                           net_portals.am_eq};
+    ptl_size_t there[QUEUES];
     ptl_event_t event;
     unsigned systems = 0, safe = 0;
-    while (systems < net_portals.sys_limit &&
+    int result = PtlEQCount(queue, QUEUES, there);
+    if (__builtin_expect(result != PTL_OK, 0)) {
+        net_portals_queue_failed("SYS", result);
+        return 0;
+    }
+    net_portals.requests = there[AM];
+    while (systems < there[SYS] && systems < net_portals.sys_limit &&
            net_portals_event(net_portals.sys_eq, "SYS", &event)) {
         net_portals_sys_event(&event);
         systems++;
     }
-    while (safe < net_portals.safe_limit &&
+    while (safe < there[SAFE] && safe < net_portals.safe_limit &&
            net_portals_event(net_portals.safe_eq, "SAFE", &event)) {
         net_portals_safe_event(&event);
         safe++;
@@ -342,8 +354,7 @@ HOT unsigned net_reap(void)
     if (systems + safe == 0 &&
         __builtin_expect(++net_portals.empty_rounds % NET_CHECK_EVERY == 0, 0))
         net_portals_check_connections();
-    if (__builtin_expect(net_portals.sleeps, 0))
-        net_portals.left = systems == net_portals.sys_limit || safe == net_portals.safe_limit;
+    net_portals.left = systems < there[SYS] || safe < there[SAFE];
     return systems + safe;
 }
 
@@ -368,20 +379,20 @@ HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *s
 {
     ptl_event_t event;
     unsigned n = 0, events = 0;
-    bool all = false;
     if (__builtin_expect(net_portals.replies || net_portals.words_waiting, 0))
         n = net_portals_waiting(messages, budget, systems);
-    while (n < budget && events < net_portals.am_limit) {
+    while (net_portals.requests && n < budget && events < net_portals.am_limit) {
         if (__builtin_expect(!net_portals.in_hand, 0) && !net_portals_prepare()) break;
         if (net_portals_holds_enough()) break;
-        all = !net_portals_event(net_portals.am_eq, "AM", &event);
-        if (all) break;
+        net_portals.requests--;
+        if (!net_portals_event(net_portals.am_eq, "AM", &event)) break;
         net_message_t *message = net_portals_am_event(&event);
         if (message) messages[n++] = message;
         events++;
     }
     if (__builtin_expect(net_portals.sleeps, 0))
-        atomic_store_explicit(&net_portals.waiting, !all || net_portals.left, memory_order_relaxed);
+        atomic_store_explicit(&net_portals.waiting, net_portals.requests || net_portals.left,
+                              memory_order_relaxed);
     return n;
 }
 

@@ -17,6 +17,14 @@ static void send_put(const char *what, net_peer_t *peer, ptl_handle_md_t md, uin
     if (__builtin_expect(error != PTL_OK, 0)) net_portals_failed(what, peer->rank, error);
 }
 
+/* Sends a message without events: what it holds may be reused at once.  False: send_put must.  */
+static inline bool send_bytes(const net_peer_t *peer, const void *data, size_t length,
+                              uint64_t bits, uint64_t there, uint64_t header)
+{
+    return PtlPutBytes(net_portals.ni, data, length, peer->id, NET_PT_AM, NET_AC, bits, there,
+                       header) == PTL_OK;
+}
+
 /* Length of a Request in the receive buffer, where each begins at a multiple of 8. */
 static inline size_t send_padded(size_t length)
 {
@@ -63,16 +71,13 @@ HOT enum net_result send_acquire(net_peer_t *peer, size_t length, bool pair, sen
     return NET_NO_CREDIT;
 }
 
-/* Sends a Request, or the header of a Long, from the chunk that will receive its Reply. */
-HOT void send_from_chunk(net_peer_t *peer, const void *data, size_t length,
-                         const send_means_t *means, enum bits_kind kind)
+/* From the chunk that will receive the Reply. */
+static __attribute__((noinline)) void send_from_chunk(net_peer_t *peer, const void *data,
+                                                      size_t length, const send_means_t *means,
+                                                      enum bits_kind kind)
 {
     static const gasnetc_sent_t nothing;
-    net_chunk_t *chunk = &net_portals.chunk[means->chunk];
     uint32_t place = means->chunk * PLAN_CHUNK;
-    chunk->message.peer = peer;
-    chunk->request = true;
-    chunk->header = chunk->data = chunk->pair = false;
     memcpy(net_portals_chunk(means->chunk), data, length);
     net_portals_launch(peer, means->ticket, &nothing);
     send_put("an Active Message to", peer, net_portals.reqsb, place, send_padded(length), NET_PT_AM,
@@ -80,29 +85,58 @@ HOT void send_from_chunk(net_peer_t *peer, const void *data, size_t length,
              send_header(means->credits, length, send_padded(length)));
 }
 
-enum net_result net_portals_request(net_peer_t *peer, const void *data, size_t length)
+/* Sends a Request, or the header of a Long.  After `data` is room for the padding. */
+HOT void send_request(net_peer_t *peer, char *data, size_t length, const send_means_t *means,
+                      enum bits_kind kind)
+{
+    net_chunk_t *chunk = &net_portals.chunk[means->chunk];
+    size_t sent = send_padded(length);
+    chunk->message.peer = peer;
+    chunk->request = true;
+    chunk->header = chunk->data = chunk->pair = false;
+    for (size_t i = length; i < sent; i++) data[i] = 0;
+    if (__builtin_expect(send_bytes(peer, data, sent,
+                                    bits_pack(means->chunk * PLAN_CHUNK, 0, kind, BITS_REQRB), 0,
+                                    send_header(means->credits, length, sent)),
+                         1))
+        net_portals_give(&net_portals.tickets, means->ticket);
+    else
+        send_from_chunk(peer, data, length, means, kind);
+}
+
+enum net_result net_portals_request(net_peer_t *peer, void *data, size_t length)
 {
     send_means_t means;
     enum net_result result = send_acquire(peer, length, false, &means);
-    if (result == NET_POSTED) send_from_chunk(peer, data, length, &means, BITS_AM);
+    if (result == NET_POSTED) send_request(peer, data, length, &means, BITS_AM);
     return result;
 }
 
 /* --- Replies --- */
 
-HOT void send_reply(net_peer_t *peer, const void *data, size_t length, net_answer_t *answer,
-                    enum bits_kind kind)
+/* From the chunk of RplSB that was reserved for it. */
+static __attribute__((noinline)) void send_from_reserve(net_peer_t *peer, const void *data,
+                                                        size_t length, net_answer_t *answer,
+                                                        enum bits_kind kind, uint64_t header)
 {
     static const gasnetc_sent_t nothing;
     uint32_t place = (uint32_t)(answer - net_portals.answer) * PLAN_CHUNK;
     uint32_t ticket = answer->ticket[--answer->tickets];
-    uint8_t credits = net_portals_answer_credits(peer, answer->credits);
     atomic_store_explicit(&answer->uses, 2, memory_order_relaxed);
     memcpy(net_portals.rplsb_memory + place, data, length);
     net_portals_launch(peer, ticket, &nothing);
     send_put("a Reply to", peer, net_portals.rplsb, place, length, NET_PT_AM,
-             bits_pack(answer->place, ticket, kind, BITS_REQSB), answer->place,
-             send_header(credits, length, length));
+             bits_pack(answer->place, ticket, kind, BITS_REQSB), answer->place, header);
+}
+
+HOT void send_reply(net_peer_t *peer, const void *data, size_t length, net_answer_t *answer,
+                    enum bits_kind kind)
+{
+    uint64_t header =
+        send_header(net_portals_answer_credits(peer, answer->credits), length, length);
+    if (!send_bytes(peer, data, length, bits_pack(answer->place, 0, kind, BITS_REQSB),
+                    answer->place, header))
+        send_from_reserve(peer, data, length, answer, kind, header);
 }
 
 enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t length,
@@ -170,7 +204,7 @@ enum net_result net_portals_long(net_peer_t *peer, void *header, size_t length,
         return result;
     }
     send_payload(peer, payload, means.chunk * PLAN_CHUNK, means.second, BITS_RARAM, sent);
-    send_from_chunk(peer, header, length, &means, BITS_HEADER);
+    send_request(peer, header, length, &means, BITS_HEADER);
     return NET_POSTED;
 }
 

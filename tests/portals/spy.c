@@ -5,6 +5,7 @@
 #include "spy.h"
 
 #include <dlfcn.h>
+#include <portals3_ext.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,25 @@ int PtlEQGet(ptl_handle_eq_t eq, ptl_event_t *event)
     return result;
 }
 
+/* What is kept back is taken from the library all the same. */
+int PtlEQCount(const ptl_handle_eq_t *eqs, int size, ptl_size_t *counts)
+{
+    NEXT(PtlEQCount, const ptl_handle_eq_t *, int, ptl_size_t *);
+    ptl_event_t event;
+    int result = next(eqs, size, counts);
+    if (result != PTL_OK) return result;
+    for (int i = 0; i < size; i++) {
+        unsigned n = 0;
+        while (n < queues && spy.queue[n].handle != eqs[i]) n++;
+        if (n == queues) continue;
+        if (spy.queue[n].hold)
+            while (counts[i]-- > 0) PtlEQGet(eqs[i], &event);
+        counts[i] = spy.queue[n].hold ? 0 : counts[i] + spy.queue[n].stored;
+        if (n == SPY_SAFE && counts[i] == 0) looked_in_vain();
+    }
+    return PTL_OK;
+}
+
 int PtlMEAttach(ptl_handle_ni_t ni, ptl_pt_index_t pt, ptl_process_id_t id, ptl_match_bits_t bits,
                 ptl_match_bits_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos,
                 ptl_handle_me_t *me)
@@ -201,6 +221,19 @@ int PtlPutRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_a
          ptl_pt_index_t, ptl_ac_index_t, ptl_match_bits_t, ptl_size_t, ptl_hdr_data_t);
     started(false, md, pt, bits, length);
     return next(md, offset, length, ack, target, pt, ac, bits, there, header);
+}
+
+int PtlPutBytes(ptl_handle_ni_t ni, const void *data, ptl_size_t length, ptl_process_id_t target,
+                ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t there,
+                ptl_hdr_data_t header)
+{
+    NEXT(PtlPutBytes, ptl_handle_ni_t, const void *, ptl_size_t, ptl_process_id_t, ptl_pt_index_t,
+         ptl_ac_index_t, ptl_match_bits_t, ptl_size_t, ptl_hdr_data_t);
+    int result = next(ni, data, length, target, pt, ac, bits, there, header);
+    if (result != PTL_OK) return result;
+    started(false, PTL_INVALID_HANDLE, pt, bits, length);
+    if ((bits & 15) == BITS_REQRB) spy.unsent--;
+    return result;
 }
 
 int PtlGetRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_process_id_t target,

@@ -270,9 +270,68 @@ static void revoking(void)
         "an MD put ahead, unlinked or updated under load: nothing is written to the old place");
 }
 
+/* Each is a put of bytes if that is possible, and a put of a part of an MD if not: only the
+ * initiator's events differ. */
+static void bytes_between(void)
+{
+    enum { MESSAGES = 300, LONGEST = 200 };
+    static char target[MESSAGES * LONGEST], memory[LONGEST];
+    unsigned int mute = QUIET | PTL_MD_EVENT_END_DISABLE;
+    const char *fast = getenv("PTL_FASTPATH");
+    const bool may = ring.size > 1 && !(fast && fast[0] == '0');
+    ptl_handle_eq_t eq = ring_eq(MESSAGES + 8), mine = ring_eq(8);
+    ptl_handle_md_t md = ring_attach(
+        PT, 5, 0, ring_md(target, sizeof target, PTL_MD_OP_PUT | QUIET, eq), PTL_RETAIN);
+    ptl_handle_md_t local = ring_bind(ring_md(memory, LONGEST, mute, mine));
+    int as_bytes = 0;
+    ptl_size_t sum = 0;
+    ring_barrier();
+    RING_OK(PtlPutRegion(local, 0, 0, PTL_ACK_REQ, ring.next, PT, 0, 5, 0, 0));
+    ring_event(mine, PTL_EVENT_ACK); /* so they are connected */
+    ring_event(eq, PTL_EVENT_PUT_END);
+    for (int i = 0; i < MESSAGES; i++) {
+        ptl_size_t n = (ptl_size_t)i % (LONGEST + 1);
+        memset(memory, i, LONGEST);
+        int result = PtlPutBytes(ring.ni, memory, n, ring.next, PT, 0, 5, 7, (ptl_hdr_data_t)i);
+        as_bytes += result == PTL_OK;
+        if (result == PTL_OK) continue;
+        ring_expect(result == PTL_NO_SPACE, "PtlPutBytes: %s", PtlErrorStr((unsigned int)result));
+        RING_OK(PtlPutRegion(local, 0, n, PTL_ACK_REQ, ring.next, PT, 0, 5, 7, (ptl_hdr_data_t)i));
+        ring_event(mine, PTL_EVENT_ACK); /* the memory may be changed */
+    }
+    ptl_size_t counts[2] = {0};
+    for (int tries = 0; tries < 10000 && counts[0] < MESSAGES; tries++) {
+        RING_OK(PtlEQCount((const ptl_handle_eq_t[]){eq, mine}, 2, counts));
+        if (counts[0] < MESSAGES) PtlProgress(ring.ni, 1);
+    }
+    ring_expect(counts[0] == MESSAGES && counts[1] == 0, "%d and %d events", (int)counts[0],
+                (int)counts[1]);
+    for (int i = 0; i < MESSAGES; i++) {
+        ptl_size_t n = (ptl_size_t)i % (LONGEST + 1);
+        ptl_event_t event = ring_event(eq, PTL_EVENT_PUT_END);
+        ring_expect(event.hdr_data == (ptl_hdr_data_t)i && event.match_bits == 5 &&
+                        event.mlength == n && event.rlength == n && event.offset == sum &&
+                        event.initiator.pid == ring.previous.pid && event.pt_index == PT,
+                    "message %d: the event of another", i);
+        for (ptl_size_t at = 0; at < n; at++)
+            if (!ring_expect(target[sum + at] == (char)i, "message %d: other bytes", i)) break;
+        sum += n;
+    }
+    ring_expect(may ? as_bytes > 0 && as_bytes < MESSAGES : as_bytes == 0,
+                "%d of %d were puts of bytes", as_bytes, MESSAGES);
+    ring_no_event(mine);
+    ring_barrier();
+    ring_unlink(md);
+    ring_unlink(local);
+    RING_OK(PtlEQFree(eq));
+    RING_OK(PtlEQFree(mine));
+    ring_done("puts of bytes and of MDs are matched in the order of issue, and look alike");
+}
+
 void rules_order(void)
 {
     matching();
+    bytes_between();
     registers();
     threads();
     revoking();

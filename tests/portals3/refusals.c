@@ -137,6 +137,8 @@ static void closed(ptl_handle_any_t h)
     IS(PtlGetRegion(h, 0, 0, id, 0, 0, 0, 0), PTL_NO_INIT);
     IS(PtlGetPut(h, h, id, 0, 0, 0, 0, 0), PTL_NO_INIT);
     IS(PtlGetPutRegion(h, 0, h, 0, 0, id, 0, 0, 0, 0, 0), PTL_NO_INIT);
+    IS(PtlPutBytes(h, NULL, 0, id, 0, 0, 0, 0, 0), PTL_NO_INIT);
+    IS(PtlEQCount(&h, 1, &(ptl_size_t){0}), PTL_NO_INIT);
     IS(PtlMEMDPost(h, h, id, 0, 0, PTL_UNLINK, PTL_INS_AFTER, md, PTL_UNLINK, &out, &out,
                    PTL_EQ_NONE),
        PTL_NO_INIT);
@@ -627,6 +629,14 @@ static void conditions(void)
     IS(PtlMEMDPost(eq, base, anybody, 0, 0, PTL_UNLINK, PTL_INS_BEFORE, good, PTL_UNLINK, &me, &out,
                    eq),
        PTL_NI_INVALID);
+    IS(PtlPutBytes(eq, NULL, 0, anybody, 0, 0, 0, 0, 0), PTL_NI_INVALID);
+    ptl_size_t counts[2] = {1, 1};
+    IS(PtlEQCount(NULL, 1, counts), PTL_SEGV);
+    IS(PtlEQCount(&eq, 1, NULL), PTL_SEGV);
+    IS(PtlEQCount(&eq, 0, counts), PTL_EQ_INVALID);
+    IS(PtlEQCount(&base, 1, counts), PTL_EQ_INVALID);
+    IS(PtlEQCount((const ptl_handle_eq_t[]){eq, base}, 2, counts), PTL_EQ_INVALID);
+    IS(PtlEQCount(&eq, 1, counts), PTL_OK);
     IS(PtlMEMDPost(world.other, base, anybody, 0, 0, PTL_UNLINK, PTL_INS_BEFORE, good, PTL_UNLINK,
                    &me, &out, PTL_EQ_NONE),
        PTL_ME_INVALID);

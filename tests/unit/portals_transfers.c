@@ -148,6 +148,37 @@ static void requests(void)
     job_end("Requests");
 }
 
+/* Where libportals copies the bytes, nothing waits for an event. */
+static void copied_at_once(void)
+{
+    job_begin();
+    ptl_script_bytes = true;
+    const uint32_t tickets = net_portals.tickets.count, chunks = net_portals.chunks.count;
+    memset(source, 0xff, 80);
+    for (uint32_t nbytes = 80; nbytes > 72; nbytes--) {
+        gasnetc_AMRequestMedium(1, H_PAYLOAD, source, nbytes, 0, NULL);
+        const ptl_script_op_t *op = ptl_script_op(-1);
+        uint32_t clean = 8 + nbytes;
+        while (clean < op->length && !op->bytes[clean]) clean++;
+        check_each(op->entry == 39 && (op->bits & 15) == BITS_REQRB && op->length == 88 &&
+                       clean == 88 && op->bytes[7 + nbytes] == 0xff,
+                   "%u bytes, and zeros up to a multiple of 8", nbytes);
+        check_each(net_portals.tickets.count + (net_portals.in_hand ? 2 : 0) == tickets &&
+                       net_portals.chunks.count == chunks - 1,
+                   "the ticket is back, the chunk waits for the Reply");
+        reply_to(op, (message_t){.handler = H_REPLIED}, BITS_AM, 0);
+        gasnetc_poll();
+    }
+    check_all("PO-7 Requests that are copied at once");
+    request(1, 7, (message_t){.handler = H_ANSWER}, BITS_AM, 1);
+    gasnetc_poll();
+    const ptl_script_op_t *op = ptl_script_op(-1);
+    check(saw.reply_runs == 8 && op->there == 7 * 2048 && (op->bits & 15) == BITS_REQSB &&
+              op->bytes[1] == H_REPLIED && cost_of(op) == 1,
+          "and a Reply, with the credit");
+    job_end("messages that are copied at once");
+}
+
 static void long_requests(void)
 {
     gasnetc_params.packedlong_limit = 0;
@@ -212,6 +243,7 @@ int main(int argc, char **argv)
     puts_and_gets();
     tickets();
     requests();
+    copied_at_once();
     long_requests();
     no_credit();
     return check_end();

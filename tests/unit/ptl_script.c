@@ -46,7 +46,7 @@ static struct {
 } kept[KEPT];
 static unsigned kept_count;
 
-bool ptl_script_hold_unlinks, ptl_script_no_space, ptl_script_refuses;
+bool ptl_script_hold_unlinks, ptl_script_no_space, ptl_script_refuses, ptl_script_bytes;
 
 static void __attribute__((noreturn)) broken(const char *what)
 {
@@ -175,6 +175,12 @@ int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
     return PTL_OK;
 }
 
+int PtlEQCount(const ptl_handle_eq_t *handles, int size, ptl_size_t *counts)
+{
+    for (int i = 0; i < size; i++) counts[i] = eqs[index_of(handles[i], EQ)].count;
+    return PTL_OK;
+}
+
 /* --- lists and descriptors --- */
 
 static ptl_handle_me_t make_me(ptl_pt_index_t entry, ptl_match_bits_t bits,
@@ -280,22 +286,34 @@ unsigned ptl_script_entries(void)
 
 /* --- what the conduit starts --- */
 
+static ptl_script_op_t *new_op(ptl_script_op_t like)
+{
+    if (made_ops == OPS) broken("(the test) too many operations");
+    ops[made_ops] = like;
+    return &ops[made_ops++];
+}
+
+static unsigned char *copy_of(const void *bytes, ptl_size_t length)
+{
+    unsigned char *copy = length ? malloc(length) : NULL;
+    if (!length) return NULL;
+    if (!copy) abort();
+    return memcpy(copy, bytes, length);
+}
+
 static ptl_script_op_t *start(enum ptl_script_kind kind, ptl_handle_md_t handle, ptl_size_t offset,
                               ptl_size_t length)
 {
     const md_t *md = md_of(handle);
     if (offset > md->md.length || length > md->md.length - offset)
         broken("a range outside its descriptor");
-    if (made_ops == OPS) broken("(the test) too many operations");
-    ptl_script_op_t *op = &ops[made_ops++];
-    *op = (ptl_script_op_t){
-        .kind = kind, .md = handle, .from = md->md, .offset = offset, .length = length};
-    if (kind == PTL_SCRIPT_PUT && length) {
-        op->bytes = malloc(length);
-        if (!op->bytes) abort();
-        memcpy(op->bytes, (char *)md->md.start + offset, length);
-    }
-    return op;
+    return new_op((ptl_script_op_t){
+        .kind = kind,
+        .md = handle,
+        .from = md->md,
+        .offset = offset,
+        .length = length,
+        .bytes = kind == PTL_SCRIPT_PUT ? copy_of((char *)md->md.start + offset, length) : NULL});
 }
 
 int PtlPutRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack,
@@ -311,6 +329,24 @@ int PtlPutRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_a
     op->bits = bits;
     op->there = there;
     op->header = header;
+    return PTL_OK;
+}
+
+int PtlPutBytes(ptl_handle_ni_t ni, const void *data, ptl_size_t length, ptl_process_id_t target,
+                ptl_pt_index_t entry, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t there,
+                ptl_hdr_data_t header)
+{
+    (void)ni, (void)ac;
+    if (!ptl_script_bytes) return PTL_NO_SPACE;
+    new_op((ptl_script_op_t){.kind = PTL_SCRIPT_PUT,
+                             .md = PTL_INVALID_HANDLE,
+                             .length = length,
+                             .there = there,
+                             .target = target,
+                             .entry = entry,
+                             .bits = bits,
+                             .header = header,
+                             .bytes = copy_of(data, length)});
     return PTL_OK;
 }
 
@@ -425,6 +461,7 @@ void ptl_script_reset(void)
     memset(heads, 0, sizeof heads);
     made_ops = forgotten = kept_count = 0;
     ptl_script_hold_unlinks = ptl_script_no_space = ptl_script_refuses = false;
+    ptl_script_bytes = false;
 }
 
 int PtlInit(int *interfaces)

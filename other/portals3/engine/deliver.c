@@ -171,7 +171,7 @@ static void deliver_put(struct ptli_engine *engine, struct ptli_operation *opera
         ptli_operation_transfer(engine, operation, true);
         return;
     }
-    if (match.mlength > 0) ptli_span_write(&span, data);
+    ptli_span_write(&span, data);
     ptli_lock(engine);
     ptli_match_end(engine, match.md, PTL_EVENT_PUT_END, info);
     ptli_unlock_up(engine);
@@ -218,6 +218,25 @@ static enum ptli_role role_of(const struct ptli_header *header, struct ptli_matc
 {
     if (header->type != PTLI_PUT) return PTLI_ROLE_GIVING;
     return header->flags & PTLI_LONG && match.mlength > 0 ? PTLI_ROLE_TAKING : PTLI_ROLE_ANSWER;
+}
+
+/* A put without answer, of so few data that to copy them costs less than to release the lock and to
+ * acquire it again.  */
+enum { DELIVER_SHORT = 256 };
+
+static void deliver_short_put(struct ptli_engine *engine, struct ptli_peer *peer,
+                              const struct ptli_header *header, const void *data)
+{
+    struct ptli_event_info info;
+    struct ptli_match match;
+    ptli_lock(engine);
+    match = ptli_match_request(engine, header, peer->uid, peer->jid, &info);
+    if (match.md) {
+        const struct ptli_span span = ptli_md_span(match.md, match.offset, match.mlength);
+        ptli_span_write(&span, data);
+        ptli_match_end(engine, match.md, PTL_EVENT_PUT_END, &info);
+    }
+    ptli_unlock_up(engine);
 }
 
 static enum ptli_taken deliver_request(struct ptli_engine *engine, struct ptli_peer *peer,
@@ -277,6 +296,10 @@ enum ptli_taken ptli_arrived(struct ptli_engine *engine, struct ptli_peer *peer,
 {
     if (header->source.nid != peer->id.nid || header->source.pid != peer->id.pid) {
         ptli_malformed(engine, peer, "a message in another process's name");
+        return PTLI_TAKEN;
+    }
+    if (header->type == PTLI_PUT && !header->flags && header->length <= DELIVER_SHORT) {
+        deliver_short_put(engine, peer, header, data);
         return PTLI_TAKEN;
     }
     if (header->type <= PTLI_GETPUT) return deliver_request(engine, peer, header, data);

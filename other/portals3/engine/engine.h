@@ -3,8 +3,8 @@
  *
  * One lock per interface protects tables, match entries, descriptors and operations.  Events are
  * deposited with the lock held, in the critical section in which their operation ceases to be
- * pending.  Data are copied, and the transport is called, without the lock: a pending operation
- * holds a reference to its descriptor.
+ * pending.  Data are copied (but for short puts at the target), and the transport is called,
+ * without the lock: a pending operation holds a reference to its descriptor.
  */
 #ifndef PTLI_ENGINE_H
 #define PTLI_ENGINE_H

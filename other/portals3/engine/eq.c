@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "other/portals3/engine/engine.h"
+#include "other/portals3/include/portals3_ext.h"
 
 /* Sequence numbers begin just before the wrap, to expose programs that do not handle it.  */
 #define FIRST_SEQUENCE ((ptl_seq_t)-64)
@@ -291,6 +292,31 @@ int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
     result = take_next(eq, handle, event);
     ptli_mutex_unlock(&eq->lock);
     return result == PTL_EQ_EMPTY ? eq_get(engine, eq, handle, event) : result;
+}
+
+/* A staged event can be taken once the handler has returned.  */
+static inline ptl_size_t events_of(const struct ptli_eq *eq)
+{
+    return atomic_load(&eq->any_staged) + atomic_load(&eq->posted) -
+           atomic_load_explicit(&eq->taken, memory_order_relaxed);
+}
+
+int PtlEQCount(const ptl_handle_eq_t *handles, int size, ptl_size_t *counts)
+{
+    struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
+    int result;
+    if (!handles || !counts) return PTL_SEGV;
+    if (size < 1) return PTL_EQ_INVALID;
+    if (__builtin_expect(!ptli_pool_again(&engine->eqs, handles[0]), 0) &&
+        !(engine = ptli_engine_of(handles[0], PTLI_EQ, PTL_EQ_INVALID, &result)))
+        return result;
+    eq_progress(engine, 0);
+    for (int i = 0; i < size; i++) {
+        const struct ptli_eq *eq = ptli_pool_again(&engine->eqs, handles[i]);
+        if (!eq) return PTL_EQ_INVALID;
+        counts[i] = events_of(eq);
+    }
+    return PTL_OK;
 }
 
 /* --- waiting --- */

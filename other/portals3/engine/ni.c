@@ -336,8 +336,8 @@ static int read_register(struct ptli_engine *engine, ptl_sr_index_t reg, ptl_sr_
                                     engine->drop_length,
                                     engine->recv_count + quick.answers,
                                     engine->recv_length + quick.get_length,
-                                    engine->send_count + quick.puts + quick.gets,
-                                    engine->send_length + quick.put_length,
+                                    engine->send_count + quick.puts + quick.gets + quick.messages,
+                                    engine->send_length + quick.put_length + quick.message_length,
                                     engine->tables_most,
                                     engine->tables_used};
     if (reg < PTL_SR_MSG_ALLOC)

@@ -109,6 +109,11 @@ void ptli_span_write(const struct ptli_span *span, const void *from)
     struct ptli_cursor cursor;
     struct ptli_stretch stretch;
     const char *at = from;
+    if (span->length == 0) return;
+    if (span->count == 1) {
+        pieces_store(span->pieces->base + span->offset, from, span->length);
+        return;
+    }
     ptli_cursor_start(&cursor, span);
     while ((stretch = ptli_cursor_next(&cursor, UINT64_MAX)).length > 0) {
         pieces_store(stretch.base, at, stretch.length);

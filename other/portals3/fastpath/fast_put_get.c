@@ -12,6 +12,7 @@
  */
 #include <stdlib.h>
 #include "other/portals3/engine/engine.h"
+#include "other/portals3/include/portals3_ext.h"
 #include "other/portals3/transport/verbs.h"
 #include "other/tools/hot.h"
 
@@ -160,6 +161,13 @@ __attribute__((noinline, cold)) static void fast_add_route(struct ptli_verbs *v,
     if (route) {
         if (v->posting.count++ > v->posting.mask) fast_grow(&v->posting);
         route->process = process;
+        ptli_wire_encode(&(struct ptli_header){.type = PTLI_PUT,
+                                               .source = v->face.id,
+                                               .destination = id,
+                                               .uid = v->face.uid,
+                                               .jid = v->face.jid,
+                                               .pt_index = pt},
+                         route->header);
         fast_insert(&v->posting, route);
     }
     ptli_mutex_unlock(&v->posting.lock);
@@ -179,178 +187,7 @@ void ptli_fast_close(struct ptli_posting *posting)
     posting->at = NULL;
 }
 
-/* --- posting --- */
-
-/* Caches the descriptor of a handle; false if the handle is invalid or the descriptor not plain. */
-__attribute__((noinline)) static bool
-change_md(struct ptli_engine *engine, struct ptli_posting *posting, ptl_handle_md_t handle)
-{
-    struct ptli_md *md = ptli_pool_find(&engine->mds, handle);
-    if (!md || !md->plain) return false;
-    posting->md = md;
-    posting->handle = handle;
-    return true;
-}
-
-/* The published entry that the operation goes to.  NULL if no list is held, an earlier request may
- * not have been matched yet, messages are queued, or no slot is free.  */
-HOT const struct ptli_published_entry *place_there(const struct ptli_route *route, bool is_put,
-                                                   ptl_ac_index_t ac, ptl_match_bits_t match_bits,
-                                                   ptl_size_t offset, ptl_size_t length)
-{
-    const struct ptli_node *node = route->node;
-    const struct ptli_link *link = node->link;
-    if (route->lease.state != PTLI_LEASE_HELD || !link || node->requests.head ||
-        (int32_t)(node->seen - route->last) < 0 || link->posted - link->done >= link->most)
-        return NULL;
-    return ptli_published_find(&route->list->face.published,
-                               is_put ? PTLI_PUBLISHED_PUT : PTLI_PUBLISHED_GET, ac, match_bits,
-                               offset, length);
-}
-
-/* The events to log: PTLI_LOGS_ bits.  */
-static inline uint32_t logs_of(const struct ptli_md *md, bool ack,
-                               const struct ptli_published_entry *there)
-{
-    return ack && !(there->flags & PTLI_PUBLISHED_NO_ACK) ? md->logs : md->logs & PTLI_LOGS_END;
-}
-
-/* Stores the data of the events in the slot.  */
-static inline void fast_save_event(struct ptli_wr *slot, struct ptli_route *route,
-                                   ptl_match_bits_t match_bits, ptl_size_t length,
-                                   ptl_size_t offset, ptl_size_t remote_offset,
-                                   ptl_hdr_data_t hdr_data)
-{
-    slot->route = route;
-    slot->match_bits = match_bits;
-    slot->length = length;
-    slot->offset = offset;
-    slot->remote_offset = remote_offset;
-    slot->hdr_data = hdr_data;
-}
-
-static inline void count_one(struct ptli_fast_counts *counts, bool is_put, ptl_size_t length)
-{
-    if (is_put) {
-        counts->puts++;
-        counts->put_length += length;
-    } else {
-        counts->gets++;
-    }
-}
-
-/* The general path, which also detects all errors.  */
-__attribute__((noinline, cold)) static int
-other_way(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_size_t offset,
-          ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
-          ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
-{
-    struct ptli_asked asked = {handle, offset,     length,        target,   pt,
-                               ac,     match_bits, remote_offset, hdr_data, whole};
-    return is_put ? ptli_put(&asked, ack) : ptli_get(&asked);
-}
-
-/* tests/bench/portals3.sh counts the instructions of this function.  The arguments are separate, so
- * that no structure is built for an operation on the fast path.  */
-HOT int fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle,
-                   ptl_size_t offset, ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt,
-                   ptl_ac_index_t ac, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
-                   ptl_hdr_data_t hdr_data)
-{
-    struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
-    struct ptli_posting *posting =
-        atomic_load_explicit(is_put ? &engine->puts : &engine->gets, memory_order_acquire);
-    if (__builtin_expect(!posting, 0)) goto closed;
-    ptli_mutex_lock(&posting->lock);
-    struct ptli_route *route = route_to(posting, fast_number_of(target), pt);
-    if (__builtin_expect(!route, 0)) {
-        ptli_mutex_unlock(&posting->lock);
-        fast_add_route(ptli_verbs(engine->transport), target, pt);
-        goto closed;
-    }
-    if (__builtin_expect(posting->handle != handle, 0) && !change_md(engine, posting, handle))
-        goto no;
-    struct ptli_md *md = posting->md;
-    if (whole) length = md->rules.length;
-    if (length - 1 >= posting->most || offset + length < offset ||
-        offset + length > md->rules.length)
-        goto no;
-    const struct ptli_published_entry *there =
-        place_there(route, is_put, ac, match_bits, remote_offset, length);
-    if (!there) goto no;
-
-    struct ptli_link *link = route->node->link;
-    const uint32_t number = ++link->posted;
-    struct ptli_wr *slot = &link->slot[(number - 1) % PTLI_SLOTS];
-    struct ibv_send_wr *wr = is_put ? &link->put : &link->get, *bad;
-    int flags = IBV_SEND_INLINE;
-    wr->wr_id = (uintptr_t)slot;
-    slot->md = md;
-    slot->item = PTLI_ITEM_QUICK;
-    link->piece.addr = (uintptr_t)md->one.base + offset;
-    link->piece.length = (uint32_t)length;
-    if (!is_put || length > link->max_inline) {
-        link->piece.lkey = md->one.region->local_key;
-        flags = 0;
-    }
-    wr->wr.rdma.remote_addr = there->address + remote_offset;
-    wr->wr.rdma.rkey = there->key;
-    if (!is_put || !(number & md->unsignalled)) {
-        flags |= IBV_SEND_SIGNALED;
-        link->signalled = number;
-        if (!is_put || md->logs) {
-            const uint32_t logs = logs_of(md, is_put && ack == PTL_ACK_REQ, there);
-            slot->item = PTLI_ITEM_QUICK | logs | (is_put ? 0 : PTLI_ITEM_GET);
-            slot->event_link = --posting->next_link;
-            fast_save_event(slot, route, match_bits, length, offset, remote_offset, hdr_data);
-        }
-    }
-    /* A put is not counted as a user of the list: REVOKED follows it on the same connection.  */
-    if (!is_put) route->lease.users++;
-    wr->send_flags = flags;
-    count_one(&posting->counts, is_put, length);
-    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
-    ptli_mutex_unlock(&posting->lock);
-    return PTL_OK;
-no:
-    ptli_mutex_unlock(&posting->lock);
-closed:
-    return other_way(is_put, ack, whole, handle, offset, length, target, pt, ac, match_bits,
-                     remote_offset, hdr_data);
-}
-
-int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack, ptl_process_id_t target, ptl_pt_index_t pt,
-           ptl_ac_index_t ac, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
-           ptl_hdr_data_t hdr_data)
-{
-    return fast_start(true, ack, true, md, 0, 0, target, pt, ac, match_bits, remote_offset,
-                      hdr_data);
-}
-
-int PtlPutRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack,
-                 ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
-                 ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
-{
-    return fast_start(true, ack, false, md, local_offset, length, target, pt, ac, match_bits,
-                      remote_offset, hdr_data);
-}
-
-int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
-           ptl_match_bits_t match_bits, ptl_size_t remote_offset)
-{
-    return fast_start(false, PTL_NOACK_REQ, true, md, 0, 0, target, pt, ac, match_bits,
-                      remote_offset, 0);
-}
-
-int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
-                 ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
-                 ptl_match_bits_t match_bits, ptl_size_t remote_offset)
-{
-    return fast_start(false, PTL_NOACK_REQ, false, md, local_offset, length, target, pt, ac,
-                      match_bits, remote_offset, 0);
-}
-
-/* --- completion --- */
+/* --- events --- */
 
 /* With the queue's lock, like all below.  */
 static inline ptl_event_t *fast_event_slot(const struct ptli_eq *eq, uint64_t number)
@@ -430,26 +267,6 @@ static inline void log_one(struct ptli_eq *eq, const struct ptli_wr *slot, ptl_e
     fast_publish_events(eq, posted + 1, sequence + 1);
 }
 
-/* A failed put that logs SEND_END reports the failure there, and has no ACK.  */
-HOT void fast_log(struct ptli_verbs *v, struct ptli_eq *eq, const struct ptli_wr *slot, bool well)
-{
-    if (slot->item & PTLI_ITEM_GET) {
-        ptli_verbs_release(slot->route);
-        if (well) {
-            v->posting.counts.answers++;
-            v->posting.counts.get_length += slot->length;
-        }
-        if (slot->item & PTLI_LOGS_END) log_one(eq, slot, PTL_EVENT_REPLY_END, slot->offset, well);
-        return;
-    }
-    const bool ack = slot->item & PTLI_LOGS_ACK && well;
-    v->posting.counts.answers += ack;
-    if (slot->item & PTLI_LOGS_END)
-        log_sent(eq, slot, &v->face.engine->self, well, ack);
-    else
-        log_one(eq, slot, PTL_EVENT_ACK, slot->remote_offset, well);
-}
-
 /* The queue whose lock is held, and whether any event was logged.  */
 struct logging {
     struct ptli_eq *held;
@@ -472,6 +289,277 @@ static inline void fast_wake_sleepers(struct ptli_verbs *v, const struct logging
     struct ptli_engine *engine = v->face.engine;
     if (!logging->logged) return;
     if (__builtin_expect(atomic_fetch_add(&engine->sleepers, 0) > 0, 0)) ptli_ring_bell(engine);
+}
+
+/* Stores the data of the events in the slot.  */
+static inline void fast_save_event(struct ptli_wr *slot, struct ptli_route *route,
+                                   ptl_match_bits_t match_bits, ptl_size_t length,
+                                   ptl_size_t offset, ptl_size_t remote_offset,
+                                   ptl_hdr_data_t hdr_data)
+{
+    slot->route = route;
+    slot->match_bits = match_bits;
+    slot->length = length;
+    slot->offset = offset;
+    slot->remote_offset = remote_offset;
+    slot->hdr_data = hdr_data;
+}
+
+/* --- posting --- */
+
+/* Caches the descriptor of a handle; false if the handle is invalid or the descriptor not plain. */
+__attribute__((noinline)) static bool
+change_md(struct ptli_engine *engine, struct ptli_posting *posting, ptl_handle_md_t handle)
+{
+    struct ptli_md *md = ptli_pool_find(&engine->mds, handle);
+    if (!md || !md->plain) return false;
+    posting->md = md;
+    posting->handle = handle;
+    return true;
+}
+
+/* The published entry that the operation goes to.  NULL if no list is held, an earlier request may
+ * not have been matched yet, messages are queued, or no slot is free.  */
+HOT const struct ptli_published_entry *place_there(const struct ptli_route *route, bool is_put,
+                                                   ptl_ac_index_t ac, ptl_match_bits_t match_bits,
+                                                   ptl_size_t offset, ptl_size_t length)
+{
+    const struct ptli_node *node = route->node;
+    const struct ptli_link *link = node->link;
+    if (route->lease.state != PTLI_LEASE_HELD || !link || node->requests.head ||
+        (int32_t)(node->seen - route->last) < 0 || link->posted - link->done >= link->most)
+        return NULL;
+    return ptli_published_find(&route->list->face.published,
+                               is_put ? PTLI_PUBLISHED_PUT : PTLI_PUBLISHED_GET, ac, match_bits,
+                               offset, length);
+}
+
+/* The events to log: PTLI_LOGS_ bits.  */
+static inline uint32_t logs_of(const struct ptli_md *md, bool ack,
+                               const struct ptli_published_entry *there)
+{
+    return ack && !(there->flags & PTLI_PUBLISHED_NO_ACK) ? md->logs : md->logs & PTLI_LOGS_END;
+}
+
+static inline void count_one(struct ptli_fast_counts *counts, bool is_put, ptl_size_t length)
+{
+    if (is_put) {
+        counts->puts++;
+        counts->put_length += length;
+    } else {
+        counts->gets++;
+    }
+}
+
+/* Posts a put as a message whose data the device copies, so that nothing of it is kept.  False: the
+ * peer's list is to be used or asked for, messages are queued, the data need a send buffer, or no
+ * slot is free.  With posting held.  */
+HOT bool fast_message(struct ptli_route *route, const void *data, ptl_size_t length,
+                      ptl_ac_index_t ac, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
+                      ptl_hdr_data_t hdr_data)
+{
+    struct ptli_node *node = route->node;
+    struct ptli_link *link = node->link;
+    struct ptli_fast_counts *counts = &node->verbs->posting.counts;
+    if (!link || length > link->short_most || node->requests.head ||
+        link->posted - link->done >= link->most || !ptli_lease_passes(&route->lease))
+        return false;
+    route->last = ++node->queued;
+    node->sent++;
+    counts->messages++;
+    counts->message_length += length;
+    ptli_wire_vary(route->header, ac, (uint32_t)length, match_bits, hdr_data, length, remote_offset,
+                   atomic_load_explicit(&node->taken, memory_order_relaxed));
+    link->part[0].addr = (uintptr_t)route->header;
+    link->part[1].addr = (uintptr_t)data;
+    link->part[1].length = (uint32_t)length;
+    link->message.num_sge = length ? 2 : 1;
+    link->message.send_flags = IBV_SEND_INLINE;
+    ptli_verbs_count_message(link);
+    ptli_verbs_post(link, &link->message, 0, NULL);
+    return true;
+}
+
+/* Logs the SEND_END of a put that was sent as a message.  With posting held; the caller calls
+ * fast_wake_sleepers without it.  */
+HOT void fast_message_sent(struct ptli_route *route, struct ptli_md *md, ptl_size_t offset,
+                           ptl_size_t length, ptl_match_bits_t match_bits, ptl_hdr_data_t hdr_data,
+                           struct logging *logging)
+{
+    struct ptli_verbs *v = route->node->verbs;
+    const struct ptli_wr sent = {.md = md,
+                                 .route = route,
+                                 .match_bits = match_bits,
+                                 .hdr_data = hdr_data,
+                                 .length = length,
+                                 .offset = offset,
+                                 .event_link = --v->posting.next_link};
+    if (!(md->logs & PTLI_LOGS_END)) return;
+    lock_queue(logging, md->eq);
+    log_sent(md->eq, &sent, &v->face.engine->self, true, false);
+    lock_queue(logging, NULL);
+}
+
+/* The general path, which also detects all errors.  */
+__attribute__((noinline, cold)) static int
+other_way(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_size_t offset,
+          ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
+          ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
+{
+    struct ptli_asked asked = {handle, offset,     length,        target,   pt,
+                               ac,     match_bits, remote_offset, hdr_data, whole};
+    return is_put ? ptli_put(&asked, ack) : ptli_get(&asked);
+}
+
+/* tests/bench/portals3.sh counts the instructions of this function.  The arguments are separate, so
+ * that no structure is built for an operation on the fast path.  */
+HOT int fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle,
+                   ptl_size_t offset, ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt,
+                   ptl_ac_index_t ac, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
+                   ptl_hdr_data_t hdr_data)
+{
+    struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
+    struct ptli_posting *posting =
+        atomic_load_explicit(is_put ? &engine->puts : &engine->gets, memory_order_acquire);
+    if (__builtin_expect(!posting, 0)) goto closed;
+    ptli_mutex_lock(&posting->lock);
+    struct ptli_route *route = route_to(posting, fast_number_of(target), pt);
+    if (__builtin_expect(!route, 0)) {
+        ptli_mutex_unlock(&posting->lock);
+        fast_add_route(ptli_verbs(engine->transport), target, pt);
+        goto closed;
+    }
+    if (__builtin_expect(posting->handle != handle, 0) && !change_md(engine, posting, handle))
+        goto no;
+    struct ptli_md *md = posting->md;
+    if (whole) length = md->rules.length;
+    if (length - 1 >= posting->most || offset + length < offset ||
+        offset + length > md->rules.length)
+        goto no;
+    const struct ptli_published_entry *there =
+        place_there(route, is_put, ac, match_bits, remote_offset, length);
+    if (!there) {
+        struct logging logging = {0};
+        if (!is_put || (ack == PTL_ACK_REQ && md->logs) ||
+            !fast_message(route, md->one.base + offset, length, ac, match_bits, remote_offset,
+                          hdr_data))
+            goto no;
+        fast_message_sent(route, md, offset, length, match_bits, hdr_data, &logging);
+        ptli_mutex_unlock(&posting->lock);
+        fast_wake_sleepers(ptli_verbs(engine->transport), &logging);
+        return PTL_OK;
+    }
+
+    struct ptli_link *link = route->node->link;
+    const uint32_t number = ++link->posted;
+    struct ptli_wr *slot = &link->slot[(number - 1) % PTLI_SLOTS];
+    struct ibv_send_wr *wr = is_put ? &link->put : &link->get, *bad;
+    int flags = IBV_SEND_INLINE;
+    wr->wr_id = (uintptr_t)slot;
+    slot->md = md;
+    slot->item = PTLI_ITEM_QUICK;
+    link->piece.addr = (uintptr_t)md->one.base + offset;
+    link->piece.length = (uint32_t)length;
+    if (!is_put || length > link->max_inline) {
+        link->piece.lkey = md->one.region->local_key;
+        flags = 0;
+    }
+    wr->wr.rdma.remote_addr = there->address + remote_offset;
+    wr->wr.rdma.rkey = there->key;
+    if (!is_put || !(number & md->unsignalled)) {
+        flags |= IBV_SEND_SIGNALED;
+        link->signalled = number;
+        if (!is_put || md->logs) {
+            const uint32_t logs = logs_of(md, is_put && ack == PTL_ACK_REQ, there);
+            slot->item = PTLI_ITEM_QUICK | logs | (is_put ? 0 : PTLI_ITEM_GET);
+            slot->event_link = --posting->next_link;
+            fast_save_event(slot, route, match_bits, length, offset, remote_offset, hdr_data);
+        }
+    }
+    /* A put is not counted as a user of the list: REVOKED follows it on the same connection.  */
+    if (!is_put) route->lease.users++;
+    wr->send_flags = flags;
+    count_one(&posting->counts, is_put, length);
+    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
+    ptli_mutex_unlock(&posting->lock);
+    return PTL_OK;
+no:
+    ptli_mutex_unlock(&posting->lock);
+closed:
+    return other_way(is_put, ack, whole, handle, offset, length, target, pt, ac, match_bits,
+                     remote_offset, hdr_data);
+}
+
+int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack, ptl_process_id_t target, ptl_pt_index_t pt,
+           ptl_ac_index_t ac, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
+           ptl_hdr_data_t hdr_data)
+{
+    return fast_start(true, ack, true, md, 0, 0, target, pt, ac, match_bits, remote_offset,
+                      hdr_data);
+}
+
+int PtlPutRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack,
+                 ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
+                 ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
+{
+    return fast_start(true, ack, false, md, local_offset, length, target, pt, ac, match_bits,
+                      remote_offset, hdr_data);
+}
+
+int PtlPutBytes(ptl_handle_ni_t ni, const void *data, ptl_size_t length, ptl_process_id_t target,
+                ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t match_bits,
+                ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
+{
+    struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
+    struct ptli_posting *posting = atomic_load_explicit(&engine->puts, memory_order_acquire);
+    bool sent = false;
+    int result;
+    if (__builtin_expect(
+            !posting || atomic_load_explicit(&engine->handle, memory_order_relaxed) != ni, 0))
+        return ptli_engine_of(ni, PTLI_NI, PTL_NI_INVALID, &result) ? PTL_NO_SPACE : result;
+    ptli_mutex_lock(&posting->lock);
+    struct ptli_route *route = route_to(posting, fast_number_of(target), pt);
+    if (__builtin_expect(route != NULL, 1))
+        sent = fast_message(route, data, length, ac, match_bits, remote_offset, hdr_data);
+    ptli_mutex_unlock(&posting->lock);
+    return sent ? PTL_OK : PTL_NO_SPACE;
+}
+
+int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
+           ptl_match_bits_t match_bits, ptl_size_t remote_offset)
+{
+    return fast_start(false, PTL_NOACK_REQ, true, md, 0, 0, target, pt, ac, match_bits,
+                      remote_offset, 0);
+}
+
+int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
+                 ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
+                 ptl_match_bits_t match_bits, ptl_size_t remote_offset)
+{
+    return fast_start(false, PTL_NOACK_REQ, false, md, local_offset, length, target, pt, ac,
+                      match_bits, remote_offset, 0);
+}
+
+/* --- completion --- */
+
+/* A failed put that logs SEND_END reports the failure there, and has no ACK.  */
+HOT void fast_log(struct ptli_verbs *v, struct ptli_eq *eq, const struct ptli_wr *slot, bool well)
+{
+    if (slot->item & PTLI_ITEM_GET) {
+        ptli_verbs_release(slot->route);
+        if (well) {
+            v->posting.counts.answers++;
+            v->posting.counts.get_length += slot->length;
+        }
+        if (slot->item & PTLI_LOGS_END) log_one(eq, slot, PTL_EVENT_REPLY_END, slot->offset, well);
+        return;
+    }
+    const bool ack = slot->item & PTLI_LOGS_ACK && well;
+    v->posting.counts.answers += ack;
+    if (slot->item & PTLI_LOGS_END)
+        log_sent(eq, slot, &v->face.engine->self, well, ack);
+    else
+        log_one(eq, slot, PTL_EVENT_ACK, slot->remote_offset, well);
 }
 
 void ptli_fast_ended(struct ptli_verbs *v, const struct ptli_wr *slot, bool well)

@@ -39,6 +39,17 @@ static inline bool ptli_lease_request(struct ptli_lease *lease)
     return true;
 }
 
+/* Counts a request that is sent as a message.  False, and it is not counted: the list is held, or
+ * it is to be asked for.  */
+static inline bool ptli_lease_passes(struct ptli_lease *lease)
+{
+    if (lease->state == PTLI_LEASE_HELD) return false;
+    if (lease->state != PTLI_LEASE_NONE) return true;
+    if (lease->requests + 1 >= lease->enough) return false;
+    lease->requests++;
+    return true;
+}
+
 /* The answer.  False: no answer was expected.  */
 static inline bool ptli_lease_answered(struct ptli_lease *lease, bool granted, uint32_t epoch)
 {

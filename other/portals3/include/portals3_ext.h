@@ -53,11 +53,26 @@ int PtlMEMDPost(ptl_handle_ni_t ni, ptl_handle_me_t base, ptl_process_id_t match
                 ptl_ins_pos_t pos, ptl_md_t md, ptl_unlink_t md_unlink, ptl_handle_me_t *me,
                 ptl_handle_md_t *md_handle, ptl_handle_eq_t testq);
 
+/* --- Short messages --- */
+
+/* A put of bytes that belong to no MD, without ACK or other events; they may be reused on return,
+ * and are sent in order with PtlPut to the same process.  PTL_NO_SPACE: nothing was sent, and only
+ * PtlPut may be able to send it now.  So it is for more than about 150 bytes, for the first
+ * operations to a table entry of a process, for the own process, for one that is not connected, and
+ * while earlier operations wait.  */
+int PtlPutBytes(ptl_handle_ni_t ni, const void *data, ptl_size_t length, ptl_process_id_t target,
+                ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t match_bits,
+                ptl_size_t remote_offset, ptl_hdr_data_t hdr_data);
+
 /* --- Progress and inspection --- */
 
 /* Drives the network for up to timeout ms; needed only with PTL_PROGRESS=none in programs that make
  * no call for events.  */
 int PtlProgress(ptl_handle_any_t handle, ptl_time_t timeout);
+
+/* Drives the network, then stores the number of events in each of the queues, which are of one
+ * interface.  A program of several queues need not try each with PtlEQGet.  */
+int PtlEQCount(const ptl_handle_eq_t *eqs, int size, ptl_size_t *counts);
 
 /* Sets the mask of messages on stderr, and returns the old one.  PTL_INVALID_HANDLE: for interfaces
  * opened later.  */

@@ -5,7 +5,6 @@
  * `size` bytes is read.
  */
 #include <stdbool.h>
-#include "other/portals3/transport/little_endian.h"
 #include "other/portals3/transport/portals_wire.h"
 
 void ptli_wire_encode(const struct ptli_header *header, unsigned char bytes[PTLI_WIRE_SIZE])
@@ -22,15 +21,10 @@ void ptli_wire_encode(const struct ptli_header *header, unsigned char bytes[PTLI
     at = ptli_put32(at, header->uid);
     at = ptli_put32(at, header->jid);
     at = ptli_put32(at, header->pt_index);
-    at = ptli_put32(at, header->ac_index);
-    at = ptli_put32(at, header->data_length);
-    at = ptli_put64(at, header->operation);
-    at = ptli_put64(at, header->match_bits);
-    at = ptli_put64(at, header->hdr_data);
-    at = ptli_put64(at, header->length);
-    at = ptli_put64(at, header->remote_offset);
-    at = ptli_put64(at, header->transport);
-    memset(at, 0, bytes + PTLI_WIRE_SIZE - at);
+    memset(at, 0, (size_t)(bytes + PTLI_WIRE_SIZE - at));
+    ptli_put64(at + 8, header->operation);
+    ptli_wire_vary(bytes, header->ac_index, header->data_length, header->match_bits,
+                   header->hdr_data, header->length, header->remote_offset, header->transport);
 }
 
 static void decode(const unsigned char *at, struct ptli_header *header)

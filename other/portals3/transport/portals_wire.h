@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <portals3.h>
 
+#include "other/portals3/transport/little_endian.h"
+
 enum { PTLI_WIRE_VERSION = 1, PTLI_WIRE_SIZE = 96, PTLI_REMOTE_SIZE = 16 };
 
 /* A longer range travels as several pieces; no piece of a remote list is longer. */
@@ -61,6 +63,21 @@ struct ptli_remote {
 };
 
 void ptli_wire_encode(const struct ptli_header *header, unsigned char bytes[PTLI_WIRE_SIZE]);
+
+/* Changes what differs between the puts without answer to one table entry of a process.  */
+static inline void ptli_wire_vary(unsigned char bytes[PTLI_WIRE_SIZE], ptl_ac_index_t ac_index,
+                                  uint32_t data_length, ptl_match_bits_t match_bits,
+                                  ptl_hdr_data_t hdr_data, ptl_size_t length,
+                                  ptl_size_t remote_offset, uint64_t transport)
+{
+    enum { AC_INDEX = 32, MATCH_BITS = 48 };
+    ptli_put32(ptli_put32(bytes + AC_INDEX, ac_index), data_length);
+    unsigned char *at = ptli_put64(bytes + MATCH_BITS, match_bits);
+    at = ptli_put64(at, hdr_data);
+    at = ptli_put64(at, length);
+    at = ptli_put64(at, remote_offset);
+    ptli_put64(at, transport);
+}
 
 /* Parses `size` bytes.  NULL, or what is wrong; then `header` must not be used.  eager_limit: the
  * most bytes inline.  For types of the transport only the header's sizes are checked. */

@@ -73,6 +73,7 @@ struct ptli_transfer {
 /* Operations of fast_put_get.c. */
 struct ptli_fast_counts {
     ptl_sr_value_t puts, gets, answers, put_length, get_length;
+    ptl_sr_value_t messages, message_length; /* puts sent as messages */
 };
 
 /* A published list that an initiator may use. */

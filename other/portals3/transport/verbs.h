@@ -125,6 +125,9 @@ struct ptli_held {
 struct ptli_link {
     struct ibv_send_wr put, get; /* of fast_put_get.c: the fields that never change */
     struct ibv_sge piece;
+    struct ibv_send_wr message; /* the header of a route, and data of the program */
+    struct ibv_sge part[2];
+    uint32_t short_most; /* bytes of data in such a message */
     struct ptli_node *node;
     struct ibv_qp *qp;
     uint32_t psn, max_inline;
@@ -161,7 +164,8 @@ struct ptli_route {
     struct ptli_message ask, answer;      /* ASK; REVOKED */
     struct ptli_lent *lent;               /* allocated when the first list is lent */
     /* of fast_put_get.c */
-    uint64_t process; /* nid, pid */
+    uint64_t process;                     /* nid, pid */
+    unsigned char header[PTLI_WIRE_SIZE]; /* of the puts that are sent as messages */
     struct ptli_route *next_route;
 };
 
@@ -435,6 +439,29 @@ void ptli_verbs_progress_stop(struct ptli_verbs *v);
 bool ptli_verbs_progress(struct ptli_transport *, ptl_time_t timeout);
 void ptli_verbs_wake(struct ptli_transport *);
 bool ptli_verbs_round(struct ptli_verbs *v); /* driving */
+
+/* Posting.  Posts in the next slot; one of PTLI_SIGNAL is signalled in any case. */
+static inline void ptli_verbs_post(struct ptli_link *link, struct ibv_send_wr *wr, ptli_item_t item,
+                                   struct ptli_buffer *buffer)
+{
+    struct ptli_wr *slot = &link->slot[link->posted % PTLI_SLOTS];
+    struct ibv_send_wr *bad;
+    link->posted++;
+    slot->item = item;
+    slot->buffer = buffer;
+    wr->wr_id = (uintptr_t)slot;
+    if (item || buffer || link->posted % PTLI_SIGNAL == 0) wr->send_flags |= IBV_SEND_SIGNALED;
+    if (wr->send_flags & IBV_SEND_SIGNALED) link->signalled = link->posted;
+    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
+}
+
+/* Posting; before a message is posted.  release: pairs with the acquire in ptli_verbs_received. */
+static inline void ptli_verbs_count_message(struct ptli_link *link)
+{
+    atomic_store_explicit(&link->messages,
+                          atomic_load_explicit(&link->messages, memory_order_relaxed) + 1,
+                          memory_order_release);
+}
 
 /* Nothing more is posted to the link. */
 static inline void ptli_verbs_break(struct ptli_link *link)

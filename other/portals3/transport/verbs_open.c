@@ -59,7 +59,7 @@ static int status(struct ptli_transport *transport, ptl_sr_index_t index, ptl_sr
     struct ptli_verbs *v = ptli_verbs(transport);
     switch (index) {
     case PTL_SR_TRANSPORT:
-        *value = v->sends;
+        *value = v->sends + v->posting.counts.messages;
         return PTL_OK;
     case PTL_SR_TRANSPORT + 1:
         *value = v->connects;

@@ -165,9 +165,9 @@ void ptli_verbs_received(struct ptli_verbs *v, const struct ibv_wc *wc)
     struct ptli_link *link = ptli_verbs_link(v, wc->qp_num);
     if (wc->status == IBV_WC_SUCCESS && link) {
         link->active = true;
-        /* acquire: pairs with the release in post_message.  This message may answer one that was
-         * posted there; memory read for that one may be written from now on.  The network orders
-         * the two, but compilers and thread checkers cannot know. */
+        /* acquire: pairs with the release in ptli_verbs_count_message.  This message may answer one
+         * that was posted there; memory read for that one may be written from now on.  The network
+         * orders the two, but compilers and thread checkers cannot know. */
         (void)atomic_load_explicit(&link->messages, memory_order_acquire);
         if (link->held || !offer(link, receive, wc->byte_len)) {
             if (hold(link, receive, wc->byte_len)) return;

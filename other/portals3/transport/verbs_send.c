@@ -121,25 +121,11 @@ void ptli_verbs_cannot_post(struct ptli_link *link)
     atomic_store(&v->attention, true);
 }
 
-static void post(struct ptli_link *link, struct ibv_send_wr *wr, ptli_item_t item,
-                 struct ptli_buffer *buffer)
-{
-    struct ptli_wr *slot = &link->slot[link->posted % PTLI_SLOTS];
-    link->posted++;
-    slot->item = item;
-    slot->buffer = buffer;
-    wr->wr_id = (uintptr_t)slot;
-    if (item || buffer || link->posted % PTLI_SIGNAL == 0) wr->send_flags |= IBV_SEND_SIGNALED;
-    if (wr->send_flags & IBV_SEND_SIGNALED) link->signalled = link->posted;
-    struct ibv_send_wr *bad;
-    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
-}
-
 bool ptli_verbs_nudge(struct ptli_link *link, enum ibv_wr_opcode opcode)
 {
     if (opcode != IBV_WR_SEND && !slots_left(link, FOR_CONTROL)) return false;
     struct ibv_send_wr wr = {.opcode = opcode, .send_flags = IBV_SEND_SIGNALED};
-    post(link, &wr, 0, NULL);
+    ptli_verbs_post(link, &wr, 0, NULL);
     return !link->broken;
 }
 
@@ -173,11 +159,8 @@ static bool post_message(struct ptli_link *link, struct ptli_message *message, u
         wr.send_flags = IBV_SEND_INLINE;
     /* The completion of GOODBYE covers all before it. */
     if (message->header.type == PTLI_GOODBYE) wr.send_flags |= IBV_SEND_SIGNALED;
-    /* release: pairs with the acquire in ptli_verbs_received. */
-    atomic_store_explicit(&link->messages,
-                          atomic_load_explicit(&link->messages, memory_order_relaxed) + 1,
-                          memory_order_release);
-    post(link, &wr, 0, buffer);
+    ptli_verbs_count_message(link);
+    ptli_verbs_post(link, &wr, 0, buffer);
     v->sends++;
     return true;
 }
@@ -217,7 +200,7 @@ static void post_piece(struct ptli_link *link, struct ptli_transfer *transfer)
                              .wr.rdma = {.remote_addr = remote.address, .rkey = remote.key}};
     if (!length) transfer->here.left = 0;
     bool last = transfer->here.left == 0;
-    post(link, &wr, last ? (ptli_item_t)transfer + 1 : 0, NULL);
+    ptli_verbs_post(link, &wr, last ? (ptli_item_t)transfer + 1 : 0, NULL);
 }
 
 /* False: there are not slots enough for all of it. */
