@@ -233,6 +233,17 @@ static void choices(void)
     check_all("a cycle is over once");
 }
 
+/* Each ring leaves a buffer to a peer's Replies; some are kept for the peers without one. */
+static void rings_for_few_buffers(void)
+{
+    check(amrdma_max_rings(32, 10, 32, 320) == 10 && amrdma_max_rings(4, 10, 32, 320) == 4,
+          "IB-R11 buffers for the Replies of all peers: as many rings as peers, or as wanted");
+    check(amrdma_max_rings(32, 100, 32, 1024) == 31 && amrdma_max_rings(8, 100, 32, 1024) == 8,
+          "IB-R4 IB-R11 fewer buffers: those of one peer are kept for the others");
+    check(amrdma_max_rings(32, 100, 32, 32) == 0 && amrdma_max_rings(32, 100, 32, 31) == 0,
+          "IB-R4 IB-R11 buffers for one peer, or less: no ring");
+}
+
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
@@ -246,5 +257,6 @@ int main(int argc, char **argv)
     shared(0);
     shared(UINT32_MAX - 70);
     choices();
+    rings_for_few_buffers();
     return check_end();
 }
