@@ -440,7 +440,7 @@ static void longs(void)
     uint32_t nodes = 2 + sim_below(3);
     sim_job_t job = any_job(nodes);
     job.qps = 2 + sim_below(3);
-    job.ordered = true;
+    job.ordered = !job.ring_stores;
     job.packed_limit = sim_below(40);
     begin(&job);
     any_traffic();
