@@ -522,6 +522,12 @@ int softhca_active(void)
     return 1;
 }
 
+uint32_t *softhca_sleeper(void (*wake)(uint32_t number))
+{
+    (void)wake;
+    return NULL;
+}
+
 int softhca_charges(size_t *bytes)
 {
     (void)bytes;
