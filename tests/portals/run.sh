@@ -160,8 +160,8 @@ job 2 testam-portals-seq '' 'SOFTHCA_FAULTS=lose:process=0,peer=1,at=1996' TEST_
 [ $status -ne 0 ] && grep -q 'FATAL.*\(a connection broke: messages may be lost\|an Active Message to rank 1 .*failed\)' "$log"
 tap_ok $? "a connection that breaks ends the job, and the reason is printed"
 
-job 2 testam-portals-seq '' 'SOFTHCA_FAULTS=lose:process=0,peer=1,at=1996' TEST_HANG=5 PTL_QP_TIMEOUT=31
-[ $status -ne 0 ] && grep -q '^# HUNG: rank' "$log" && ! grep -q FATAL "$log"
+job 2 testam-portals-seq '' 'SOFTHCA_FAULTS=log;lose:process=0,peer=1,at=1996' TEST_HANG=8 PTL_QP_TIMEOUT=31
+[ $status -ne 0 ] && grep -q '^softhca: fault in process .*: lose' "$log" && grep -q '^# HUNG: rank' "$log" && ! grep -q FATAL "$log"
 tap_ok $? "PTL_QP_TIMEOUT: not before eight of these times, here twenty hours"
 
 # ---- what libportals reads from the environment
