@@ -25,8 +25,8 @@
 #include "extended-ref/transfer.h"
 
 static struct {
-    const gasnete_barrier_transport_t *transport; /* NULL before attach */
-    _Atomic uint64_t *host;                       /* NULL: messages */
+    const gasnete_barrier_transport_t *transport; /* NULL: none, or not attached */
+    _Atomic uint64_t *host;                       /* NULL: messages, or not attached */
     gasnete_barrier_t object;
 } barrier;
 
@@ -36,10 +36,14 @@ void gasnete_barrier_attach(void)
 {
     const char *name = gasnetc_params.barrier;
     bool by_am = name && !strncasecmp(name, "AM", 2);
+    barrier.host = by_am ? NULL : gasnetc_pshm_barrier();
+    if (barrier.host) { /* the state machine has no messages then, as in a job of one node */
+        gasnete_barrier_init(&barrier.object.state, 0, 1);
+        return;
+    }
     gasnete_barrier_init(&barrier.object.state, gasnet_mynode(), gasnet_nodes());
     barrier.transport =
         by_am ? &gasnete_barrier_am : gasnete_default_barrier(barrier.object.state.steps);
-    if (!by_am) barrier.host = gasnetc_pshm_barrier();
 }
 
 /* With the lock held: passes the awaited message to the state machine, if it has arrived.  */
@@ -47,7 +51,7 @@ static bool barrier_collect(void)
 {
     gasnete_barrier_state_t *state = &barrier.object.state;
     gasnete_barrier_message_t message;
-    return barrier.transport->collect && state->notified && !state->complete &&
+    return state->notified && !state->complete && barrier.transport->collect &&
            barrier.transport->collect(state->parity, state->received, &message) &&
            gasnete_barrier_receive(state, &message);
 }
@@ -62,7 +66,7 @@ static bool barrier_next(gasnete_barrier_message_t *message)
     bool complete = barrier.object.state.notified && barrier.object.state.complete;
     if (!any && complete)
         atomic_store_explicit(&barrier.object.complete, true, memory_order_release);
-    else if (!any && barrier.transport->collect && barrier.object.state.notified)
+    else if (!any && barrier.object.state.notified && barrier.transport->collect)
         atomic_store_explicit(&gasnete_progress_due, true, memory_order_relaxed);
     gasneti_unlock(&barrier.object.lock);
     return any;
@@ -78,23 +82,7 @@ static void barrier_advance(void)
 
 void gasnete_barrier_progress(void)
 {
-    if (!barrier.host) barrier_advance();
-}
-
-/* By shared memory: notifies; the last node wakes those that sleep. */
-static void host_notify(void)
-{
-    const gasnete_barrier_state_t *state = &barrier.object.state;
-    if (gasnete_barrier_host_notify(barrier.host, state->parity, state->value, state->size))
-        gasnetc_common_wake_all();
-}
-
-static bool barrier_complete(void)
-{
-    gasnete_barrier_state_t *state = &barrier.object.state;
-    return barrier.host ? gasnete_barrier_host_complete(barrier.host, state->parity, state->size,
-                                                        &state->value)
-                        : gasnete_barrier_object_complete(&barrier.object);
+    barrier_advance();
 }
 
 void gasnete_barrier_bad(uint32_t from, uint32_t word)
@@ -113,32 +101,16 @@ void gasnete_barrier_arrived(uint32_t from, const gasnete_barrier_message_t *mes
 
 /* --- client calls --- */
 
-void gasnete_barrier_notify(int id, int flags)
+static void barrier_enter(int id, int flags)
 {
-    if (GASNETC_CHECKING) {
-        gasnetc_check_may_communicate("gasnet_barrier_notify");
-        gasnete_coll_check_none("gasnet_barrier_notify");
-    }
-    if (gasnete_rarely(barrier.transport == NULL)) gasnetc_require_attached("a barrier");
     if (!gasnete_barrier_object_enter(&barrier.object, gasnete_barrier_value(id, flags)))
         gasneti_fatal("gasnet_barrier_notify is called twice without gasnet_barrier_wait (or a "
                       "successful gasnet_barrier_try) in between");
-    if (barrier.host)
-        host_notify();
-    else
-        barrier_advance();
-}
-
-bool gasnete_barrier_is_split(void)
-{
-    return gasnete_barrier_object_notified(&barrier.object);
 }
 
 /* Fatal for a wait or try without a notify.  */
 static void barrier_check_notified(void)
 {
-    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_wait or _try");
-    if (gasnete_rarely(barrier.transport == NULL)) gasnetc_require_attached("a barrier");
     if (!gasnete_barrier_object_notified(&barrier.object))
         gasneti_fatal("gasnet_barrier_wait or _try is called without a gasnet_barrier_notify that "
                       "it could end");
@@ -149,27 +121,78 @@ static int barrier_leave(int id, int flags)
     return gasnete_barrier_object_leave(&barrier.object, gasnete_barrier_value(id, flags));
 }
 
-static __attribute__((noinline)) void barrier_block(void)
+/* The calls by shared memory, out of line for the sake of those by messages; fatal before attach.
+ */
+
+/* The last node wakes those that sleep. */
+static __attribute__((noinline)) void host_notify(int id, int flags)
 {
-    do gasneti_wait_poll();
-    while (!barrier_complete());
+    if (!barrier.host) gasnetc_require_attached("a barrier");
+    barrier_enter(id, flags);
+    const gasnete_barrier_state_t *state = &barrier.object.state;
+    if (gasnete_barrier_host_notify(barrier.host, state->parity, state->value, gasnet_nodes()))
+        gasnetc_common_wake_all();
+}
+
+static bool host_complete(void)
+{
+    gasnete_barrier_state_t *state = &barrier.object.state;
+    return gasnete_barrier_host_complete(barrier.host, state->parity, gasnet_nodes(),
+                                         &state->value);
+}
+
+/* Polls, as gasnete_barrier_wait. */
+static __attribute__((noinline)) int host_try(int id, int flags, bool block)
+{
+    if (!barrier.host) gasnetc_require_attached("a barrier");
+    barrier_check_notified();
+    gasnetc_poll();
+    while (!host_complete()) {
+        if (!block) return GASNET_ERR_NOT_READY;
+        gasneti_wait_poll();
+    }
     gasnetc_wait_over();
+    return barrier_leave(id, flags);
+}
+
+void gasnete_barrier_notify(int id, int flags)
+{
+    if (GASNETC_CHECKING) {
+        gasnetc_check_may_communicate("gasnet_barrier_notify");
+        gasnete_coll_check_none("gasnet_barrier_notify");
+    }
+    if (gasnete_rarely(barrier.transport == NULL)) {
+        host_notify(id, flags);
+        return;
+    }
+    barrier_enter(id, flags);
+    barrier_advance();
+}
+
+bool gasnete_barrier_is_split(void)
+{
+    return gasnete_barrier_object_notified(&barrier.object);
 }
 
 /* Polls at least once, so that a loop of barriers serves Active Messages even if no wait blocks. */
 int gasnete_barrier_wait(int id, int flags)
 {
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_wait or _try");
+    if (gasnete_rarely(barrier.transport == NULL)) return host_try(id, flags, true);
     barrier_check_notified();
     gasnetc_poll();
-    if (!barrier_complete()) barrier_block();
+    while (!gasnete_barrier_object_complete(&barrier.object)) gasneti_wait_poll();
     return barrier_leave(id, flags);
 }
 
 int gasnete_barrier_try(int id, int flags)
 {
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_wait or _try");
+    if (gasnete_rarely(barrier.transport == NULL)) return host_try(id, flags, false);
     barrier_check_notified();
     gasnetc_poll();
-    return barrier_complete() ? barrier_leave(id, flags) : GASNET_ERR_NOT_READY;
+    return gasnete_barrier_object_complete(&barrier.object) ? barrier_leave(id, flags)
+                                                            : GASNET_ERR_NOT_READY;
 }
 
 int gasnete_barrier(int id, int flags)

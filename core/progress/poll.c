@@ -92,10 +92,20 @@ static inline int pending(void)
     return atomic_load_explicit(&gasnetc_exit_pending, memory_order_relaxed);
 }
 
+/* Out of line, which costs a poll that finds nothing less. */
+static __attribute__((noinline)) void found_for_others(void)
+{
+    gasnetc_tidy_pins();
+    gasnetc_common_wake_own();
+}
+
 /* This thread has found something, which another one may wait for in its sleep. */
 static inline void found(void)
 {
-    if (GASNETC_THREADED) gasnetc_common_wake_own();
+    if (GASNETC_THREADED)
+        found_for_others();
+    else
+        gasnetc_tidy_pins();
 }
 
 /* Inlined into each of its callers.  `work`: also does the work of the Extended API that is due. */
@@ -112,7 +122,6 @@ HOT unsigned poll_once(bool work)
     remote_progress();
     if (n + reaped) {
         idle_polls = 0;
-        gasnetc_tidy_pins();
         found();
     } else if (__builtin_expect(++idle_polls >= spins_before_yield, 0)) {
         idle();
@@ -148,7 +157,7 @@ unsigned gasnetc_poll_blocking(net_spare_t *spare)
     if (pending()) gasnetc_exit_act();
     if (atomic_load(&gasnete_progress_due)) gasnete_progress(false);
     remote_progress();
-    if (n + reaped) found();
+    if (GASNETC_THREADED && n + reaped) found();
     return n;
 }
 
