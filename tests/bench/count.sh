@@ -5,7 +5,8 @@
 # of whatever the library calls in libibverbs or the software device, and below, is left out.
 # Prints a table; ends non-zero when a row is over its target.  TEST_MODES="seq par", TEST_N=1600;
 # TEST_OPERATIONS="put get_nb" for some rows.  The targets are those of networks that talk to verbs; with
-# TEST_CONDUIT=portals what libportals costs is counted too, and a row over its target is only shown.
+# TEST_CONDUIT=portals what libportals costs is counted too, and a row over its target is only shown: portals_limits.sh has
+# limits.  TEST_RUNS is how often each is run then.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/callgrind.sh"
@@ -13,7 +14,7 @@
 conduit=${TEST_CONDUIT:-ibv}
 n=${TEST_N:-1600}
 runs=1
-[ "$conduit" != portals ] || runs=3
+[ "$conduit" != portals ] || runs=${TEST_RUNS:-3}
 command -v valgrind >/dev/null || { tap_skip "instruction counts" "no valgrind" && tap_end; }
 export TEST_HANG=500 TEST_SEED=1
 # Memory given back is not watched under valgrind; the programs give none back.
