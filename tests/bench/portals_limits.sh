@@ -3,7 +3,7 @@
 #
 # Counted by count.sh in SEQ.  A thread of libportals may take a message or hold a lock at a bad moment, which changes a
 # count; so one above its limit is taken again, twice.  Who makes an operation shorter lowers its limit.
-# family: limits-portals TEST_CONDUIT=portals
+# family: limits-portals alone TEST_CONDUIT=portals
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 . "$(dirname "$0")/callgrind.sh"
