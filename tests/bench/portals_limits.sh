@@ -2,7 +2,8 @@
 # portals_limits.sh - instructions of portals-conduit's operations, with those of libportals, against limits; TAP.
 #
 # Counted by count.sh in SEQ.  A thread of libportals may take a message or hold a lock at a bad moment, which changes a
-# count; so one above its limit is taken again, twice.  Who makes an operation shorter lowers its limit.
+# count; so one above its limit is taken again, twice.  What receiving costs is not here: that thread takes a part of the
+# messages, which depends on the load of the machine (575 to 1600 instructions).  Who makes an operation shorter lowers its limit.
 # family: limits-portals alone TEST_CONDUIT=portals
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
@@ -18,7 +19,6 @@ counted() { # OPERATION NAME
 
 rows='poll|poll that finds nothing|310
 am_short|AM Short request, injection|330
-am_receive|AM Short receive + handler|900
 put_nb|put_nb + wait|1000
 get_nb|get_nb + wait|1010'
 while IFS='|' read -r operation name limit; do
