@@ -197,14 +197,14 @@ size_t me_length(const uint8_t *code, size_t size)
     return length <= 15 && length <= size ? length : 0;
 }
 
-me_vote_t me_vote(const uint8_t *code, size_t at)
+me_vote_t me_vote(const uint8_t *code, size_t size, size_t at)
 {
     enum { BEFORE = 48, LEAST = 16 };
     unsigned meets = 0, misses = 0;
     const size_t most = at < BEFORE ? at : BEFORE;
     for (size_t back = LEAST; back <= most; back++) {
         size_t from = at - back, length;
-        while (from < at && (length = me_length(code + from, at - from + 15)) > 0) from += length;
+        while (from < at && (length = me_length(code + from, size - from)) > 0) from += length;
         if (from == at)
             meets++;
         else if (from > at)

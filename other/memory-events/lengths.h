@@ -11,6 +11,6 @@ size_t me_length(const uint8_t *code, size_t size);
 /* Whether an instruction begins at `at`, or the byte is in another one's immediate operand or in
  * data: decoding begins at many places before it, and most of them agree. */
 typedef enum me_vote { ME_DATA, ME_UNSURE, ME_INSTRUCTION } me_vote_t;
-me_vote_t me_vote(const uint8_t *code, size_t at);
+me_vote_t me_vote(const uint8_t *code, size_t size, size_t at);
 
 #endif

@@ -59,13 +59,14 @@ static bool is_site(const uint8_t *code, size_t size, size_t call, bool known, m
     uint32_t nr;
     if (is_replaceable(code, call, site)) {
         if (site->kind == ME_CONSTANT && !me_is_watched(site->nr)) return false;
-        const me_vote_t vote = me_vote(code, site->at);
+        const me_vote_t vote = me_vote(code, size, site->at);
         if (vote == ME_UNSURE) *site = (me_site_t){.kind = ME_HIDDEN, .at = call};
         return vote != ME_DATA;
     }
     *site = (me_site_t){.kind = ME_HIDDEN, .at = call};
     if (known || (call >= ME_PATCH && code[call - ME_PATCH] == JUMP)) return false;
-    if (number_before(code, call, &nr)) return me_is_watched(nr) && me_vote(code, call) != ME_DATA;
+    if (number_before(code, call, &nr))
+        return me_is_watched(nr) && me_vote(code, size, call) != ME_DATA;
     return error_is_checked(code + call + 2, size - call - 2);
 }
 

@@ -189,12 +189,16 @@ static void burst(int count)
     turn++;
     due += count;
     if (test_rank == 1) {
+        while (*flag < turn) sched_yield(); /* until rank 0 does not look */
         for (int i = 0; i < count; i++) gasnet_AMRequestShort0(0, H_PING);
         gasnet_put(0, test_at(0, 0), &turn, sizeof turn);
         GASNET_BLOCKUNTIL(pongs >= before + count);
     } else if (test_rank == 0) {
+        /* Not a blocking put, which polls, and might find what rank 1 has sent by then. */
+        gasnet_put_nbi_bulk(1, test_at(1, 0), &turn, sizeof turn);
         while (*flag < turn) sched_yield();
         GASNET_BLOCKUNTIL(pings == due);
+        gasnet_wait_syncnbi_puts();
     }
     step();
 }
