@@ -58,8 +58,9 @@ run_one() { # SPAWNER MODE N PROGRAM "NAME=VALUE..." [ARGUMENT...]
     [ -z "$TEST_LIST" ] || { echo "$name${environment:+ $environment}" && return; }
     [ -x "$binary" ] || { tap_ok 1 "$name: $binary is not built" && return; }
     if [ "$spawner" = mpi ]; then export TEST_MPI_TRAP=1; else unset TEST_MPI_TRAP; fi
+    # Jobs of three processes share memory within the host, the others do not.
     # shellcheck disable=SC2086 # the environment is words
-    env TEST_EXPECT_RANKS="$n" $environment timeout -k 5 "$bound" \
+    env TEST_EXPECT_RANKS="$n" GASNET_SUPERNODE_MAXSIZE=$((n == 3 ? 0 : GASNET_SUPERNODE_MAXSIZE)) $environment timeout -k 5 "$bound" \
         "$TEST_LAUNCH" -spawner="$spawner" -n "$n" "$binary" "$@" >"$log" 2>&1 </dev/null
     judge "$log" $? "$name"
     if [ "$spawner" = mpi ] && [ "$(grep -c '^# MPI is trapped: 1$' "$log")" != "$n" ]; then
