@@ -164,7 +164,7 @@ void *net_alloc(size_t size);
 void net_free(void *memory);
 
 /* The descriptor of the file that such memory lies in, and its place there, if other processes can
- * map it; else -1.  The network closes the file. */
+ * map it; else -1, and *at is undefined.  The network closes the file. */
 int net_file(const void *memory, uint64_t *at);
 
 /* What a registered range is for: NET_SOURCE, puts from it, also if it is mapped read-only;

@@ -198,7 +198,10 @@ static source_t own_source(void)
     const gasnetc_segment_t *segment = &gasnetc_peers[gasnetc_job.rank].segment;
     source_t source = {.more = more};
     int fd = segment->size ? net_file((void *)segment->base, &source.at) : -1;
-    if (fd < 0) fd = own_file;
+    if (fd < 0) {
+        fd = own_file;
+        source.at = 0;
+    }
     if (fd >= 0) hostmem_describe(fd, &source.file);
     if (near_count > 1 && first_near() == gasnetc_job.rank) {
         common_file = hostmem_create("gasnet", gasnetc_common_size(near_count));

@@ -47,7 +47,7 @@ forms "one process" testpshm-ibv-seq 1 0 1 9
 # As on a device whose memory other processes cannot map: the segment is a file of its own.
 cat >"$tap_scratch/nofile.c" <<'END'
 int softhca_file(const void *memory, unsigned long *offset);
-int softhca_file(const void *memory, unsigned long *offset) { return (void)memory, (void)offset, -1; }
+int softhca_file(const void *memory, unsigned long *offset) { return (void)memory, *offset = -1ul, -1; }
 END
 if ${CC:-cc} -shared -fPIC -o "$tap_scratch/nofile.so" "$tap_scratch/nofile.c" 2>/dev/null && [ -e "$TEST_BUILD/.libs/libsofthca.so" ]; then
     own=(env "LD_PRELOAD=$tap_scratch/nofile.so")

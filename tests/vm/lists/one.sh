@@ -11,6 +11,11 @@ for conduit in ibv vapi portals; do
     verdict $? "$conduit: a job uses rxe0"
 done
 
+# The memory of a job on a device of the kernel is shared by files of its own.
+GASNET_SUPERNODE_MAXSIZE=0 job ibv 3 "$TEST_BUILD/tests/testpshm-ibv-seq"
+[ $status -eq 0 ] && grep -q '^# supernodes: 1$' "$log" && ! grep -q '^not ok' "$log"
+verdict $? "ibv: the processes of the host share memory"
+
 basic="testam testputget testbarrier"
 suite ibv par 2 "$basic" "ibv"
 for conduit in vapi portals; do suite $conduit seq 2 "$basic" $conduit; done
@@ -30,7 +35,7 @@ for conduit in ibv vapi portals; do
     ends $conduit killed_others_poll 137 # by SIGKILL
 done
 if [ "$list" = full ]; then
-    for case in one_exits_others_spin:7 segv_others_barrier:139; do ends ibv "${case%:*}" "${case#*:}"; done
+    for case in one_exits_others_spin:11 segv_others_barrier:139; do ends ibv "${case%:*}" "${case#*:}"; done
 fi
 
 # Without IPv6 the GID of index 0 is still there, but is no address of the interface, and reaches nobody.
