@@ -149,9 +149,9 @@ static __attribute__((noinline)) int host_try(int id, int flags, bool block)
     gasnetc_poll();
     while (!host_complete()) {
         if (!block) return GASNET_ERR_NOT_READY;
-        gasneti_wait_poll();
+        gasnetc_wait_ring();
     }
-    gasnetc_wait_over();
+    gasneti_wait_over();
     return barrier_leave(id, flags);
 }
 

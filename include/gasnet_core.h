@@ -190,12 +190,19 @@ GASNETI_INLINE int gasnet_AMPoll(void)
 /* One iteration of a wait: polls once, then spins, yields or blocks according to the wait mode.  */
 extern void gasneti_wait_poll(void);
 
+/* Ends a loop of such iterations whose condition came true.  */
+extern void gasneti_wait_over(void);
+
 /* A statement that polls until cond is true, then executes a read fence.  Only a handler run on
  * this node may make cond true.  A macro, because cond is evaluated repeatedly.  */
 #define GASNET_BLOCKUNTIL(cond)                                                                    \
     do {                                                                                           \
         gasneti_check_client_code("GASNET_BLOCKUNTIL");                                            \
-        while (!(cond)) gasneti_wait_poll();                                                       \
+        if (!(cond)) {                                                                             \
+            do gasneti_wait_poll();                                                                \
+            while (!(cond));                                                                       \
+            gasneti_wait_over();                                                                   \
+        }                                                                                          \
         gasneti_local_rmb();                                                                       \
     } while (0)
 

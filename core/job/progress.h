@@ -21,8 +21,11 @@ void gasnetc_reap(void);
  * as gasnetc_set_waiting says it yields the processor, and after some yields it sleeps. */
 void gasneti_wait_poll(void);
 
+/* The same for what rings for all that sleep (core/pshm/common.h): the first sleep is longer. */
+void gasnetc_wait_ring(void);
+
 /* Ends a waiting loop of such steps whose condition came true by other means than a poll. */
-void gasnetc_wait_over(void);
+void gasneti_wait_over(void);
 
 /* The same without the work of the Extended API, whose messages would wait for what this thread
  * holds: a Request that waits for a credit keeps its bounce buffer. */

@@ -5,9 +5,9 @@
  * just have lacked a processor.  Then it arms, polls for a while again, and sleeps.
  *
  * What it waits for need not be an arrival: a program may wait for memory that a neighbour writes.
- * So each sleep has a limit, a quarter of `longest` at first, and twice as much each time.  The
- * first one is armed in a cheaper way: where processes follow each other closely, as in a barrier,
- * it ends early.
+ * So each sleep has a limit, `first` at first, and twice as much each time, up to `longest`: what
+ * wakes nobody is found at most twice as late.  The first one is armed in a cheaper way: where
+ * processes follow each other closely, as in a barrier, it ends early.
  */
 #ifndef GASNETC_DOZE_H
 #define GASNETC_DOZE_H
@@ -21,7 +21,7 @@ enum gasnetc_doze_act {
     GASNETC_DOZE_SLEEP, /* at most doze->us; not armed any more */
 };
 
-enum { GASNETC_DOZE_PATIENCE = 3, GASNETC_DOZE_FIRST = 4 };
+enum { GASNETC_DOZE_PATIENCE = 3 };
 
 /* Zeroed: the thread waits for nothing. */
 typedef struct gasnetc_doze {
@@ -37,8 +37,9 @@ static inline void gasnetc_doze_found(gasnetc_doze_t *doze)
     *doze = (gasnetc_doze_t){.fruitless = 0};
 }
 
-/* The thread has found nothing; `longest` is in us. */
-static inline enum gasnetc_doze_act gasnetc_doze_next(gasnetc_doze_t *doze, uint32_t longest)
+/* The thread has found nothing; `first` and `longest` are in us. */
+static inline enum gasnetc_doze_act gasnetc_doze_next(gasnetc_doze_t *doze, uint32_t first,
+                                                      uint32_t longest)
 {
     if (doze->fruitless < GASNETC_DOZE_PATIENCE) {
         doze->fruitless++;
@@ -47,7 +48,7 @@ static inline enum gasnetc_doze_act gasnetc_doze_next(gasnetc_doze_t *doze, uint
     doze->armed = !doze->armed;
     if (!doze->armed) return GASNETC_DOZE_SLEEP;
     doze->brief = doze->us == 0;
-    doze->us = doze->brief ? longest / GASNETC_DOZE_FIRST : 2 * doze->us;
+    doze->us = doze->brief ? first : 2 * doze->us;
     if (doze->us > longest) doze->us = longest;
     return GASNETC_DOZE_ARM;
 }

@@ -180,9 +180,9 @@ void gasnetc_poll_sends(void)
 }
 
 /* The thread has polled for a while, and yielded, for nothing. */
-static __attribute__((noinline)) void wait_more(void)
+static __attribute__((noinline)) void wait_more(uint32_t first_us)
 {
-    switch (gasnetc_doze_next(&doze, longest_sleep_us)) {
+    switch (gasnetc_doze_next(&doze, first_us, longest_sleep_us)) {
     case GASNETC_DOZE_GO_ON:
         break;
     case GASNETC_DOZE_ARM:
@@ -194,18 +194,29 @@ static __attribute__((noinline)) void wait_more(void)
     }
 }
 
-void gasneti_wait_poll(void)
+static inline void wait_step(uint32_t first_us)
 {
     const unsigned rounds = idle_rounds;
     gasnetc_poll();
     if (!gasnetc_common_wakes || longest_sleep_us == 0) return;
     if (idle_rounds != rounds)
-        wait_more();
+        wait_more(first_us);
     else if (idle_polls == 0)
-        gasnetc_wait_over();
+        gasneti_wait_over();
 }
 
-void gasnetc_wait_over(void)
+void gasneti_wait_poll(void)
+{
+    enum { FIRST_US = 20 };
+    wait_step(FIRST_US);
+}
+
+void gasnetc_wait_ring(void)
+{
+    wait_step(longest_sleep_us / 4);
+}
+
+void gasneti_wait_over(void)
 {
     gasnetc_doze_found(&doze);
 }

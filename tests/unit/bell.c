@@ -122,19 +122,19 @@ static void dozes(void)
     gasnetc_doze_t doze = {.fruitless = 0};
     bool whole = true;
     for (int i = 0; i < GASNETC_DOZE_PATIENCE; i++)
-        whole = whole && gasnetc_doze_next(&doze, 1000) == GASNETC_DOZE_GO_ON;
+        whole = whole && gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_GO_ON;
     check(whole, "a thread first only yields");
-    for (uint32_t us = 1000 / GASNETC_DOZE_FIRST, i = 0; i < 8; i++) {
-        whole = whole && gasnetc_doze_next(&doze, 1000) == GASNETC_DOZE_ARM;
+    for (uint32_t us = 20, i = 0; i < 8; i++) {
+        whole = whole && gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_ARM;
         whole = whole && doze.brief == (i == 0) && doze.us == us;
-        whole = whole && gasnetc_doze_next(&doze, 1000) == GASNETC_DOZE_SLEEP && doze.us == us;
+        whole = whole && gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_SLEEP && doze.us == us;
         us = 2 * us < 1000 ? 2 * us : 1000;
     }
     check(whole,
           "then it arms before each sleep, and sleeps twice as long each time, up to a limit");
-    gasnetc_doze_next(&doze, 1000);
+    gasnetc_doze_next(&doze, 20, 1000);
     gasnetc_doze_found(&doze);
-    check(gasnetc_doze_next(&doze, 1000) == GASNETC_DOZE_GO_ON,
+    check(gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_GO_ON,
           "who has found something starts anew");
 }
 

@@ -129,7 +129,7 @@ void gasneti_wait_poll(void)
     gasnetc_poll();
 }
 
-void gasnetc_wait_over(void) {}
+void gasneti_wait_over(void) {}
 
 int gasnetc_AMRequestShort(gasnet_node_t to, gasnet_handler_t handler, int n,
                            const gasnet_handlerarg_t *args)
