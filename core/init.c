@@ -294,8 +294,7 @@ static void open_network(void)
         else
             exchange_contacts(settled.contact);
     }
-    if (reports_environment() > 0 && gasnetc_caps.plain[0])
-        fprintf(stderr, "gasnet: limits of the device: %s\n", gasnetc_caps.plain + 2);
+    if (gasnetc_caps.plain[0]) gasneti_note("limits of the device: %s", gasnetc_caps.plain + 2);
     if (reports_environment())
         fprintf(stderr, "gasnet: %u processes, started by %s, over %s\n", gasnetc_job.size,
                 started_by(), gasnetc_caps.device);

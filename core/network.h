@@ -103,7 +103,7 @@ struct net_caps {
     char pinnable_by[160]; /* which limit that is, with its value */
     uint32_t credits;      /* Requests in flight from a peer for which net_connect posts buffers */
     uint32_t replies; /* Replies in flight from all peers together for which there are buffers */
-    char plain[200];  /* for -v, ", no inline sends" and the like: what is done in another way */
+    char plain[320];  /* for -v, ", no inline sends" and the like: what is done in another way */
     bool ordered;     /* NET_BEFORE_AM is observed */
     char early[160];  /* why peers cannot be connected at first use; "" if they can */
 };

@@ -33,6 +33,9 @@ const char *gasneti_failure(void);
 /* "*** WARNING (rank R ...): text"; silent with GASNET_QUIET. */
 void gasneti_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* "gasnet: text", of rank 0 alone, and only with GASNET_VERBOSEENV. */
+void gasneti_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Warns of an error that a Core call is about to return, and returns it. */
 int gasneti_error(int code, const char *function, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -179,9 +179,14 @@ static void give(net_peer_t *peer)
 static bool places_in_order(const net_qp_t *qp)
 {
     const struct net_ib_hca *hca = &net_ib_rails.hca[qp->local_hca];
-    if (gasnetc_params.amrdma_any) return true;
-    return net_ib_is_software(hca->name) ? net_ib_software_in_order()
-                                         : hca_in_order(hca->hca, qp->qp);
+    if (gasnetc_params.amrdma_any ||
+        (net_ib_is_software(hca->name) ? net_ib_software_in_order()
+                                       : hca_in_order(hca->hca, qp->qp)))
+        return true;
+    gasneti_note("no rings for Active Messages: %s is not known to place the bytes of a write in "
+                 "order (GASNET_AMRDMA_ANY_DEVICE)",
+                 hca->name);
+    return false;
 }
 
 static __attribute__((noinline)) void end_of_cycle(void)

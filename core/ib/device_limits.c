@@ -2,7 +2,9 @@
  *
  * Called at start-up by net_open.
  */
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/ib/rail.h"
 #include "core/ib/system_messages.h"
@@ -27,27 +29,47 @@ void net_ib_check_limits(void)
                       net_ib_rails.text, (unsigned long long)limits->max_mr_size);
 }
 
-void net_ib_note_plain_ways(bool shares, struct net_caps *caps)
+/* Appends to the list; what has no room is cut off. */
+static __attribute__((format(printf, 2, 3))) void note(struct net_caps *caps, const char *format,
+                                                       ...)
+{
+    const size_t used = strlen(caps->plain);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(caps->plain + used, sizeof caps->plain - used, format, list);
+    va_end(list);
+}
+
+/* Peers would have rings, and no device can have them. */
+static bool lacks_rings(void)
+{
+    const gasnetc_params_t *p = &gasnetc_params;
+    const uint64_t largest = net_ib_rails.limits.max_mr_size;
+    if (!p->amrdma_max_peers || !p->amrdma_limit || !p->amrdma_cycle || p->rcv_thread) return false;
+    return net_ib.wordy || (largest && largest < net_ib_ring_size());
+}
+
+void net_ib_note_plain_ways(int refused, struct net_caps *caps)
 {
     const hca_limits_t *limits = &net_ib_rails.limits;
-    char *text = caps->plain, *end = text + sizeof caps->plain;
-    *text = 0;
-    if (net_ib_rails.manager)
-        text += snprintf(text, (size_t)(end - text), ", connected by the RDMA connection manager");
-    if (net_ib.inline_max == 0 && gasnetc_params.inline_limit != 0)
-        text += snprintf(text, (size_t)(end - text), ", no inline sends");
-    if (limits->max_srq_wr == 0 && !shares)
-        text += snprintf(text, (size_t)(end - text), ", no shared receive queues");
+    caps->plain[0] = 0;
+    if (net_ib_rails.manager) note(caps, ", connected by the RDMA connection manager");
+    if (net_ib.inline_max == 0 && gasnetc_params.inline_limit != 0) note(caps, ", no inline sends");
+    if (limits->max_srq_wr == 0) note(caps, ", no shared receive queues");
+    if (refused) note(caps, ", a shared receive queue was refused (%s)", strerror(refused));
+    if (caps->put_list_max == 0)
+        note(caps, ", one piece of local memory in a put or get");
+    else if (caps->get_list_max == 0)
+        note(caps, ", one piece of local memory in a get");
+    if (lacks_rings()) note(caps, ", no rings for Active Messages");
     if (net_ib.depth < gasnetc_params.depth_pp / net_ib_rails.qps)
-        text += snprintf(text, (size_t)(end - text), ", %u operations of a queue pair at once",
-                         net_ib.depth);
+        note(caps, ", %u operations of a queue pair at once", net_ib.depth);
     if (limits->max_rd_atom == 1 || limits->max_init_rd_atom == 1)
-        text += snprintf(text, (size_t)(end - text), ", one RDMA read at once");
+        note(caps, ", one RDMA read at once");
     if (caps->transfer_max < (size_t)1 << 30)
-        text +=
-            snprintf(text, (size_t)(end - text), ", messages of %zu KB", caps->transfer_max / 1024);
+        note(caps, ", messages of %zu KB", caps->transfer_max / 1024);
     if (caps->region_max < (size_t)1 << 30)
-        snprintf(text, (size_t)(end - text), ", regions of %zu KB", caps->region_max / 1024);
+        note(caps, ", regions of %zu KB", caps->region_max / 1024);
 }
 
 size_t net_ib_transfer_max(void)

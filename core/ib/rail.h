@@ -57,11 +57,22 @@ void net_ib_check_limits(void);
 size_t net_ib_transfer_max(void);
 
 /* Sets caps->plain: what a device limits, and is done in another way or in smaller parts.
- * `shares`: all peers share a receive queue. */
-void net_ib_note_plain_ways(bool shares, struct net_caps *caps);
+ * `refused`: the error by which a device refused a shared receive queue, or 0. */
+void net_ib_note_plain_ways(int refused, struct net_caps *caps);
 
 /* Bytes that may be registered under the limit on locked memory; UINT64_MAX: no limit. */
 uint64_t net_ib_memlock(void);
+
+struct net_ib_depths; /* connect.h */
+
+/* Bytes that the driver pins for queue pairs, and for completion queues of so many sends and
+ * receives: the kernel charges them against that limit. */
+uint64_t net_ib_queue_bytes(uint32_t qps, const struct net_ib_depths *depths, uint32_t sends,
+                            uint32_t receives);
+
+/* The longest inline data to ask for: where that limit is small, the entries of all send queues
+ * take an eighth of it at most, if that leaves some room to inline. */
+uint32_t net_ib_inline_wanted(uint32_t qps, const struct net_ib_depths *depths);
 
 /* Sets caps->pinnable, where this folder registers `bytes` in so many `regions`. */
 void net_ib_set_pinnable(uint64_t bytes, uint32_t regions, struct net_caps *caps);

@@ -19,6 +19,7 @@
 #include "core/ib/ports.h"
 #include "core/ib/software_device.h"
 #include "core/ib/srq.h"
+#include "core/job/rank.h"
 #include "core/params/params.h"
 #include "core/report.h"
 
@@ -130,16 +131,16 @@ static void survey_no_index(survey_t *survey, const char *device, unsigned port,
              text, has);
 }
 
-/* True if the port has the P_Key that is to be used. */
-static bool has_pkey(hca_t hca, const char *name, unsigned number, survey_t *survey)
+/* The P_Key that is to be used; 0 if the port has none there. */
+static uint16_t find_pkey(hca_t hca, const char *name, unsigned number, survey_t *survey)
 {
     uint16_t table[ROCE_MOST_PKEYS];
     char text[ROCE_TEXT];
     const size_t count = hca_query_pkeys(hca, (uint8_t)number, table, ROCE_MOST_PKEYS);
     const int64_t wanted = gasnetc_params.pkey_index;
-    if (roce_has_pkey(table, count, (uint32_t)wanted, text, sizeof text)) return true;
-    survey_no_index(survey, name, number, NET_PKEY_VARIABLE, wanted, "P_Key", text);
-    return false;
+    const uint16_t pkey = roce_pkey(table, count, (uint32_t)wanted, text, sizeof text);
+    if (!pkey) survey_no_index(survey, name, number, NET_PKEY_VARIABLE, wanted, "P_Key", text);
+    return pkey;
 }
 
 /* Adds a port, unless it has no GID that can be used and needs one, or lacks the P_Key. */
@@ -152,9 +153,11 @@ static void take_port(hca_t hca, const char *name, unsigned number, const hca_po
     const size_t count = hca_query_gids(hca, (uint8_t)number, table, 256);
     const int wanted = (int)gasnetc_params.gid_index;
     char text[ROCE_TEXT];
-    if (!has_pkey(hca, name, number, survey)) return;
+    const uint16_t pkey = find_pkey(hca, name, number, survey);
+    if (!pkey) return;
     if (roce_choose(table, count, port->ethernet, wanted, &rail.gids) ||
         (!port->ethernet && port->lid)) { /* InfiniBand: by LID, whatever index was chosen */
+        rail.gids.offer.pkey = pkey;
         survey_note(survey, name, number, "is active");
         r->rail[r->rails++] = rail;
         return;
@@ -335,6 +338,17 @@ static void check_firmware(const struct net_ib_hca *hca)
                      hca->name, hca->limits.firmware);
 }
 
+/* The connection manager goes by IP addresses. */
+static void warn_of_indices(void)
+{
+    if (gasnetc_params.gid_index != ROCE_AUTO)
+        gasneti_warn(NET_GID_VARIABLE
+                     " has no effect: the RDMA connection manager chooses the GID");
+    if (gasnetc_params.pkey_index != 0)
+        gasneti_warn(NET_PKEY_VARIABLE
+                     " has no effect: the RDMA connection manager chooses the P_Key");
+}
+
 void net_ib_rails_open(void)
 {
     char why[160], error[1024] = "";
@@ -343,6 +357,7 @@ void net_ib_rails_open(void)
     else
         snprintf(error, sizeof error, NET_PORTS_VARIABLE "=%s: %s", gasnetc_params.ports, why);
     gasneti_fatal_if_any(error);
+    if (net_ib_rails.manager && gasnetc_job.rank == 0) warn_of_indices();
     for (uint32_t i = 0; i < net_ib_rails.hcas; i++) {
         struct net_ib_hca *hca = &net_ib_rails.hca[i];
         check_firmware(hca);
@@ -436,14 +451,15 @@ static void set_total(uint32_t qps)
     net_ib.total_limited = total < all;
 }
 
-static net_ib_recv_plan_t plan_receives(uint32_t peers)
+/* `use`: GASNET_USE_SRQ. */
+static net_ib_recv_plan_t plan_receives(int64_t use, uint32_t peers)
 {
     const gasnetc_params_t *p = &gasnetc_params;
     const hca_limits_t *limits = &net_ib_rails.limits;
     const uint32_t credits = credits_per_peer();
     const uint64_t pinnable = net_ib_memlock() / 4 / net_ib.buffer_size;
     net_ib_recv_plan_t plan = net_ib_recv_plan(
-        p->use_srq, peers,
+        use, peers,
         p->rbuf_count == NET_IB_RBUF_DEFAULT ? net_ib_least(net_ib_rbuf_default(peers), pinnable)
                                              : (uint32_t)p->rbuf_count,
         limits->max_srq_wr < limits->max_cqe ? limits->max_srq_wr : limits->max_cqe,
@@ -490,39 +506,27 @@ static void fill_caps(uint32_t peers, struct net_caps *caps)
              first->limits.firmware);
 }
 
-/* Bytes that the drivers of hardware pin for queues, about: the kernel charges them against the
- * limit on locked memory.  Queue pairs of peers that are never used are not made: all of them count
- * as a quarter of the limit at most. */
-static uint64_t queue_bytes(uint32_t qps, const struct net_ib_depths *depths, uint32_t completions)
-{
-    enum { CQE = 64, SEND_WQE = 64, RECV_WQE = 16 };
-    const uint64_t pair = (uint64_t)depths->send * (SEND_WQE + net_ib.inline_max) +
-                          (uint64_t)depths->am_recv * RECV_WQE;
-    const uint64_t pairs = qps * pair, most = net_ib_memlock() / 4;
-    return (uint64_t)completions * CQE + (pairs < most ? pairs : most);
-}
-
 void net_open(uint32_t peers, struct net_caps *caps)
 {
+    const int64_t inlined = gasnetc_params.inline_limit;
     net_ib_rails_open();
-    int64_t wanted = gasnetc_params.inline_limit;
-    net_ib.inline_max = wanted < 0 ? UINT32_MAX : (uint32_t)wanted;
+    net_ib.inline_max = inlined < 0 ? UINT32_MAX : (uint32_t)inlined;
     net_ib.buffer_size = 4096;
     net_ib.depth = depth_per_qp();
     fill_caps(peers, caps);
     net_ib_set_pinnable(0, 0, caps);
     if (peers == 0) return;
     net_ib_check_limits();
-    const net_ib_recv_plan_t plan = plan_receives(peers);
+    net_ib_recv_plan_t plan = plan_receives(gasnetc_params.use_srq, peers);
+    const int refused = plan.sharing == NET_IB_SHARE ? net_ib_shared_open(&plan) : 0;
+    if (refused) plan = plan_receives(0, peers);
     const uint32_t qps = peers * net_ib_rails.qps,
                    prepost = plan.credits + NET_IB_SYS_RECVS + net_ib.wordy;
     caps->credits = plan.credits;
     caps->replies = plan.replies;
     struct net_ib_depths depths = {.send = net_ib.depth + NET_IB_SYS_SLOTS};
     uint32_t buffers = plan.buffers;
-    if (plan.sharing == NET_IB_SHARE) {
-        net_ib_shared_open(&plan);
-    } else {
+    if (plan.sharing != NET_IB_SHARE) {
         const uint32_t spares = (uint32_t)gasnetc_params.am_spares;
         buffers = peers * prepost + plan.replies + spares;
         if (gasnetc_params.rcv_thread) buffers += net_ib_sleepers() + 1; /* net_spare_own */
@@ -532,6 +536,7 @@ void net_open(uint32_t peers, struct net_caps *caps)
         depths.replies = plan.credits;
         depths.replies_in_all = plan.replies;
     }
+    if (inlined < 0) net_ib.inline_max = net_ib_inline_wanted(qps, &depths);
     set_total(qps);
     const uint32_t sends = net_ib.total_depth + NET_IB_SYS_SLOTS * qps + THREAD_MARGIN;
     make_cqs(sends, buffers);
@@ -541,9 +546,9 @@ void net_open(uint32_t peers, struct net_caps *caps)
     net_ib_rings_init(peers, amrdma_max_rings((uint32_t)gasnetc_params.amrdma_max_peers, peers,
                                               plan.credits, plan.replies));
     net_ib_set_pinnable((uint64_t)buffers * net_ib.buffer_size + net_ib_rings_bytes() +
-                            queue_bytes(qps, &depths, sends + buffers),
+                            net_ib_queue_bytes(qps, &depths, sends, buffers),
                         plan.sharing == NET_IB_SHARE ? 0 : peers, caps);
-    net_ib_note_plain_ways(plan.sharing == NET_IB_SHARE, caps);
+    net_ib_note_plain_ways(refused, caps);
     net_ib_on_demand_open(peers + 1, caps->early, sizeof caps->early);
     net_ib_events_open();
 }

@@ -10,6 +10,7 @@
 bool net_ib_route(const struct net_ib_rail *rail, const hca_remote_t *remote, hca_route_t *route)
 {
     *route = (hca_route_t){.lid = remote->lid};
+    if (!roce_one_partition(&rail->gids.offer, &remote->gids)) return false;
     /* Packets within one subnet of InfiniBand need the LID only. */
     route->global = rail->port.ethernet || remote->gids.ethernet || remote->lid == 0;
     if (!route->global) return true;

@@ -45,38 +45,56 @@ static void post(uint32_t hca, net_recv_t *recv)
                        net_ib_rails.hca[hca].name, strerror(error));
 }
 
-static void make_queue(uint32_t hca, net_recv_t **buffers)
+/* 0, or the error of the device that refuses. */
+static int make_queues(uint32_t buffers)
 {
-    shared.queue[hca] = hca_srq_create(net_ib_rails.hca[hca].pd, shared.count);
-    if (!shared.queue[hca])
-        gasneti_fatal("%s: cannot create a shared receive queue of %u buffers: %s; lower "
-                      "GASNET_RBUF_COUNT, or set GASNET_USE_SRQ=0%s",
-                      net_ib_rails.hca[hca].name, shared.count, strerror(errno),
-                      net_ib_memlock_advice(errno));
-    for (uint32_t i = 0; i < shared.count; i++) {
-        net_recv_t *recv = *buffers;
-        *buffers = recv->next;
-        post(hca, recv);
+    for (uint32_t i = 0; i < net_ib.hcas; i++) {
+        shared.queue[i] = hca_srq_create(net_ib_rails.hca[i].pd, buffers);
+        if (shared.queue[i]) continue;
+        const int error = errno;
+        if (gasnetc_params.use_srq > 0)
+            gasneti_fatal("%s: cannot create a shared receive queue of %u buffers: %s; lower "
+                          "GASNET_RBUF_COUNT, or set GASNET_USE_SRQ=0%s",
+                          net_ib_rails.hca[i].name, buffers, strerror(error),
+                          net_ib_memlock_advice(error));
+        return error;
     }
+    return 0;
 }
 
-void net_ib_shared_open(const net_ib_recv_plan_t *plan)
-{
-    const uint32_t spares = (uint32_t)gasnetc_params.am_spares + NET_IB_SHARED_IN_HAND;
-    net_ib.shared = net_ib.indirect = true;
-    shared.count = plan->buffers;
-    shared.replies = plan->replies;
-    net_recv_t *buffers = net_ib_recv_make(shared.count * net_ib.hcas + spares);
-    for (uint32_t i = 0; i < net_ib.hcas; i++) make_queue(i, &buffers);
-    net_ib.free_recvs = buffers;
-}
-
-void net_ib_shared_close(void)
+static void destroy_queues(void)
 {
     for (uint32_t i = 0; i < NET_IB_HCAS; i++) {
         if (shared.queue[i]) hca_destroy(shared.queue[i]);
         shared.queue[i] = NULL;
     }
+}
+
+int net_ib_shared_open(const net_ib_recv_plan_t *plan)
+{
+    const int error = make_queues(plan->buffers);
+    if (error) {
+        destroy_queues();
+        return error;
+    }
+    const uint32_t spares = (uint32_t)gasnetc_params.am_spares + NET_IB_SHARED_IN_HAND;
+    net_ib.shared = net_ib.indirect = true;
+    shared.count = plan->buffers;
+    shared.replies = plan->replies;
+    net_ib.free_recvs = net_ib_recv_make(shared.count * net_ib.hcas + spares);
+    for (uint32_t i = 0; i < net_ib.hcas; i++) {
+        for (uint32_t n = 0; n < shared.count; n++) {
+            net_recv_t *recv = net_ib.free_recvs;
+            net_ib.free_recvs = recv->next;
+            post(i, recv);
+        }
+    }
+    return 0;
+}
+
+void net_ib_shared_close(void)
+{
+    destroy_queues();
     net_ib_qp_table_free(&shared.owners);
     net_ib.shared = false;
 }

@@ -10,8 +10,9 @@
 /* Spares beyond GASNET_AM_SPARES: the messages of one poll. */
 enum { NET_IB_SHARED_IN_HAND = NET_DELIVER_MAX };
 
-/* Makes queues and buffers as planned, and sets net_ib.shared. */
-void net_ib_shared_open(const net_ib_recv_plan_t *plan);
+/* Makes queues and buffers as planned, and sets net_ib.shared.  0, or the error by which a device
+ * refused a queue, if none was demanded by GASNET_USE_SRQ=1: each peer is to have its own then. */
+int net_ib_shared_open(const net_ib_recv_plan_t *plan);
 void net_ib_shared_close(void);
 
 /* The queue for queue pairs on this device; NULL if peers do not share. */

@@ -150,6 +150,13 @@ void net_ib_no_route(uint32_t rank, const struct net_ib_rail *rail, const hca_re
 {
     char mine[ROCE_TEXT], theirs[ROCE_TEXT];
     const char *device = net_ib_rails.hca[rail->hca].name;
+    if (!roce_one_partition(&rail->gids.offer, &remote->gids))
+        gasneti_fatal_once("%s: cannot connect to %s: its port and port %u here are in different "
+                           "partitions: %s; " NET_PKEY_VARIABLE " chooses another P_Key "
+                           "(/sys/class/infiniband/%s/ports/%u/pkeys lists them)",
+                           device, gasneti_rank_name(rank), rail->number,
+                           roce_partition_text(&rail->gids.offer, &remote->gids, mine, sizeof mine),
+                           device, rail->number);
     if (rail->port.ethernet != remote->gids.ethernet)
         gasneti_fatal_once("%s: cannot connect to %s: its port is one of %s, and port %u here one "
                            "of %s; " NET_PORTS_VARIABLE " selects ports on one fabric",

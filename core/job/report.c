@@ -226,6 +226,17 @@ void gasneti_warn(const char *format, ...)
     print(line, length);
 }
 
+void gasneti_note(const char *format, ...)
+{
+    if (gasnett_verboseenv() <= 0) return;
+    char text[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    fprintf(stderr, "gasnet: %s\n", text);
+}
+
 int gasneti_error(int code, const char *function, const char *format, ...)
 {
     char text[1024];

@@ -71,6 +71,16 @@ int roce_common(const roce_offer_t *mine, const roce_offer_t *theirs)
     return -1;
 }
 
+/* The upper bit of a P_Key tells full members of the partition from limited ones. */
+enum { PARTITION = 0x7fff, FULL_MEMBER = 0x8000 };
+
+bool roce_one_partition(const roce_offer_t *mine, const roce_offer_t *theirs)
+{
+    if (!mine->pkey || !theirs->pkey) return true;
+    return (mine->pkey & PARTITION) == (theirs->pkey & PARTITION) &&
+           (mine->pkey | theirs->pkey) & FULL_MEMBER;
+}
+
 /* --- words --- */
 
 static const char *type_text(bool ethernet, bool v2)
@@ -168,17 +178,25 @@ const roce_fault_t *roce_port_fault(bool active, bool ethernet, bool addressed)
     return ethernet ? &no_gid : &no_address;
 }
 
-bool roce_has_pkey(const uint16_t *table, size_t count, uint32_t wanted, char *text, size_t size)
+uint16_t roce_pkey(const uint16_t *table, size_t count, uint32_t wanted, char *text, size_t size)
 {
-    enum { KEY = 0x7fff }; /* the upper bit tells full members of the partition from limited ones */
     text[0] = 0;
-    if (wanted < count && table[wanted] & KEY) return true;
+    if (wanted < count && table[wanted] & PARTITION) return table[wanted];
     for (size_t i = 0; i < count; i++)
-        if (table[i] & KEY &&
+        if (table[i] & PARTITION &&
             !append(text, size, "%s%zu %#06x", *text ? ", " : "", i, (unsigned)table[i]))
             break;
     if (!*text) append(text, size, "none");
-    return false;
+    return 0;
+}
+
+char *roce_partition_text(const roce_offer_t *mine, const roce_offer_t *theirs, char *text,
+                          size_t size)
+{
+    const bool limited = (mine->pkey & PARTITION) == (theirs->pkey & PARTITION);
+    snprintf(text, size, "its P_Key is %#06x, the one here %#06x%s", (unsigned)theirs->pkey,
+             (unsigned)mine->pkey, limited ? ", and limited members do not reach each other" : "");
+    return text;
 }
 
 char *roce_ping_text(const roce_port_t *port, const roce_offer_t *peer, int kind, char *text,

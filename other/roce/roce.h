@@ -28,10 +28,11 @@ typedef struct roce_entry {
  * those of RoCE v1. */
 enum roce_class { ROCE_V2_IPV4, ROCE_V2_IPV6, ROCE_V2_LOCAL, ROCE_V1_OR_IB, ROCE_CLASSES };
 
-/* Sent to peers: the GIDs by which a port can be reached. */
+/* Sent to peers: the GIDs by which a port can be reached, and the P_Key of its packets. */
 typedef struct roce_offer {
     uint8_t ethernet; /* the port is one of Ethernet */
     uint8_t classes;  /* 1 << class, of those that `gid` has */
+    uint16_t pkey;    /* 0: not known */
     uint8_t gid[ROCE_CLASSES][16];
 } roce_offer_t;
 
@@ -52,6 +53,10 @@ bool roce_choose(const roce_entry_t *table, size_t count, bool ethernet, int wan
 
 /* The class by which two ports communicate, or -1. */
 int roce_common(const roce_offer_t *mine, const roce_offer_t *theirs);
+
+/* Whether a port takes packets with the other's P_Key: both are of one partition, and one at least
+ * is a full member (bit 15).  True where a P_Key is not known. */
+bool roce_one_partition(const roce_offer_t *mine, const roce_offer_t *theirs);
 
 /* --- words; each returns `text` --- */
 
@@ -82,9 +87,13 @@ typedef struct roce_fault {
 /* NULL: the port can be used.  `addressed`: by what roce_choose said, or by its LID. */
 const roce_fault_t *roce_port_fault(bool active, bool ethernet, bool addressed);
 
-/* Whether an index of a port's P_Key table has a key (one whose lower 15 bits are not 0); if not,
- * `text` gets the indices that have: "0 0xffff, 3 0x8001"; "none". */
-bool roce_has_pkey(const uint16_t *table, size_t count, uint32_t wanted, char *text, size_t size);
+/* The P_Key at an index of a port's table.  0 if there is none (one whose lower 15 bits are 0);
+ * then `text` gets the indices that have one: "0 0xffff, 3 0x8001"; "none". */
+uint16_t roce_pkey(const uint16_t *table, size_t count, uint32_t wanted, char *text, size_t size);
+
+/* Why roce_one_partition is false: "its P_Key is 0x8002, the one here 0x8001". */
+char *roce_partition_text(const roce_offer_t *mine, const roce_offer_t *theirs, char *text,
+                          size_t size);
 
 /* What to check when the class's address of a peer cannot be reached: "check that `ping -I eth0
  * 10.0.0.2` succeeds on this host". */

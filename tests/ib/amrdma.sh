@@ -52,6 +52,9 @@ TEST_MODES=par with "$always GASNET_RCV_THREAD=1" 2 testamrdma off
 # Where bytes may be placed out of order no peer gets a ring, unless it is asked for.  That fault is never due.
 out_of_order=SOFTHCA_FAULTS=tear:order=descending,at=4000000000
 with "$always $out_of_order" 3 testamrdma off
+with "$always $out_of_order GASNET_VERBOSEENV=1" 2 testamrdma off
+grep -q '^gasnet: no rings for Active Messages: softhca0 is not known to place' "$TEST_LOG"/amrdma_*VERBOSEENV_1_*off_seq.log
+tap_ok $? "a device that may place bytes out of order: told with -v"
 with "$always $out_of_order GASNET_AMRDMA_ANY_DEVICE=1 GASNET_AMRDMA_MAX_PEERS=2" 4 testamrdma first 2
 
 # A peer that writes what no peer may: one message, and the end.

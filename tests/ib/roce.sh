@@ -126,4 +126,10 @@ fails "a peer that does not answer for its address" "cannot connect to rank .*(N
 rm -rf "$tap_scratch/claim"
 fails "InfiniBand, and Ethernet" "cannot connect to rank .*its port is one of (InfiniBand|Ethernet).*$ports" \
     '2x1;softhca1:link=ethernet' 2 testhello
+rm -rf "$tap_scratch/claim"
+fails "P_Keys of different partitions" "cannot connect to rank .*its P_Key is 0x800[12], the one here 0x800[12].*$pkey" \
+    '2x1;link=infiniband;softhca0:pkeys=0x8001;softhca1:pkeys=0x8002' 2 testhello
+rm -rf "$tap_scratch/claim"
+fails "limited members of one partition" "cannot connect to rank .*its P_Key is 0x0001, the one here 0x0001, and limited members" \
+    '2x1;link=infiniband;pkeys=1' 2 testhello
 tap_end

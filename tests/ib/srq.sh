@@ -57,6 +57,10 @@ shares "not where it saves nothing" "GASNET_USE_SRQ=-1 GASNET_RBUF_COUNT=116 GAS
 shares "where it saves one" "GASNET_USE_SRQ=-1 GASNET_RBUF_COUNT=115 GASNET_AM_SPARES=2" 3 345
 shares "by itself in a larger job" "GASNET_AM_CREDITS_PP=256 GASNET_NETWORKDEPTH_PP=256" 4 4096
 shares "a device without such queues" "GASNET_RBUF_COUNT=8 SOFTHCA_DEVICES=1x1;max_srq=0" 3 0
+shares "a device that refuses one" "GASNET_RBUF_COUNT=8 SOFTHCA_FAULTS=enomem:what=srq GASNET_VERBOSEENV=1" 3 0
+grep -q 'limits of the device: .*a shared receive queue was refused (Cannot allocate memory)' "$log"
+tap_ok $? "IB-W4 a device that refuses one: told with -v"
+shares "a device that refuses the second of two processes one" "GASNET_RBUF_COUNT=100 SOFTHCA_FAULTS=enomem:what=srq,process=1" 3 200
 shares "no more than the device takes" "GASNET_USE_SRQ=1 SOFTHCA_DEVICES=1x1;max_srq_wr=20" 3 60
 hcas=$(sed -n 's/^IBV_HCAS = //p' "$TEST_BUILD/Makefile")
 if [ "${hcas:-1}" -ge 2 ]; then

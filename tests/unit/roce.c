@@ -251,20 +251,45 @@ static void reading(void)
     if (system(command)) exit(1);
 }
 
+static void partitions(void)
+{
+    static const struct {
+        uint16_t mine, theirs;
+        bool one;
+        const char *text;
+    } cases[] = {
+        {0xffff, 0xffff, true, NULL},
+        {0x8001, 0x0001, true, NULL},
+        {0, 0x8001, true, NULL},
+        {0x8001, 0x8002, false, "its P_Key is 0x8002, the one here 0x8001"},
+        {0x0001, 0x8002, false, "its P_Key is 0x8002, the one here 0x0001"},
+        {0x0001, 0x0001, false,
+         "its P_Key is 0x0001, the one here 0x0001, and limited members do not reach each other"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const roce_offer_t mine = {.pkey = cases[i].mine}, theirs = {.pkey = cases[i].theirs};
+        char text[ROCE_TEXT];
+        check(roce_one_partition(&mine, &theirs) == cases[i].one &&
+                  roce_one_partition(&theirs, &mine) == cases[i].one &&
+                  (cases[i].one ||
+                   !strcmp(roce_partition_text(&mine, &theirs, text, sizeof text), cases[i].text)),
+              "P_Keys %#06x and %#06x", (unsigned)cases[i].mine, (unsigned)cases[i].theirs);
+    }
+}
+
 static void pkeys(void)
 {
     static const uint16_t some[] = {0xffff, 0, 0x8000, 0x8001}, none[] = {0x8000};
     uint16_t read[4];
     char text[64];
-    check(roce_has_pkey(some, 4, 0, text, sizeof text) &&
-              roce_has_pkey(some, 4, 3, text, sizeof text),
+    check(roce_pkey(some, 4, 0, text, sizeof text) == 0xffff &&
+              roce_pkey(some, 4, 3, text, sizeof text) == 0x8001,
           "indices that have a P_Key");
-    check(!roce_has_pkey(some, 4, 4, text, sizeof text) && !strcmp(text, "0 0xffff, 3 0x8001"),
+    check(!roce_pkey(some, 4, 4, text, sizeof text) && !strcmp(text, "0 0xffff, 3 0x8001"),
           "one after the end; those that have a P_Key");
-    check(!roce_has_pkey(some, 4, 1, text, sizeof text) &&
-              !roce_has_pkey(some, 4, 2, text, sizeof text),
+    check(!roce_pkey(some, 4, 1, text, sizeof text) && !roce_pkey(some, 4, 2, text, sizeof text),
           "empty entries");
-    check(!roce_has_pkey(none, 1, 0, text, sizeof text) && !strcmp(text, "none"), "no P_Key");
+    check(!roce_pkey(none, 1, 0, text, sizeof text) && !strcmp(text, "none"), "no P_Key");
     struct ibv_context *ib = device(1);
     check(roce_read_pkeys(ib, 1, read, 4) == 2 && read[0] == 0xffff && read[1] == 0x8001 &&
               roce_read_pkeys(ib, 1, read, 1) == 1 && roce_read_pkeys(ib, 9, read, 4) == 0,
@@ -283,6 +308,7 @@ int main(int argc, char **argv)
     pairs();
     words();
     reading();
+    partitions();
     pkeys();
     return check_end();
 }

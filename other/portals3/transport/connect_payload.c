@@ -7,7 +7,7 @@
 
 enum { MOST_NUMBER = 0xffffff };
 
-_Static_assert(sizeof(roce_offer_t) == 66 && sizeof(ptli_connect_payload_t) == 100, "no padding");
+_Static_assert(sizeof(roce_offer_t) == 68 && sizeof(ptli_connect_payload_t) == 104, "no padding");
 _Static_assert(sizeof(ptli_connect_payload_t) <= HANDSHAKE_MOST_PAYLOAD, "it fits");
 
 const char *ptli_connect_payload_parse(const void *bytes, size_t size,

@@ -20,6 +20,7 @@ typedef struct ptli_connect_payload {
     uint16_t window;      /* requests without an answer that it accepts */
     uint16_t lid;         /* 0: a GID is the address */
     uint8_t mtu, rd_atom; /* as verbs encode it; RDMA reads it serves at once */
+    uint16_t unused;      /* 0 */
     roce_offer_t gids;
 } ptli_connect_payload_t;
 

@@ -23,14 +23,15 @@ static void no_index(struct ptli_verbs *v, const char *variable, int wanted, con
              ibv_get_device_name(v->context->device), v->port, what, has);
 }
 
-static bool has_pkey(struct ptli_verbs *v)
+/* The P_Key that is to be used; 0 if the port has none there. */
+static uint16_t find_pkey(struct ptli_verbs *v)
 {
     uint16_t table[ROCE_MOST_PKEYS];
     char text[ROCE_TEXT];
     const size_t count = roce_read_pkeys(v->context, v->port, table, ROCE_MOST_PKEYS);
-    if (roce_has_pkey(table, count, v->settings.pkey_index, text, sizeof text)) return true;
-    no_index(v, "PTL_PKEY_INDEX", v->settings.pkey_index, "P_Key", text);
-    return false;
+    const uint16_t pkey = roce_pkey(table, count, v->settings.pkey_index, text, sizeof text);
+    if (!pkey) no_index(v, "PTL_PKEY_INDEX", v->settings.pkey_index, "P_Key", text);
+    return pkey;
 }
 
 /* Whether the port has a GID that can be used, or needs none. */
@@ -58,7 +59,10 @@ static bool take_port(struct ptli_verbs *v, uint8_t number)
     v->lid = port.lid;
     v->mtu = (uint8_t)port.active_mtu;
     v->max_message = port.max_msg_sz < PTLI_REMOTE_MAX ? port.max_msg_sz : PTLI_REMOTE_MAX;
-    return has_pkey(v) && take_gids(v, &port);
+    const uint16_t pkey = find_pkey(v);
+    if (!pkey || !take_gids(v, &port)) return false;
+    v->gids.offer.pkey = pkey;
+    return true;
 }
 
 static void at_most(uint32_t *value, uint64_t most)
@@ -220,6 +224,7 @@ bool ptli_verbs_route(const struct ptli_verbs *v, const ptli_connect_payload_t *
 {
     const roce_port_t *mine = &v->gids;
     *path = (struct ibv_ah_attr){.dlid = theirs->lid, .port_num = v->port};
+    if (!roce_one_partition(&mine->offer, &theirs->gids)) return false;
     path->is_global = mine->offer.ethernet || theirs->gids.ethernet || !theirs->lid;
     if (!path->is_global) return true;
     const int kind = roce_common(&mine->offer, &theirs->gids);
@@ -237,7 +242,12 @@ void ptli_verbs_explain(const struct ptli_verbs *v, const ptli_connect_payload_t
     const bool ethernet = v->gids.offer.ethernet;
     const int kind = roce_common(&v->gids.offer, &theirs->gids);
     char mine[200], its[200], ping[160];
-    if (error == EPROTONOSUPPORT && ethernet != (theirs->gids.ethernet != 0))
+    if (!roce_one_partition(&v->gids.offer, &theirs->gids))
+        snprintf(why, size,
+                 "its port and this one are in different partitions: %s; PTL_PKEY_INDEX chooses "
+                 "another P_Key",
+                 roce_partition_text(&v->gids.offer, &theirs->gids, mine, sizeof mine));
+    else if (error == EPROTONOSUPPORT && ethernet != (theirs->gids.ethernet != 0))
         snprintf(why, size,
                  "its port is one of %s, and this one is not; PTL_DEVICE selects another device",
                  ethernet ? "InfiniBand" : "Ethernet");
