@@ -40,8 +40,8 @@ size_t softhca_trouble(char *line, size_t size);
  * may then read the rest. 0 when SOFTHCA_FAULTS tears messages in another order. */
 int softhca_in_order(void);
 
-/* 1 with SOFTHCA_MEMLOCK: registered memory is charged against RLIMIT_MEMLOCK. *BYTES, unless NULL,
- * is what this process is charged with at present; without SOFTHCA_MEMLOCK it is 0. */
+/* 1 with SOFTHCA_MEMLOCK: registered memory and queues are charged against RLIMIT_MEMLOCK. *BYTES,
+ * unless NULL, is what this process is charged with at present; without SOFTHCA_MEMLOCK it is 0. */
 int softhca_charges(size_t *bytes);
 
 /* The software device's connection manager: the function with the contract of librdmacm's NAME,

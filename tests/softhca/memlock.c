@@ -86,6 +86,44 @@ static void changes_are_charged(void)
     CHECK_EQ(charged(), 0);
 }
 
+/* A queue that is refused is charged for nothing. */
+static void queues_are_charged(void)
+{
+    char *memory;
+    struct ibv_pd *pd = limited_domain(&memory);
+    struct ibv_cq *cq = ibv_create_cq(pd->context, 64, NULL, NULL, 0);
+    CHECK(cq);
+    CHECK_EQ(charged(), PAGE);
+    CHECK_EQ(ibv_resize_cq(cq, 128), 0);
+    CHECK_EQ(charged(), 2 * PAGE);
+    CHECK_EQ(ibv_resize_cq(cq, (int)(LIMIT / 64)), ENOMEM);
+    CHECK_EQ(charged(), 2 * PAGE);
+    struct ibv_srq_init_attr shared = {.attr = {.max_wr = 128, .max_sge = 1}};
+    struct ibv_srq *srq = ibv_create_srq(pd, &shared);
+    CHECK(srq);
+    CHECK_EQ(charged(), 3 * PAGE);
+    /* Entries of 64 bytes, and of 16. */
+    struct ibv_qp_init_attr pair = {
+        .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC, .cap = {64, 256, 1, 1, 0}};
+    struct ibv_qp *qp = ibv_create_qp(pd, &pair);
+    CHECK(qp);
+    CHECK_EQ(charged(), 5 * PAGE);
+    errno = 0;
+    pair.cap.max_send_wr = 64 * LIMIT / PAGE;
+    CHECK(!ibv_create_qp(pd, &pair));
+    CHECK_EQ(errno, ENOMEM);
+    shared.attr.max_wr = 128 * LIMIT / PAGE;
+    CHECK(!ibv_create_srq(pd, &shared));
+    CHECK_EQ(errno, ENOMEM);
+    CHECK(!ibv_create_cq(pd->context, 64 * LIMIT / PAGE, NULL, NULL, 0));
+    CHECK_EQ(errno, ENOMEM);
+    CHECK_EQ(charged(), 5 * PAGE);
+    CHECK_EQ(ibv_destroy_qp(qp), 0);
+    CHECK_EQ(ibv_destroy_srq(srq), 0);
+    CHECK_EQ(ibv_destroy_cq(cq), 0);
+    CHECK_EQ(charged(), 0);
+}
+
 static void a_child_begins_anew(void)
 {
     int status;
@@ -123,6 +161,7 @@ void memlock_rules(void)
 {
     report(run_alone(the_sum_is_limited), "SOFTHCA_MEMLOCK: the pages of all regions are limited");
     report(run_alone(changes_are_charged), "SOFTHCA_MEMLOCK: a region that moves is charged anew");
+    report(run_alone(queues_are_charged), "SOFTHCA_MEMLOCK: the buffers of queues are charged");
     report(run_alone(a_child_begins_anew), "SOFTHCA_MEMLOCK: the child of a fork owes nothing");
     report(run_alone(without_the_setting), "without SOFTHCA_MEMLOCK nothing is charged");
 }

@@ -87,10 +87,14 @@ struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
         pthread_mutex_init(&cq->base.mutex, NULL);
         pthread_cond_init(&cq->base.cond, NULL);
         error = shca_delayed_cq(cq);
+        if (!error)
+            error = shca_memlock_queue(&cq->pinned,
+                                       shca_memlock_entries(1u << shift, SHCA_MEMLOCK_CQE));
         if (!error) error = cq_enter(cq, shift, channel);
     }
     if (error) {
         shca_give(c, SHCA_CQ);
+        if (cq) shca_memlock_give(NULL, cq->pinned);
         if (cq) shca_delayed_free(cq);
         free(cq);
         errno = error;
@@ -112,6 +116,7 @@ int shca_destroy_cq(struct ibv_cq *base)
     pthread_mutex_unlock(&shca.lock);
     shca_heap_free(ring);
     shca_give(base->context, SHCA_CQ);
+    shca_memlock_give(NULL, cq->pinned);
     shca_forget_events(base->context, cq);
     pthread_mutex_lock(&base->mutex);
     while (base->comp_events_completed != cq->ev_given ||

@@ -129,8 +129,14 @@ int shca_resize_cq(struct ibv_cq *base, int cqe)
     if (cqe < 1 || cqe > (int)shca_device(base->context)->model->max_cqe) return EINVAL;
     uint32_t shift = 0;
     while (1 << shift < cqe) shift++;
+    /* Both rings are charged for while entries move. */
+    size_t pinned;
+    if (shca_memlock_queue(&pinned, shca_memlock_entries(1u << shift, SHCA_MEMLOCK_CQE)))
+        return ENOMEM;
     pthread_mutex_lock(&shca.lock);
     int error = cq->s->overflow ? EINVAL : cq_resize_to(cq, shift);
+    shca_memlock_give(NULL, error ? pinned : cq->pinned);
+    if (!error) cq->pinned = pinned;
     pthread_mutex_unlock(&shca.lock);
     return error;
 }

@@ -1,8 +1,10 @@
-/* memlock.c - SOFTHCA_MEMLOCK: charges registrations against RLIMIT_MEMLOCK.
+/* memlock.c - SOFTHCA_MEMLOCK: charges registrations and queues against RLIMIT_MEMLOCK.
  *
  * The rule is the kernel's for devices that pin memory: each region counts by the pages it touches,
  * also those of another region; the sum is compared with the limit at each registration; a process
- * with CAP_IPC_LOCK is charged and not limited.  Nothing is pinned here.
+ * with CAP_IPC_LOCK is charged and not limited.  The buffers of a queue count as those of a device
+ * of hardware: a power of two of entries, of 64 bytes or a multiple in send and completion queues,
+ * and of 16 bytes for each piece in receive queues.  Nothing is pinned here.
  */
 #include "other/softhca/device/settings.h"
 #include "other/softhca/interpose/edge.h"
@@ -31,6 +33,18 @@ bool shca_memlock_take(const void *addr, size_t len)
 void shca_memlock_give(const void *addr, size_t len)
 {
     if (shca_settings()->memlock) atomic_fetch_sub(&charged, memlock_pages(addr, len));
+}
+
+size_t shca_memlock_entries(uint32_t entries, size_t each)
+{
+    return entries ? memlock_pages(NULL, shca_power_of_two(entries) * each) : 0;
+}
+
+int shca_memlock_queue(size_t *pinned, size_t bytes)
+{
+    if (!shca_memlock_take(NULL, bytes)) return ENOMEM;
+    *pinned = bytes;
+    return 0;
 }
 
 SHCA_EXPORT int softhca_charges(size_t *bytes)

@@ -96,6 +96,7 @@ struct shca_cq {
     _Atomic uint32_t empty;              /* empty polls in a row; not exact with several threads */
     _Atomic uint32_t spins_before_yield; /* empty polls before the thread yields */
     _Atomic int users;
+    size_t pinned;                  /* charged for the ring */
     uint32_t ev_consumed, ev_given; /* under channel_lock */
     uint32_t async_given;
     _Atomic bool overflow_raised;
@@ -145,6 +146,7 @@ struct shca_srq {
     uint32_t index, size, max_sge;
     struct shca_lock lock;
     _Atomic int users; /* QPs */
+    size_t pinned;     /* charged for the receives */
     uint32_t async_given;
     struct shca_srq *next; /* list of all */
     uint32_t n_unused, unused[];
@@ -225,6 +227,7 @@ struct shca_qp {
     bool sig_all;
     char *sq_ring;
     size_t sq_bytes;   /* of the ring */
+    size_t pinned;     /* charged for both rings */
     bool waiting;      /* in the list of QPs with waiting WRs */
     int waits_for;     /* SHCA_NOT_READY or another reason */
     uint64_t deadline; /* CLOCK_MONOTONIC ns; 0 = never, or SHCA_NO_DEADLINE */

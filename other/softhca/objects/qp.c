@@ -117,6 +117,18 @@ static int qp_make_recv_ring(struct shca_qp *qp, struct shm_qp *s)
     return s->rq_ring ? 0 : shca_no_room(qp->rq_size);
 }
 
+/* Charges for both rings, which have the room that a device's entries need for this. */
+static int qp_pin(struct shca_qp *qp)
+{
+    const struct ibv_qp_cap *cap = &qp->cap;
+    enum { HEAD = 32, PIECE = 16, INLINE_HEAD = 4 }; /* of a device's send entry */
+    const size_t list = (size_t)qp->max_send_sge * PIECE, inlined = INLINE_HEAD + qp->max_inline;
+    const size_t send = (HEAD + (list > inlined ? list : inlined) + 63) & ~(size_t)63;
+    return shca_memlock_queue(
+        &qp->pinned, shca_memlock_entries(cap->max_send_wr, send) +
+                         shca_memlock_entries(cap->max_recv_wr, cap->max_recv_sge * PIECE));
+}
+
 /* Assigns a number and the entry in the table. */
 static int qp_enter(struct shca_qp *qp, const struct shm_qp *s)
 {
@@ -198,11 +210,13 @@ static struct ibv_qp *qp_create(struct ibv_context *c, struct ibv_pd *pd, struct
     error = shca_inject_qp(qp);
     if (!error) error = qp_make_send_ring(qp);
     if (!error) error = qp_make_recv_ring(qp, &s);
+    if (!error) error = qp_pin(qp);
     if (!error) error = qp_enter(qp, &s);
     if (error) {
         if (s.rq_ring) shca_heap_free(s.rq_ring);
         if (qp->private_srq) shca_srq_delete(qp->srq);
         shca_give(c, SHCA_QP);
+        shca_memlock_give(NULL, qp->pinned);
         qp_free_send_ring(qp);
         free(qp->faults);
         free(qp);
@@ -337,6 +351,7 @@ int shca_destroy_qp(struct ibv_qp *base)
     pthread_mutex_unlock(&base->mutex);
     qp_count_users(qp, -1);
     shca_give(base->context, SHCA_QP);
+    shca_memlock_give(NULL, qp->pinned);
     free(qp->batch);
     free(qp->faults);
     qp_free_send_ring(qp);

@@ -113,6 +113,12 @@ void shca_srq_delete(struct shca_srq *q)
     free(q);
 }
 
+static int srq_pin(struct shca_srq *q)
+{
+    enum { HEAD = 16, PIECE = 16 }; /* of a device's entry */
+    return shca_memlock_queue(&q->pinned, shca_memlock_entries(q->size, HEAD + q->max_sge * PIECE));
+}
+
 struct ibv_srq *shca_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a)
 {
     const struct shca_device_model *m = shca_device(pd->context)->model;
@@ -126,6 +132,12 @@ struct ibv_srq *shca_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a)
     else if (!(q = shca_srq_new(pd, a->attr.max_wr, a->attr.max_sge ? a->attr.max_sge : 1, false)))
         shca_give(pd->context, SHCA_SRQ);
     if (!q) return NULL;
+    if ((error = srq_pin(q))) {
+        shca_srq_delete(q);
+        shca_give(pd->context, SHCA_SRQ);
+        errno = error;
+        return NULL;
+    }
     q->base.srq_context = a->srq_context;
     a->attr.max_sge = q->max_sge;
     shca_pd(pd)->users++;
@@ -176,6 +188,7 @@ int shca_destroy_srq(struct ibv_srq *base)
     pthread_mutex_lock(&base->mutex);
     while (base->events_completed != q->async_given) pthread_cond_wait(&base->cond, &base->mutex);
     pthread_mutex_unlock(&base->mutex);
+    shca_memlock_give(NULL, q->pinned);
     shca_srq_delete(q);
     shca_pd(pd)->users--;
     shca_give(pd->context, SHCA_SRQ);

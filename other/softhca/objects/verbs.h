@@ -24,6 +24,11 @@ void shca_strict_in_child(void);
 /* memlock.c */
 bool shca_memlock_take(const void *addr, size_t len); /* false: the limit does not allow it */
 void shca_memlock_give(const void *addr, size_t len);
+/* The bytes that a queue's buffer is charged with, and the charge; 0 or ENOMEM. *PINNED is then to
+ * be given back by shca_memlock_give(NULL, *PINNED). */
+enum { SHCA_MEMLOCK_CQE = 64 };
+size_t shca_memlock_entries(uint32_t entries, size_t each);
+int shca_memlock_queue(size_t *pinned, size_t bytes);
 void shca_memlock_in_child(void);
 
 /* mw.c */
