@@ -145,7 +145,7 @@ for program in $programs; do targets+=("tests/$program-ibv-par"); done
 targets+=(softhca_soak softhca_stress softhca_rules tests/vapi/{rules,overlap} tests/reference/libgasnet-ibv-par.la)
 targets+=(tests/dapl/channels "${events[@]}")
 [ ${#events[@]} -eq 0 ] || targets+=(tests/dapl/provider_rules libdapl_provider.la)
-targets+=(tests/portals3/{mirrored,locks} tests/unit/{exit_engine,firehose_threads} tests/testexit-ibv-par tests/testcoll-ibv-par tests/collmix-ibv-par tests/testteams-ibv-par)
+targets+=(tests/portals3/{mirrored,locks} tests/unit/{exit_engine,firehose_threads,srq_policy} tests/testexit-ibv-par tests/testcoll-ibv-par tests/collmix-ibv-par tests/testteams-ibv-par)
 portals_programs="testthreads testbarrier"
 targets+=(gasnetrun_portals)
 for program in $portals_programs; do targets+=("tests/$program-portals-par"); done
@@ -175,6 +175,7 @@ if build thread "${targets[@]}"; then
     provider thread
     device thread tests/unit/exit_engine
     device thread tests/unit/firehose_threads
+    device thread tests/unit/srq_policy
     # In one process: what orders two that share memory by RDMA is not seen.
     MIRROR_WAYS=tp device thread tests/portals3/mirrored
     device thread tests/portals3/locks queues handling users self

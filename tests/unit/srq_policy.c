@@ -93,8 +93,8 @@ static void total(void)
 
 enum { MANY = 30000 };
 
-static char owner[MANY]; /* the addresses alone matter */
-static uint32_t key[MANY];
+static int owner[MANY];
+static _Atomic uint32_t key[MANY];
 static net_ib_qp_table_t owners;
 static atomic_int entered;
 
@@ -119,11 +119,17 @@ static void few(void)
     check(!net_ib_qp_table_find(&two, net_ib_qp_table_key(0, 77)), "IB-W4 nothing is left");
 }
 
-/* Each owner that was entered is found, while the table grows. */
+/* Finds each owner that was entered, while the table grows, and waits for the next one.  Only the
+ * table orders what an owner holds before the wait ends: the thread sanitizer checks that. */
 static void *look(void *unused)
 {
     uint64_t state = check_seed();
     for (int n; (n = atomic_load(&entered)) < MANY;) {
+        uint32_t next = atomic_load_explicit(&key[n], memory_order_relaxed);
+        const int *found = NULL;
+        while (next && !found && atomic_load_explicit(&entered, memory_order_relaxed) <= n)
+            found = net_ib_qp_table_find(&owners, next);
+        if (found && (found != &owner[n] || *found != n)) return &owners;
         if (n == 0) continue;
         state = state * 6364136223846793005u + 1442695040888963407u;
         int i = (int)((state >> 33) % (uint64_t)n);
@@ -144,7 +150,8 @@ static void many(void)
         next = (i % 3 ? next + 1 : check_below(1 << 24)) & 0xffffff;
         while (next < 2 || taken[next]) next = (next + 1) & 0xffffff;
         taken[next] = 1;
-        key[i] = net_ib_qp_table_key(0, next);
+        atomic_store_explicit(&key[i], net_ib_qp_table_key(0, next), memory_order_relaxed);
+        owner[i] = i;
         check_each(net_ib_qp_table_enter(&owners, key[i], &owner[i]), "number %u", next);
         atomic_store(&entered, i + 1);
     }
