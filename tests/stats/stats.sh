@@ -105,7 +105,11 @@ finish() {
 }
 ask() { "$TEST_LAUNCH" --stats "$1" >"$tap_scratch/answer" 2>"$tap_scratch/problem"; }
 
+export GASNET_STATSFILE=$tap_scratch/closed
 begin poll
+unset GASNET_STATSFILE
+[ -e "$tap_scratch/closed" ] && [ -z "$(find "/proc/$(cat "$here/ready.0")/fd" -lname "$tap_scratch/closed")" ]
+tap_ok $? "between start and end the file of GASNET_STATSFILE is closed"
 ask "$number"
 [ $? = 0 ] && grep -q '^# rank 0 .*, on request$' "$tap_scratch/answer" && grep -q '^# rank 1 .*, on request$' "$tap_scratch/answer" &&
     counts "$tap_scratch/answer" 0 1 requests_short=7 requests_long=2 && counts "$tap_scratch/answer" 1 0 got_requests=11

@@ -200,10 +200,12 @@ static void text_once(void)
     gasnete_coll_settings_t settings, read;
     const char *why = "";
     memset(&settings, 0, sizeof settings);
-    if (check_below(2)) settings.radix = 2 + check_below(UINT32_MAX - 2);
-    if (check_below(2)) settings.segment = 1 + (size_t)(check_random() >> 2);
+    const bool least = check_below(4) == 0; /* of each number */
+    if (check_below(2)) settings.radix = 2 + (least ? 0 : check_below(UINT32_MAX - 2));
+    if (check_below(2)) settings.segment = 1 + (least ? 0 : (size_t)(check_random() >> 2));
     for (int i = 0; i < 2; i++)
-        if (check_below(2)) settings.dissemination_limit[i] = 1 + (size_t)(check_random() >> 2);
+        if (check_below(2))
+            settings.dissemination_limit[i] = 1 + (least ? 0 : (size_t)(check_random() >> 2));
     for (int kind = 0; kind <= GASNETE_COLL_REDUCE; kind++) {
         const gasnete_coll_plan_t plan = {.kind = (enum gasnete_coll_kind)kind, .size = 2};
         const uint32_t algorithm = check_below(GASNETE_COLL_ALGORITHMS);

@@ -160,8 +160,9 @@ static void test_inline(hca_t hca)
 static void test_ports(hca_t hca)
 {
     hca_port_t port;
-    check(hca_query_port(hca, 1, &port) && port.active && !hca_query_port(hca, 200, &port),
-          "a port is described, and one that is not there is not");
+    check(hca_query_port(hca, 1, &port) && port.active && !port.ethernet && port.lid,
+          "a port is described: active, InfiniBand");
+    check(!hca_query_port(hca, 200, &port), "one that is not there is not");
     roce_entry_t gids[4];
     check(hca_query_gids(hca, 1, gids, 4) == 1 && gids[0].at == 0 && gids[0].type == ROCE_IB &&
               gids[0].gid[0] == 0xfe && hca_query_gids(hca, 200, gids, 4) == 0,
