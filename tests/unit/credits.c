@@ -25,6 +25,7 @@ typedef struct side {
     flight_t inbound[MOST];
     unsigned first, arrived; /* ring of messages on the way to this side */
     unsigned hidden;         /* Replies of its own that only carried credits */
+    unsigned least;          /* credits that a Request has left */
 } side_t;
 
 static side_t sides[2];
@@ -63,6 +64,8 @@ static void look(const char *after)
         check_each(a->credits.banked <= a->credits.slack || a->owing ||
                        a->credits.slack == GASNETC_CREDITS_PER_MESSAGE - 1,
                    "after %s: banked %u, slack %u", after, a->credits.banked, a->credits.slack);
+        check_each(a->credits.lowest == a->least, "after %s: the least is %u, reported %u", after,
+                   a->least, a->credits.lowest);
         check_each(a->credits.surplus <= limit, "after %s: surplus %u", after, a->credits.surplus);
         check_each(a->credits.slack || a->credits.surplus == 0,
                    "after %s: no slack, and surplus %u", after, a->credits.surplus);
@@ -82,6 +85,7 @@ static bool request(side_t *a, side_t *b, bool busy)
 {
     bool needs_recv = false;
     if (!gasnetc_credits_take(&a->credits, &needs_recv)) return false;
+    if (a->credits.available < a->least) a->least = a->credits.available;
     if (busy) {
         gasnetc_credits_untake(&a->credits, needs_recv);
         return false;
@@ -129,7 +133,7 @@ static void begin(uint16_t m, uint16_t slack)
 {
     limit = m;
     for (int i = 0; i < 2; i++) {
-        sides[i] = (side_t){.posted = m};
+        sides[i] = (side_t){.posted = m, .least = m};
         gasnetc_credits_init(&sides[i].credits, m, slack);
     }
 }
