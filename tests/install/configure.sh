@@ -38,7 +38,7 @@ warned with-ibv-bootstrap with-ibv-spawner && made 'IBV_SPAWNER = ssh'
 tap_ok $? "where both are given the new name decides (IB-B7)"
 warned enable-vapi-force-poll-lock enable-vapi-poll-lock && made 'VAPI_POLL_LOCK = 1' && made 'IBV_POLL_LOCK = 0'
 tap_ok $? "--enable-vapi-force-poll-lock is --enable-vapi-poll-lock (IB-B7)"
-warned with-segment-mmap-max with-max-segsize && grep -q '3GB' include/gasnet_config.h
+warned with-segment-mmap-max with-max-segsize && grep -qx '#define GASNETI_MAX_SEGSIZE_TEXT "3GB"' include/gasnet_config.h
 tap_ok $? "--with-segment-mmap-max is --with-max-segsize (IB-B7, PO-21)"
 grep -qx '#define GASNETI_PORTALS_CHUNK 1024' include/gasnet_config.h
 tap_ok $? "--with-portals-chunk-size=1024 makes the chunks that size (PO-19)"
