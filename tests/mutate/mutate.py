@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 """mutate.py - changes one line of the product at a time, and shows which test notices.
 
-    make mutate                                          # 20 changes, drawn evenly over the folders
-    make mutate MUTATE="--seed 7 --count 200"            # the same seed goes on where an earlier run ended
+    make mutate                                          # the first 20 changes of seed 7, drawn evenly over the folders
+    make mutate MUTATE="--seed 7 --count 200"            # more of them
     make mutate MUTATE="--only core/ib,other/vapi"
-    make mutate MUTATE="--quick --seed 7 --count 200"    # first steps only; a later run without it takes up survivors
+    make mutate MUTATE="--quick --count 200"             # first steps only; a later run without it takes up survivors
 
 Works in a clone of the committed tree, in mutate/ of the build folder, which stays for the next run.  A change is
 judged by the suite of its folder (suites.py); the first failure ends it.  A failure counts if it comes again and the
 unchanged tree does not have it; one of time is compared with the unchanged tree at the same load.  For a change that
-does not compile the next one is taken; one that equivalent.txt lists is not run.
-The seed orders the lines of a folder by their text: after an edit of the sources it goes on with the same changes,
-but for those of the lines edited.  A survivor that drops a lock is for the thread sanitizer
-(tests/builds/sanitizers.sh), one of a debug build for the families debug and wrong; no suite here runs them.
-mutate/results.txt keeps every change and what noticed it; the last lines are a table of the seed's changes.
+does not compile the next one is taken.
+verdicts.txt keeps each change and what noticed it, or why no test can ("equivalent: ...").  A run judges only what is
+not there, and adds to it; to judge a change again, delete its lines.  A change is known by its file and the texts
+before and after, so one of a line that was edited is new.  The seed orders the lines of a folder by their text: an edit
+of the sources moves no other line.
+A survivor that drops a lock or an order of memory is for the thread sanitizer (tests/builds/sanitizers.sh), one of a
+debug build for the families debug and wrong; no suite here runs them.  The last lines are a table of the seed's changes.
 """
 import argparse
 import collections
@@ -29,17 +31,36 @@ import suites
 from tree import Tree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-RECORD = re.compile(r'^(?:(\d+/\S+) )?(\S+?)(?::\d+)?: (.*)\n  - (.*)\n  \+ (.*)\n  (.*)$', re.M)
+RECORD = re.compile(r'^(\S+): ([\w ]+): (.*)\n  - (.*)\n  \+ (.*)$', re.M)
 OUT_OF_TIME = re.compile(r'\bhangs\b|status (3|124|137|142|-9|-14)\b|did not come to its end')
-QUICK_STEPS, SO_FAR = 2, 'survives so far'
-Change = collections.namedtuple('Change', 'file line operator before after text')
+SO_FAR, SURVIVES, NO_CHANGE = 'survives so far', 'survives', 'does not compile'
+Change = collections.namedtuple('Change', 'key line text')  # key: file, operator, before, after
+Key = collections.namedtuple('Key', 'file operator before after')
 
 
-def records(path):
-    """(slot, (file, operator, before, after), verdict) of a file of results."""
-    text = open(path).read() if os.path.exists(path) else ''
-    found = [(hit[1], hit.group(2, 3, 4, 5), hit[6]) for hit in RECORD.finditer(text)]
-    return list({key: (slot, key, verdict) for slot, key, verdict in found}.values())  # the last verdict of each
+class Verdicts:
+    """The file of verdicts: a dictionary by the key of the change, sorted when it is written."""
+    def __init__(self, path):
+        self.path = path
+        text = open(path).read()
+        self.head = text[:text.index('\n\n') + 2]
+        self.of = {Key(*hit.group(1, 2, 4, 5)): hit[3] for hit in RECORD.finditer(text)}
+
+    def add(self, key, verdict):
+        self.of = {**Verdicts(self.path).of, key: verdict}  # with what another run has written
+        with open(self.path + '.new', 'w') as out:
+            out.write(self.head)
+            for known in sorted(self.of):
+                out.write(f'{known.file}: {known.operator}: {self.of[known]}\n  - {known.before}\n  + {known.after}\n')
+        os.replace(self.path + '.new', self.path)
+
+    def noticed_by(self, file):
+        """How often each command noticed a change, those of this file first, then those of its folder."""
+        counts = collections.Counter()
+        for key, verdict in self.of.items():
+            if os.path.dirname(key.file) == os.path.dirname(file):
+                counts[verdict.split(':')[0]] += 100 if key.file == file else 1
+        return counts
 
 
 def changes(folder, seed, root):
@@ -50,32 +71,35 @@ def changes(folder, seed, root):
 
     text = {file: open(file).read() for file, _ in folder.sources}
     lines = {file: text[file].split('\n') for file in text}
+    seen = set()
     for file, line in sorted(folder.sources, key=lambda s: place(os.path.relpath(s[0], root), lines[s[0]][s[1]].strip())):
         found = mutations.of(text[file], line)
         if found:
             operator, change = min(found, key=lambda f: place(f[0], f[1][line]))
             changed = [change.get(number, old) for number, old in enumerate(lines[file])]
-            yield Change(os.path.relpath(file, root), line, operator, lines[file][line].strip(), change[line].strip(),
-                         '\n'.join(changed))
+            key = Key(os.path.relpath(file, root), operator, lines[file][line].strip(), change[line].strip())
+            if key not in seen:
+                yield Change(key, line, '\n'.join(changed))
+            seen.add(key)
 
 
-def attempt(tree, change, steps):
-    """'does not compile', 'SURVIVES', or the command that failed and what it said."""
-    with tree.changed(change.file, change.text):
+def attempt(tree, change, steps, favourites):
+    """'does not compile', 'survives', or the command that failed and what it said."""
+    with tree.changed(change.key.file, change.text):
         for step in steps:
             if not tree.makes(step):
-                return 'does not compile'
-            failure = tree.fails(step)
+                return NO_CHANGE
+            failure = tree.fails(step, favourites)
             if failure:
                 return failure
-    return 'SURVIVES'
+    return SURVIVES
 
 
-def judge(tree, change, steps):
+def judge(tree, change, steps, favourites):
     """The same, after a look whether the unchanged tree fails in that command, too: once for each command, and
     after each failure that a loaded machine may cause."""
     while True:
-        verdict = attempt(tree, change, steps)
+        verdict = attempt(tree, change, steps, favourites)
         if isinstance(verdict, str):
             return verdict
         command, said, seconds = verdict
@@ -86,26 +110,30 @@ def judge(tree, change, steps):
         return f'{command.split("/")[-1]}: {said}'[:150]
 
 
-def next_verdict(tree, folder, untried, quick, seen, equivalent):
+def next_verdict(tree, folder, untried, quick, verdicts):
     """The folder's next change that compiles, and its verdict; None if there is no further one."""
-    steps = folder.steps[:QUICK_STEPS] if quick else folder.steps
     for change in untried:
-        key = (change.file, change.operator, change.before, change.after)
-        if key in seen:
-            continue
-        seen.add(key)
-        verdict = equivalent.get(key) or judge(tree, change, steps)
-        if verdict != 'does not compile':
-            return change, SO_FAR if quick and verdict == 'SURVIVES' else verdict
+        verdict = verdicts.of.get(change.key)
+        if not verdict or (verdict == SO_FAR and not quick):
+            start = time.time()
+            steps = suites.quick(folder.steps) if quick else folder.steps
+            verdict = judge(tree, change, steps, verdicts.noticed_by(change.key.file))
+            if quick and verdict == SURVIVES:
+                verdict = SO_FAR
+            verdicts.add(change.key, verdict)
+            print(f'{change.key.file}:{change.line + 1}: {change.key.operator}\n  - {change.key.before}\n  + {change.key.after}\n'
+                  f'  {verdict}\n  # {time.time() - start:.0f} s', flush=True)
+        if verdict != NO_CHANGE:
+            return change, verdict
+    return None
 
 
-def print_table(path, seed):
+def print_table(drawn):
     table = collections.defaultdict(collections.Counter)
-    for slot, (file, *_), verdict in records(path):
-        if slot.split('/')[0] == str(seed):
-            kind = 'survive' if verdict in ('SURVIVES', SO_FAR) else 'equivalent' if verdict.startswith('equivalent') else 'noticed'
-            table[os.path.dirname(file)][kind] += 1
-            table['all'][kind] += 1
+    for change, verdict in drawn:
+        kind = 'survive' if verdict in (SURVIVES, SO_FAR) else 'equivalent' if verdict.startswith('equivalent') else 'noticed'
+        table[os.path.dirname(change.key.file)][kind] += 1
+        table['all'][kind] += 1
     kinds = ('noticed', 'equivalent', 'survive')
     print(f'\n{"folder":30} ' + ' '.join(kinds))
     for name in sorted(table, key=lambda n: (n == 'all', n)):
@@ -114,42 +142,31 @@ def print_table(path, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--seed', type=int, default=int(time.time()))
-    parser.add_argument('--count', type=int, default=20, help='changes of this seed, with those of earlier runs')
-    parser.add_argument('--first', type=int, default=0, help='the first of them, for several runs at once, each with a tree')
+    parser.add_argument('--seed', type=int, default=7)
+    parser.add_argument('--count', type=int, default=20, help='changes of this seed, with those that verdicts.txt has')
     parser.add_argument('--only', default='', help='folders, separated by commas')
     parser.add_argument('--quick', action='store_true', help='the first steps of each suite only')
     parser.add_argument('--keep', action='store_true', help='the clone as an earlier run has left it')
-    parser.add_argument('--results', default='mutate/results.txt')
+    parser.add_argument('--verdicts', default=os.path.join(HERE, 'verdicts.txt'), help='the file that is read and added to')
     options = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):  # by exceptions, so that the tree is restored
         signal.signal(number, signal.default_int_handler)
     tree = Tree(os.path.abspath('mutate/tree'), os.path.dirname(os.path.dirname(HERE)), options.keep)
+    tree.measure(suites.PROGRAMS)
     folders = suites.folders(tree.root, [f for f in options.only.split(',') if f])
     if not folders:
         sys.exit('mutate: no folder of that name')
-    equivalent = {key: verdict for _, key, verdict in records(os.path.join(HERE, 'equivalent.txt'))}
-    earlier = records(options.results)
-    if not options.quick:
-        earlier = [record for record in earlier if record[2] != SO_FAR]
-    done, seen = {slot for slot, *_ in earlier}, {key for _, key, _ in earlier}
     print(f'# --seed {options.seed} repeats this run', flush=True)
+    verdicts, drawn = Verdicts(options.verdicts), []
     untried = {folder.name: changes(folder, options.seed, tree.root) for folder in folders}
-    for number in range(options.first, options.count):
-        slot = f'{options.seed}/{number}{options.only and ":" + options.only}'
-        if slot in done:
-            continue
-        start = time.time()
-        folder = folders[number % len(folders)]
-        found = next_verdict(tree, folder, untried[folder.name], options.quick, seen, equivalent)
-        if not found:
-            continue
-        change, verdict = found
-        text = f'{slot} {change.file}:{change.line + 1}: {change.operator}\n  - {change.before}\n  + {change.after}\n  {verdict}'
-        print(f'{text}\n  # {time.time() - start:.0f} s', flush=True)
-        with open(options.results, 'a') as results:
-            print(text, file=results)
-    print_table(options.results, options.seed)
+    try:
+        for number in range(options.count):
+            folder = folders[number % len(folders)]
+            found = next_verdict(tree, folder, untried[folder.name], options.quick, verdicts)
+            if found:
+                drawn.append(found)
+    finally:
+        print_table(drawn)
 
 
 if __name__ == '__main__':

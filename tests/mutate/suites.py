@@ -26,7 +26,10 @@ def family(script, targets='libgasnet-ibv-seq.la libgasnet-ibv-par.la libsofthca
 
 ALL = ('testhello testenv testam testamsize testamflood testputget testhandles testvalue testbarrier testlock testsync testpoll '
        'testthreads testrcvthread')
-PURE = [Step(['tests/unit/*', 'tests/sim/*', 'tests/fuzz/*', 'tests/spawner/unit', 'tests/portals3/model'], [], None, 40)]
+UNITS = ['tests/unit/*', 'tests/sim/*', 'tests/fuzz/*', 'tests/spawner/unit', 'tests/portals3/model']
+EVENTS = ['tests/dapl/machine', 'tests/dapl/channels', 'tests/dapl/calls', 'tests/dapl/rules_*', 'tests/dapl/order']
+PROGRAMS = UNITS + EVENTS
+PURE = [Step(UNITS, [], None, None)]
 SEQ, PAR = clients('ibv', 'seq', 2, ALL), clients('ibv', 'par', 3, ALL)
 PORTALS = [clients('portals', 'seq', 3, ALL), clients('portals', 'par', 3, ALL)]
 CORE = PURE + [SEQ, PAR]
@@ -49,11 +52,11 @@ SPAWNER = PURE + [clients('ibv', 'seq', 3, 'testhello'), family('spawner/run.sh'
 TOOLS = 'libgasnet_tools-seq.la libgasnet_tools-par.la tests/tools/inside'
 EXTENDED = CORE + [family('builds/reference.sh', 'tests/reference/libgasnet-ibv-seq.la', 'TEST_MODES=seq'),
                    family('job/words.sh')]
-DAPL = Step(['tests/dapl/machine', 'tests/dapl/channels', 'tests/dapl/calls', 'tests/dapl/rules_*', 'tests/dapl/order'], [], None, 40)
+DAPL = Step(EVENTS, [], None, None)
 DAPL_LIBS = 'libsofthca.la libdapl_events.la other/dapl/example tests/dapl/races tests/dapl/verbs tests/dapl/cost'
 COLL = PURE + [clients('ibv', mode, 3, 'testcoll testteams testcollbasic') for mode in ('seq', 'par')] + EXTENDED[1:]
 SUITES = {
-    'core': CORE + [family('job/words.sh')],
+    'core': CORE + [family('job/words.sh'), family('params/run.sh')],
     'core/am': CORE + PORTALS + [family('am/flow.sh'), family('params/run.sh'), family('stats/stats.sh')],
     'core/counters': CORE + [family('stats/stats.sh')],
     'core/exit': CORE + [family('exit/signals.sh')] + EXIT,
@@ -73,7 +76,7 @@ SUITES = {
     'ibv-conduit': CORE + [family('params/run.sh')],
     'vapi-conduit': PURE + [clients('vapi', 'seq', 3, ALL)],
     'portals-conduit': PURE + PORTALS + [family('portals/run.sh', PORTALS_LIBS)],
-    'other/dapl': [DAPL, family('dapl/run.sh', DAPL_LIBS)],
+    'other/dapl': [DAPL, family('dapl/run.sh', DAPL_LIBS, seconds=120)],
     'other/dapl/*': [DAPL, family('dapl/run.sh', DAPL_LIBS, seconds=120)],
     'other/dapl/channels': [DAPL, run('tests/unit/shim', 'tests/unit/shim'), PAR],
     'other/dapl/provider': [family('dapl/provider.sh', 'tests/dapl/provider_rules libdapl_provider.la libsofthca.la')],
@@ -92,6 +95,11 @@ SUITES = {
     'other/tools': PURE + [family('tools/run.sh', TOOLS), SEQ, PAR, family('params/run.sh')],
     'other/vapi': PURE + [run('libvapi.la tests/vapi/rules', '../tests/vapi/run.sh'), clients('vapi', 'par', 3, ALL)],
 }
+
+
+def quick(steps):
+    """The first two, without a long family."""
+    return steps[:1] + [step for step in steps[1:2] if step.seconds <= 60]
 
 
 def sites(folder):

@@ -1,6 +1,7 @@
 """tree.py - a clone of the committed tree, built; changed, tested and restored again."""
 import contextlib
 import glob
+import json
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ import time
 JOBS = '-j2'
 CONFIGURE = ['../configure', '-q', '--disable-static']
 # Tests that draw at random; a job that hangs is ended early.
-ENVIRONMENT = {'TEST_ROUNDS': '100', 'FUZZ_RUNS': '3000', 'TEST_TIMEOUT': '20', 'TEST_HANG': '10', 'SOAK_SECONDS': '1'}
+ENVIRONMENT = {'TEST_ROUNDS': '30', 'FUZZ_RUNS': '3000', 'TEST_TIMEOUT': '20', 'TEST_HANG': '10', 'SOAK_SECONDS': '1'}
 
 
 def executables(folder, patterns):
@@ -24,11 +25,13 @@ def executables(folder, patterns):
 class Tree:
     def __init__(self, folder, origin, keep):
         self.root, self.build, self.pristine = folder, os.path.join(folder, 'build'), folder + '.built'
-        self.learned, self.started, self.mark = {}, 0, f'MUTATE_MARK={os.getpid()}'
+        self.learned, self.started, self.mark, self.usual = {}, 0, f'MUTATE_MARK={os.getpid()}', {}
         if not os.path.isdir(folder):
             self.must(['git', 'clone', '-q', origin, folder], '.')
             self.must(['./Bootstrap'], folder)
         elif keep and os.path.isdir(self.pristine):
+            if os.path.exists(self.pristine + '.json'):
+                self.usual, self.learned = json.load(open(self.pristine + '.json'))
             return
         else:
             self.must(['git', 'checkout', '-q', '.'], folder)
@@ -39,7 +42,23 @@ class Tree:
         # -k: some programs that no suite runs need the static libraries.
         subprocess.run(['make', '-sk', JOBS, 'check-programs'], cwd=self.build, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         shutil.rmtree(self.pristine, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.pristine + '.json')
         shutil.copytree(self.build, self.pristine, symlinks=True)
+
+    def measure(self, patterns):
+        """How long the unchanged programs take: the short ones are run first, and what takes much longer hangs."""
+        for program in executables(self.build, patterns):
+            if './' + program not in self.usual:
+                start = time.time()
+                self.run('./' + program, 200, [])
+                self.usual['./' + program] = time.time() - start
+        self.keep()
+
+    def keep(self):
+        """What is known of the unchanged tree, for the next run."""
+        with open(self.pristine + '.json', 'w') as out:
+            json.dump([self.usual, self.learned], out)
 
     @staticmethod
     def must(command, folder):
@@ -79,30 +98,35 @@ class Tree:
         return subprocess.run(['make', '-s', JOBS, *targets], cwd=self.build, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL).returncode == 0
 
-    def commands(self, step):
-        """A step of programs is those that were made anew, as only they contain the change."""
+    def commands(self, step, favourites):
+        """(command, bound): a step of programs is those that were made anew, as only they contain the change;
+        favourites are first."""
         if step.command:
-            return [step.command]
-        return ['./' + p for p in executables(self.build, step.programs)
+            return [(step.command, step.seconds)]
+        made = ['./' + p for p in executables(self.build, step.programs)
                 if os.stat(os.path.join(self.build, p)).st_mtime_ns >= self.started]
+        made.sort(key=lambda p: (-favourites[os.path.basename(p)], self.usual.get(p, 0)))
+        return [(p, 10 + 5 * self.usual.get(p, 0)) for p in made]
 
     def learn(self, command, seconds):
         """What fails in the unchanged tree, too."""
-        failures = self.learned[command] = set()
+        failures = []
         while len(failures) < 5:
             failed = self.run(command, seconds, failures)
             if not failed:
                 break
-            failures.add(failed)
+            failures.append(failed)
+        self.learned[command] = failures
+        self.keep()
         return failures
 
-    def fails(self, step):
-        """The command of the step that fails twice and what it says; or None."""
-        for command in self.commands(step):
-            known = self.learned.get(command, set())
-            said = self.run(command, step.seconds, known)
-            if said and said not in known and self.run(command, step.seconds, known):
-                return command, said, step.seconds
+    def fails(self, step, favourites):
+        """The command of the step that fails twice and what it says; or None.  One that hangs does not hang again."""
+        for command, seconds in self.commands(step, favourites):
+            known = self.learned.get(command, [])
+            said = self.run(command, seconds, known)
+            if said and said not in known and (said == 'hangs' or self.run(command, seconds, known)):
+                return command, said, seconds
         return None
 
     def run(self, command, seconds, known):
@@ -113,17 +137,13 @@ class Tree:
                                        stderr=subprocess.STDOUT, start_new_session=True,
                                        env={**os.environ, **ENVIRONMENT, name: value})
             end, said = time.time() + seconds, None
-            while process.poll() is None and not said:
-                time.sleep(0.02)
-                said = self.first_failure(output, known) or (time.time() > end and 'hangs')
-            said = said or self.first_failure(output, known)
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGTERM)
-                time.sleep(0.2)
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            self.end_marked()
+            try:
+                while process.poll() is None and not said:
+                    time.sleep(0.02)
+                    said = self.first_failure(output, known) or (time.time() > end and 'hangs')
+                said = said or self.first_failure(output, known)
+            finally:
+                self.end(process)
         status = f'status {process.returncode}'
         return said or (process.returncode and not known and status) or None
 
@@ -134,8 +154,14 @@ class Tree:
         failures = re.findall(r'^not ok \d+(?: - )?(.*)\n', text, re.M)
         return next((f'not ok {f}' for f in failures if f'not ok {f}' not in known), None)
 
-    def end_marked(self):
-        """Processes that the command left behind."""
+    def end(self, process):
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
+            time.sleep(0.2)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        # Processes that the command left behind.
         for folder in glob.glob('/proc/[0-9]*'):
             with contextlib.suppress(OSError):
                 if self.mark.encode() in open(f'{folder}/environ', 'rb').read().split(b'\0'):
