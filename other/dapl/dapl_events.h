@@ -201,11 +201,11 @@ typedef struct dapl_work {
     dapl_link_t *link;
     dapl_work_queue_t
         *queue; /* set by dapl_work_take; NULL: no queue, as for a shared receive queue */
-    DAT_DTO_COOKIE cookie;
-    DAT_HANDLE rmr;  /* of a bind */
-    uint64_t length; /* transfered_length; of a receive it comes from the completion */
+    DAT_DTO_COMPLETION_EVENT_DATA
+    event;          /* of its success; the length of a receive comes from the completion. Of a bind
+                     * the cookie counts. */
+    DAT_HANDLE rmr; /* of a bind */
     uint32_t position;
-    DAT_DTOS operation;
     uint32_t flags;
 } dapl_work_t;
 

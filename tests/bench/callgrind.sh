@@ -4,6 +4,8 @@
 # shellcheck shell=bash
 
 callgrind_options=
+# What belongs to the verbs layer, by the name of its object or file.
+callgrind_below='libibverbs|libsofthca|librdmacm|other/softhca/'
 # What starts the program, which is a job of two.
 callgrind_launch=("$TEST_LAUNCH" -spawner=ssh -n 2)
 
@@ -20,11 +22,13 @@ callgrind_run() {
         >"$dir/log" 2>&1 </dev/null || { tap_tail "$dir/log" >&2 && return 1; }
 }
 
-# Sum of both ranks' instructions, less what lies below calls into the verbs layer.
-callgrind_instructions() { # DIR
-    awk -v below='libibverbs|libsofthca|librdmacm|other/softhca/' '
+# Sum of both ranks' instructions, less what lies below calls into the verbs layer; with OBJECT only what lies below calls
+# into this library.
+callgrind_instructions() { # DIR [OBJECT]
+    awk -v below="$callgrind_below" -v only="$2" '
         # An arc from above into the verbs layer takes its inclusive cost out of the sum.
         function layer(object, file) { return object ~ below || file ~ below }
+        function inside(object) { return only == "" || index(object, only) }
         /^ob=/ { object = substr($0, 4); next }
         /^fl=/ { file = substr($0, 4); next }
         /^f[ie]=/ { next }
@@ -34,13 +38,15 @@ callgrind_instructions() { # DIR
         /^cfn=/ { next }
         /^calls=/ {
             getline
-            if (!layer(object, file) && layer(called_object ? called_object : object, called_file ? called_file : file))
-                out += $NF
+            if (called_object == "") called_object = object
+            if (called_file == "") called_file = file
+            if (inside(object) && !layer(object, file) && layer(called_object, called_file)) out += $NF
+            if (!inside(object) && inside(called_object)) into += $NF
             called_object = called_file = ""
             next
         }
         /^totals:/ { total += $2 }
-        END { print total - out }' "$1"/[0-9]*
+        END { print (only == "" ? total : into) - out }' "$1"/[0-9]*
 }
 
 # The figure of a row, from what a script of this folder has printed.

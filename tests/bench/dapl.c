@@ -1,11 +1,13 @@
 /* dapl.c - what tests/bench/dapl.sh measures of the event objects: those of other/dapl through its
  * provider, those of stock uDAPL, and the bare verbs below both, on the same device.
  *
- *   dapl wake KIND PATH N           N wakes of a thread that sleeps on PATH, evd or cno; prints the
- * median in nanoseconds, then voluntary switches of the process without the producer dapl trace
- * KIND PATH N          the same between two calls of getsid, and prints the producer's thread dapl
- * count KIND OPERATION N     N times OPERATION within counted() dapl memory KIND N bytes of heap,
- * descriptors and threads of N EVDs of 256 events
+ *   dapl wake KIND PATH N        N wakes of a thread that sleeps on PATH, evd or cno; prints the
+ *                                median in nanoseconds, then voluntary switches of the process
+ *                                without the producer
+ *   dapl trace KIND PATH N       the same between two calls of getsid, and prints the producer's
+ *                                thread
+ *   dapl count KIND OPERATION N  N times OPERATION within counted()
+ *   dapl memory KIND N           bytes of heap, descriptors and threads of N EVDs of 256 events
  *
  * KIND is the name of an IA, `own` or `stock`, or `bare`. A producer sends a message of 8 bytes
  * over a queue pair of this process; receives complete on the EVD that is measured. Stock uDAPL
@@ -51,11 +53,12 @@ static struct ibv_cq *cq, *send_cq;
 static struct ibv_qp *from, *to;
 static struct ibv_mr *mr;
 static dapl_link_t *link_to;
-static dapl_work_queue_t *ring;
+static dapl_work_queue_t *ring, *sends; /* of the receives, and of the requests that complete */
 
 static DAT_EP_HANDLE from_ep, to_ep; /* of stock */
-static DAT_EVD_HANDLE sent_evd;
+static DAT_EVD_HANDLE sent_evd;      /* of own too */
 static DAT_LMR_CONTEXT key;
+static DAT_RMR_CONTEXT remote;
 
 static char buffer[4096] __attribute__((aligned(4096)));
 static unsigned sent;
@@ -73,7 +76,8 @@ static void connect_qp(struct ibv_qp *qp, const struct ibv_qp *peer)
 {
     struct ibv_port_attr port;
     MUST(ibv_query_port(context, 1, &port) == 0);
-    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+    struct ibv_qp_attr attr = {
+        .qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
     MUST(!ibv_modify_qp(qp, &attr,
                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
     attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR,
@@ -108,9 +112,9 @@ static struct ibv_qp *make_qp(struct ibv_cq *receives)
 static void open_pair(void)
 {
     pd = ibv_alloc_pd(context);
-    send_cq = ibv_create_cq(context, 4 * SIGNAL_EVERY, NULL, NULL, 0);
+    if (!send_cq) send_cq = ibv_create_cq(context, 4 * SIGNAL_EVERY, NULL, NULL, 0);
     MUST(pd && send_cq);
-    mr = ibv_reg_mr(pd, buffer, sizeof buffer, IBV_ACCESS_LOCAL_WRITE);
+    mr = ibv_reg_mr(pd, buffer, sizeof buffer, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
     MUST(mr);
     from = make_qp(send_cq);
     to = make_qp(cq);
@@ -173,7 +177,6 @@ static void connect_stock(void)
     DAT_EVENT event;
     DAT_IA_ATTR attr;
     DAT_LMR_HANDLE lmr;
-    DAT_RMR_CONTEXT remote;
     DAT_VLEN size;
     DAT_VADDR address;
     DAT_CONN_QUAL qualifier = 20000 + (DAT_CONN_QUAL)getpid() % 20000;
@@ -181,7 +184,6 @@ static void connect_stock(void)
                    active = make_evd(DAT_EVD_CONNECTION_FLAG, NULL);
     DAT_EVD_HANDLE passive = make_evd(DAT_EVD_CONNECTION_FLAG, NULL),
                    unused = make_evd(DAT_EVD_DTO_FLAG, NULL);
-    sent_evd = make_evd(DAT_EVD_DTO_FLAG, NULL);
     DAT(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
     DAT(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, (DAT_REGION_DESCRIPTION){.for_va = buffer},
                        sizeof buffer, pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr, &key,
@@ -200,11 +202,13 @@ static void connect_stock(void)
 static void connect_own(void)
 {
     cq = dapl_verbs_cq_of(evd);
+    send_cq = dapl_verbs_cq_of(sent_evd);
     context = cq->context;
     open_pair();
     dapl_link_attr_t attr = {.receive = evd, .receives = RECEIVES};
     DAT(dapl_link_create(&attr, &link_to));
     DAT(dapl_work_queue_create(RECEIVES, &ring));
+    DAT(dapl_work_queue_create(SIGNAL_EVERY, &sends));
     dapl_link_open(link_to);
 }
 
@@ -223,35 +227,72 @@ static void post_receive(void)
         dapl_work_t *work = dapl_work_take(ring);
         MUST(work);
         work->link = link_to;
-        work->cookie.as_64 = 1;
-        work->operation = DAT_DTO_RECEIVE;
+        work->event =
+            (DAT_DTO_COMPLETION_EVENT_DATA){.user_cookie.as_64 = 1, .operation = DAT_DTO_RECEIVE};
         work->flags = DAPL_WORK_RECEIVE;
         wr.wr_id = (uintptr_t)work;
     }
     MUST(!ibv_post_recv(to, &wr, &bad));
 }
 
+static void post_stock(bool write, bool signalled)
+{
+    DAT_LMR_TRIPLET segment = {(DAT_VADDR)(uintptr_t)buffer + 2048, SIZE, key};
+    const DAT_DTO_COOKIE cookie = {.as_64 = 1};
+    DAT_COMPLETION_FLAGS flags =
+        signalled ? DAT_COMPLETION_DEFAULT_FLAG : DAT_COMPLETION_SUPPRESS_FLAG;
+    const DAT_RMR_TRIPLET there = {(DAT_VADDR)(uintptr_t)buffer + 1024, SIZE, remote};
+    if (write)
+        DAT(dat_ep_post_rdma_write(from_ep, 1, &segment, cookie, &there, flags));
+    else
+        DAT(dat_ep_post_send(from_ep, 1, &segment, cookie, flags));
+}
+
+static uint64_t send_record(bool write)
+{
+    dapl_work_t *work = dapl_work_take(sends);
+    MUST(work);
+    work->link = link_to;
+    work->event = (DAT_DTO_COMPLETION_EVENT_DATA){
+        .user_cookie.as_64 = 1,
+        .transfered_length = SIZE,
+        .operation = write ? DAT_DTO_RDMA_WRITE : DAT_DTO_SEND,
+    };
+    work->flags = 0;
+    return (uintptr_t)work;
+}
+
+/* A send, or a write of as many bytes. */
+static void post_request(bool write, bool signalled)
+{
+    if (kind == STOCK) {
+        post_stock(write, signalled);
+        return;
+    }
+    struct ibv_sge sge = {(uintptr_t)buffer + 2048, SIZE, mr->lkey};
+    struct ibv_send_wr *bad, wr = {.wr_id = kind == OWN && signalled ? send_record(write) : 0,
+                                   .sg_list = &sge,
+                                   .num_sge = 1,
+                                   .opcode = write ? IBV_WR_RDMA_WRITE : IBV_WR_SEND,
+                                   .send_flags = signalled ? IBV_SEND_SIGNALED : 0,
+                                   .wr.rdma = {(uintptr_t)buffer + 1024, mr->rkey}};
+    MUST(!ibv_post_send(from, &wr, &bad));
+}
+
+static bool request_done(void)
+{
+    DAT_EVENT event;
+    struct ibv_wc wc;
+    return kind == BARE ? ibv_poll_cq(send_cq, 1, &wc) == 1
+                        : dat_evd_dequeue(sent_evd, &event) == DAT_SUCCESS;
+}
+
 /* Every eighth is signalled, and its completion taken.  */
 static void post_send(void)
 {
     bool signalled = ++sent % SIGNAL_EVERY == 0;
-    if (kind == STOCK) {
-        DAT_LMR_TRIPLET segment = {(DAT_VADDR)(uintptr_t)buffer + 2048, SIZE, key};
-        DAT_EVENT event;
-        DAT(dat_ep_post_send(from_ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 1},
-                             signalled ? DAT_COMPLETION_DEFAULT_FLAG
-                                       : DAT_COMPLETION_SUPPRESS_FLAG));
-        while (signalled && dat_evd_dequeue(sent_evd, &event) != DAT_SUCCESS) sched_yield();
-        return;
-    }
-    struct ibv_sge sge = {(uintptr_t)buffer + 2048, SIZE, mr->lkey};
-    struct ibv_send_wr *bad, wr = {.sg_list = &sge,
-                                   .num_sge = 1,
-                                   .opcode = IBV_WR_SEND,
-                                   .send_flags = signalled ? IBV_SEND_SIGNALED : 0};
-    struct ibv_wc wc;
-    MUST(!ibv_post_send(from, &wr, &bad));
-    while (signalled && ibv_poll_cq(send_cq, 1, &wc) != 1) sched_yield();
+    post_request(false, signalled);
+    while (signalled && !request_done()) sched_yield();
 }
 
 static void open_all(bool with_cno, DAT_EVD_FLAGS flags)
@@ -263,6 +304,7 @@ static void open_all(bool with_cno, DAT_EVD_FLAGS flags)
         if (with_cno) DAT(dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
         evd = make_evd(flags, cno);
         if (!(flags & DAT_EVD_DTO_FLAG)) return;
+        sent_evd = make_evd(DAT_EVD_DTO_FLAG, NULL);
         if (kind == OWN) connect_own();
         if (kind == STOCK) connect_stock();
     }
@@ -368,13 +410,15 @@ static void wake(const char *path, bool trace)
 
 /* ---- Instructions ---- */
 
-enum operation { NOTHING, DEQUEUE, POST };
+enum operation { NOTHING, DEQUEUE, DEQUEUE_SENT, POST };
 
 __attribute__((noinline)) static DAT_RETURN counted(enum operation operation, DAT_EVENT *event)
 {
     switch (operation) {
     case DEQUEUE:
         return dat_evd_dequeue(evd, event);
+    case DEQUEUE_SENT:
+        return dat_evd_dequeue(sent_evd, event);
     case POST:
         return dat_evd_post_se(evd, event);
     default:
@@ -382,26 +426,59 @@ __attribute__((noinline)) static DAT_RETURN counted(enum operation operation, DA
     }
 }
 
-static void count(const char *operation, int n)
+static bool is(const char *operation, const char *name)
+{
+    return strcmp(operation, name) == 0;
+}
+
+/* Messages arrive, `burst` before the first dequeue. */
+static void count_receives(int burst)
+{
+    DAT_EVENT got;
+    for (int at = 0; at < burst; at++) post_send();
+    for (int at = 0; at < burst; at++) DAT(counted(DEQUEUE, &got));
+    for (int at = 0; at < burst; at++) post_receive();
+}
+
+static void count_requests(bool write)
+{
+    DAT_EVENT got;
+    post_request(write, true);
+    DAT(counted(DEQUEUE_SENT, &got));
+    if (write) return;
+    DAT(dat_evd_dequeue(evd, &got));
+    post_receive();
+}
+
+static void count_posts(bool dequeues)
 {
     DAT_EVENT event = {.event_number = DAT_SOFTWARE_EVENT}, got;
-    bool software = strcmp(operation, "software") == 0 || strcmp(operation, "post") == 0;
-    int burst = strcmp(operation, "burst") == 0 ? 16 : 1;
+    if (dequeues) {
+        DAT(dat_evd_post_se(evd, &event));
+        DAT(counted(DEQUEUE, &got));
+    } else {
+        DAT(counted(POST, &event));
+        DAT(dat_evd_dequeue(evd, &got));
+    }
+}
+
+static void count(const char *operation, int n)
+{
+    DAT_EVENT got;
+    bool software = is(operation, "software") || is(operation, "post");
+    int burst = is(operation, "burst") ? 16 : 1;
     open_all(false, software ? DAT_EVD_SOFTWARE_FLAG : DAT_EVD_DTO_FLAG);
     for (int done = 0; done < n; done += burst) {
-        if (strcmp(operation, "nothing") == 0)
+        if (is(operation, "nothing"))
             counted(NOTHING, &got);
-        else if (strcmp(operation, "empty") == 0)
+        else if (is(operation, "empty"))
             MUST(DAT_GET_TYPE(counted(DEQUEUE, &got)) == DAT_QUEUE_EMPTY);
-        else if (strcmp(operation, "post") == 0) {
-            DAT(counted(POST, &event));
-            DAT(dat_evd_dequeue(evd, &got));
-        } else {
-            for (int at = 0; at < burst && !software; at++) post_send();
-            if (software) DAT(dat_evd_post_se(evd, &event));
-            for (int at = 0; at < burst; at++) DAT(counted(DEQUEUE, &got));
-            for (int at = 0; at < burst && !software; at++) post_receive();
-        }
+        else if (software)
+            count_posts(is(operation, "software"));
+        else if (is(operation, "send") || is(operation, "write"))
+            count_requests(is(operation, "write"));
+        else
+            count_receives(burst);
     }
 }
 

@@ -8,7 +8,8 @@ check_LIBRARIES += tests/dapl/libmock.a
 check_PROGRAMS += tests/dapl/machine tests/dapl/calls tests/dapl/rules_events tests/dapl/rules_waits tests/dapl/rules_cno \
 	tests/dapl/order tests/dapl/races tests/dapl/verbs tests/dapl/cost
 endif
-tests_dapl_libmock_a_SOURCES = tests/dapl/mock.c tests/dapl/mock.h tests/dapl/waiters.c tests/dapl/waiters.h
+tests_dapl_libmock_a_SOURCES = tests/dapl/loopback.c tests/dapl/loopback.h tests/dapl/mock.c tests/dapl/mock.h tests/dapl/waiters.c \
+	tests/dapl/waiters.h
 dapl_ldadd = tests/dapl/libmock.a other/dapl/libcore.la tests/unit/libcheck.a $(VERBS_LIBS) -lpthread
 # Each program is one file of its name.
 tests_dapl_machine_LDADD = $(dapl_ldadd)

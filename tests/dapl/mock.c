@@ -142,10 +142,8 @@ mock_cq_t *mock_of(dapl_evd_t *evd)
     return dapl_evd_cq(evd);
 }
 
-void mock_complete_as(dapl_evd_t *evd, dapl_work_t *work, enum ibv_wc_status status, bool solicited,
-                      uint32_t qp_num)
+static void complete(mock_cq_t *cq, const struct ibv_wc *wc, bool solicited)
 {
-    mock_cq_t *cq = mock_of(evd);
     pthread_mutex_lock(&cq->mutex);
     if (cq->last == cq->room) {
         memmove(cq->wc, cq->wc + cq->first, (size_t)(cq->last - cq->first) * sizeof *cq->wc);
@@ -153,15 +151,28 @@ void mock_complete_as(dapl_evd_t *evd, dapl_work_t *work, enum ibv_wc_status sta
         cq->first = 0;
     }
     must(cq->last < cq->room, "too many completions");
-    cq->wc[cq->last++] = (struct ibv_wc){.wr_id = (uintptr_t)work,
-                                         .status = status,
-                                         .byte_len = 64,
-                                         .qp_num = qp_num,
-                                         .opcode = IBV_WC_SEND};
+    cq->wc[cq->last++] = *wc;
     cq->since_event++;
-    bool counts = cq->armed == 1 || (cq->armed == 2 && (solicited || status != IBV_WC_SUCCESS));
+    bool counts = cq->armed == 1 || (cq->armed == 2 && (solicited || wc->status != IBV_WC_SUCCESS));
     if (counts && cq->since_event >= cq->moderate_count) make_event(cq);
     pthread_mutex_unlock(&cq->mutex);
+}
+
+void mock_complete_full(dapl_evd_t *evd, const struct ibv_wc *wc)
+{
+    complete(mock_of(evd), wc, false);
+}
+
+void mock_complete_as(dapl_evd_t *evd, dapl_work_t *work, enum ibv_wc_status status, bool solicited,
+                      uint32_t qp_num)
+{
+    complete(mock_of(evd),
+             &(struct ibv_wc){.wr_id = (uintptr_t)work,
+                              .status = status,
+                              .byte_len = 64,
+                              .qp_num = qp_num,
+                              .opcode = IBV_WC_SEND},
+             solicited);
 }
 
 void mock_complete(dapl_evd_t *evd, dapl_work_t *work, enum ibv_wc_status status)

@@ -55,6 +55,8 @@ mock_cq_t *mock_of(dapl_evd_t *evd);
 void mock_complete(dapl_evd_t *evd, dapl_work_t *work, enum ibv_wc_status status);
 void mock_complete_as(dapl_evd_t *evd, dapl_work_t *work, enum ibv_wc_status status, bool solicited,
                       uint32_t qp_num);
+/* With all that a completion may say. */
+void mock_complete_full(dapl_evd_t *evd, const struct ibv_wc *wc);
 void mock_complete_many(dapl_evd_t *evd, dapl_work_t *work, int n);
 /* Completions that were not polled. */
 int mock_holds(dapl_evd_t *evd);

@@ -57,8 +57,8 @@ static dapl_work_t *work_of(endpoint_t *ep, bool receive, uint64_t cookie)
     dapl_work_t *work = dapl_work_take(receive ? ep->receives : ep->requests);
     work->link = ep->link;
     work->flags = receive ? DAPL_WORK_RECEIVE : 0;
-    work->operation = receive ? DAT_DTO_RECEIVE : DAT_DTO_SEND;
-    work->cookie.as_64 = cookie;
+    work->event.operation = receive ? DAT_DTO_RECEIVE : DAT_DTO_SEND;
+    work->event.user_cookie.as_64 = cookie;
     return work;
 }
 
@@ -186,6 +186,35 @@ static void apart(world_t *world)
     dapl_cno_free(cno);
 }
 
+/* The consumer of the transfers finds the sentinels behind several of them, in one poll. */
+static void behind_others(world_t *world)
+{
+    dapl_evd_t *transfers = evd_of(world, DAT_EVD_DTO_FLAG, 64, NULL);
+    dapl_evd_t *connection = evd_of(world, DAT_EVD_CONNECTION_FLAG, 4, NULL);
+    for (int round = 0; round < 100; round++) {
+        endpoint_t ep;
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+        endpoint_open(&ep, transfers, transfers, connection);
+        dapl_link_open(ep.link);
+        dapl_work_t *works[] = {work_of(&ep, true, 1), work_of(&ep, false, 2)};
+        dapl_link_disconnected(ep.link, DAT_CONNECTION_EVENT_DISCONNECTED);
+        for (int i = 0; i < 2; i++) mock_complete(transfers, works[i], IBV_WC_SUCCESS);
+        for (int i = 0; i < 2; i++) sentinel(&ep, i);
+        check_each(next_is(transfers, DTO, 1) && next_is(transfers, DTO, 2) &&
+                       next_is(transfers, NONE, 0),
+                   "the transfers");
+        check_each(dapl_evd_wait(connection, DAT_TIMEOUT_INFINITE, 1, &event, &nmore) ==
+                           DAT_SUCCESS &&
+                       event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED,
+                   "the disconnection");
+        endpoint_close(&ep);
+    }
+    check_all("R22 the disconnection is queued by whoever dequeues the transfers before it");
+    dapl_evd_free(transfers);
+    dapl_evd_free(connection);
+}
+
 /* The connection event shares the EVD of one queue, and the last sentinel comes on the other. */
 static void half(world_t *world)
 {
@@ -230,7 +259,8 @@ static void shared_receives(world_t *world)
         dapl_work_queue_create(4, &eps[i].requests);
     }
     for (int i = 0; i < 4; i++)
-        works[i] = (dapl_work_t){.flags = DAPL_WORK_RECEIVE, .cookie.as_64 = (uint64_t)i};
+        works[i] =
+            (dapl_work_t){.flags = DAPL_WORK_RECEIVE, .event.user_cookie.as_64 = (uint64_t)i};
     mock_complete_as(evd, &works[0], IBV_WC_SUCCESS, false, 101);
     mock_complete_as(evd, &works[1], IBV_WC_SUCCESS, false, 100);
     dapl_link_established(eps[0].link, 0, NULL);
@@ -335,6 +365,7 @@ int main(int argc, char **argv)
         world_open_with(&world, level, false);
         together(&world);
         apart(&world);
+        behind_others(&world);
         half(&world);
         shared_receives(&world);
         odd_ends(&world);

@@ -20,7 +20,7 @@ enum { SCALE = 1 };
 enum { SCALE = 8 };
 #endif
 
-static dapl_work_t plain = {.cookie.as_64 = 1};
+static dapl_work_t plain = {.event.user_cookie.as_64 = 1};
 static world_t world;
 static const DAT_TIMEOUT forever = DAT_TIMEOUT_INFINITE;
 
@@ -473,7 +473,8 @@ static void *complete_all(void *arg)
     static dapl_work_t receives[5];
     uint64_t seed = c->seed ^ 99;
     for (uint64_t i = 0; i < 5; i++) {
-        receives[i] = (dapl_work_t){.link = c->link, .flags = DAPL_WORK_RECEIVE, .cookie.as_64 = i};
+        receives[i] = (dapl_work_t){
+            .link = c->link, .flags = DAPL_WORK_RECEIVE, .event.user_cookie.as_64 = i};
         spin(&seed, 200);
         mock_complete(c->transfers, &receives[i], IBV_WC_SUCCESS);
     }

@@ -19,9 +19,11 @@ static void contents(world_t *world)
     dapl_evd_t *evd =
         evd_of(world, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG | DAT_EVD_CR_FLAG, 8, NULL);
     dapl_evd_t *async = evd_of(world, DAT_EVD_ASYNC_FLAG, 8, NULL);
-    dapl_work_t receive = {
-        .flags = DAPL_WORK_RECEIVE, .operation = DAT_DTO_RECEIVE, .cookie.as_64 = 5};
-    dapl_work_t bind = {.flags = DAPL_WORK_BIND, .rmr = (DAT_HANDLE)0x99, .cookie.as_64 = 6};
+    dapl_work_t receive = {.flags = DAPL_WORK_RECEIVE,
+                           .event.operation = DAT_DTO_RECEIVE,
+                           .event.user_cookie.as_64 = 5};
+    dapl_work_t bind = {
+        .flags = DAPL_WORK_BIND, .rmr = (DAT_HANDLE)0x99, .event.user_cookie.as_64 = 6};
     DAT_EVENT event;
     memset(&event, 0xaa, sizeof event);
     complete(evd);
@@ -84,7 +86,7 @@ static void streams(world_t *world)
     int seen[5] = {0};
     bool ordered = true;
     for (uint64_t i = 0; i < 8; i++) {
-        works[i].cookie.as_64 = i;
+        works[i].event.user_cookie.as_64 = i;
         mock_complete(evd, &works[i], IBV_WC_SUCCESS);
         mock_complete(evd, &bind, IBV_WC_SUCCESS);
         post_number(evd, i);
@@ -147,7 +149,7 @@ static void model(world_t *world)
             DAT_RETURN result = DAT_QUEUE_EMPTY;
             switch (check_below(5)) {
             case 0:
-                works[put[0]].cookie.as_64 = put[0];
+                works[put[0]].event.user_cookie.as_64 = put[0];
                 mock_complete(evd, &works[put[0]++], IBV_WC_SUCCESS);
                 break;
             case 1:
@@ -176,6 +178,152 @@ static void model(world_t *world)
     check_all("R16 R17 R34 dequeue and wait against a reference queue");
 }
 
+/* ---- Completions of all kinds, in bursts, against a list of what must come out ---- */
+
+enum kind { SEND, RECEIVE, FAILED, BIND, UNSIGNALLED, SUPPRESSED, INVALIDATING, KINDS };
+enum { MIXED = 4000, IN_FLIGHT = 48 };
+
+typedef struct mixture {
+    dapl_evd_t *evd;
+    dapl_link_t *link;
+    dapl_work_queue_t *requests, *receives;
+    enum kind due[MIXED], held[MIXED]; /* the events that must come, and receives that wait */
+    uint64_t due_cookies[MIXED], held_cookies[MIXED];
+    int first, last, nheld;
+    bool open;
+} mixture_t;
+
+static void one_more(mixture_t *mix, uint64_t cookie)
+{
+    static const uint32_t flags[KINDS] = {0,
+                                          DAPL_WORK_RECEIVE,
+                                          0,
+                                          DAPL_WORK_BIND,
+                                          DAPL_WORK_UNSIGNALLED,
+                                          DAPL_WORK_SUPPRESS,
+                                          DAPL_WORK_RECEIVE};
+    /* Most are plain, so that bursts of plain ones alone occur too. */
+    enum kind kind = check_below(3) ? (enum kind)check_below(2) : (enum kind)check_below(KINDS);
+    bool receives = kind == RECEIVE || kind == INVALIDATING;
+    dapl_work_t *work = dapl_work_take(receives ? mix->receives : mix->requests);
+    if (!work) return;
+    work->link = mix->link;
+    work->flags = flags[kind];
+    work->rmr = (DAT_HANDLE)0x77;
+    work->event = (DAT_DTO_COMPLETION_EVENT_DATA){
+        .ep_handle = mix, .user_cookie.as_64 = cookie, .transfered_length = 10};
+    mock_complete_full(mix->evd,
+                       &(struct ibv_wc){
+                           .wr_id = (uintptr_t)work,
+                           .status = kind == FAILED ? IBV_WC_REM_ACCESS_ERR : IBV_WC_SUCCESS,
+                           .byte_len = 64,
+                           .wc_flags = kind == INVALIDATING ? IBV_WC_WITH_INV : 0,
+                           .invalidated_rkey = 0x66,
+                       });
+    if (kind == SUPPRESSED) return;
+    if (receives && !mix->open) {
+        mix->held[mix->nheld] = kind;
+        mix->held_cookies[mix->nheld++] = cookie;
+    } else {
+        mix->due[mix->last] = kind;
+        mix->due_cookies[mix->last++] = cookie;
+    }
+}
+
+/* Whether the event is the next one that is due. */
+static bool is_due(mixture_t *mix, const DAT_EVENT *event)
+{
+    const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+    const DAT_RMR_BIND_COMPLETION_EVENT_DATA *bind = &event->event_data.rmr_completion_event_data;
+    if (mix->first == mix->last) return false;
+    enum kind kind = mix->due[mix->first];
+    uint64_t cookie = mix->due_cookies[mix->first++];
+    if (event->evd_handle != (DAT_EVD_HANDLE)mix->evd) return false;
+    if (kind == BIND)
+        return event->event_number == DAT_RMR_BIND_COMPLETION_EVENT &&
+               bind->user_cookie.as_64 == cookie && bind->rmr_handle == (DAT_HANDLE)0x77 &&
+               bind->status == DAT_RMR_BIND_SUCCESS;
+    bool receives = kind == RECEIVE || kind == INVALIDATING;
+    return event->event_number == DAT_DTO_COMPLETION_EVENT && dto->user_cookie.as_64 == cookie &&
+           dto->ep_handle == (DAT_EP_HANDLE)mix &&
+           dto->status == (kind == FAILED ? DAT_DTO_ERR_REMOTE_ACCESS : DAT_DTO_SUCCESS) &&
+           dto->transfered_length == (receives ? 64u : 10u) &&
+           dto->rmr_context == (kind == INVALIDATING ? 0x66u : 0u);
+}
+
+/* Receives that wait pass when the link opens; before, completions that the EVD has not polled are
+ * polled, as the order of the two is that of the polls. */
+static void open_mixture(mixture_t *mix)
+{
+    DAT_EVENT event;
+    while (dapl_evd_dequeue(mix->evd, &event) == DAT_SUCCESS)
+        check_each(is_due(mix, &event), "before the opening");
+    dapl_link_open(mix->link);
+    for (int i = 0; i < mix->nheld; i++) {
+        mix->due[mix->last] = mix->held[i];
+        mix->due_cookies[mix->last++] = mix->held_cookies[i];
+    }
+    mix->open = true;
+}
+
+static void mix_for(mixture_t *mix)
+{
+    DAT_EVENT event;
+    DAT_COUNT nmore;
+    for (uint64_t cookie = 0; cookie < MIXED;) {
+        switch (check_below(4)) {
+        case 0:
+            for (uint32_t burst = 1 + check_below(24); burst && cookie < MIXED; burst--)
+                one_more(mix, cookie++);
+            break;
+        case 1:
+            if (dapl_evd_wait(mix->evd, 0, 1, &event, &nmore) == DAT_SUCCESS)
+                check_each(is_due(mix, &event) && nmore == mix->last - mix->first, "wait");
+            break;
+        case 2:
+            if (!mix->open && check_below(20) == 0) open_mixture(mix);
+            break;
+        default:
+            for (uint32_t n = 1 + check_below(24); n; n--)
+                if (dapl_evd_dequeue(mix->evd, &event) == DAT_SUCCESS)
+                    check_each(is_due(mix, &event), "dequeue");
+                else
+                    check_each(mix->first == mix->last, "empty with %d events due",
+                               mix->last - mix->first);
+        }
+    }
+    if (!mix->open) open_mixture(mix);
+    while (dapl_evd_dequeue(mix->evd, &event) == DAT_SUCCESS)
+        check_each(is_due(mix, &event), "the rest");
+    check_each(mix->first == mix->last, "%d events are missing", mix->last - mix->first);
+    check_each(!dapl_work_used(mix->requests) && !dapl_work_used(mix->receives),
+               "%d and %d records are not retired", dapl_work_used(mix->requests),
+               dapl_work_used(mix->receives));
+}
+
+static void mixtures(world_t *world)
+{
+    static mixture_t mix;
+    dapl_cno_t *cno = cno_of(world);
+    for (int round = 0; round < 40; round++) {
+        unsigned ring = round & 2 ? (unsigned)DAT_EVD_SOFTWARE_FLAG : 0;
+        dapl_evd_t *evd = evd_of(world, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG | ring,
+                                 3 * IN_FLIGHT, round & 1 ? cno : NULL);
+        dapl_link_attr_t attr = {.request = evd, .receive = evd, .receives = 4};
+        mix = (mixture_t){.evd = evd};
+        dapl_link_create(&attr, &mix.link);
+        dapl_work_queue_create(IN_FLIGHT, &mix.requests);
+        dapl_work_queue_create(IN_FLIGHT, &mix.receives);
+        mix_for(&mix);
+        dapl_link_free(mix.link);
+        dapl_work_queue_free(mix.requests);
+        dapl_work_queue_free(mix.receives);
+        dapl_evd_free(evd);
+    }
+    dapl_cno_free(cno);
+    check_all("R16 R21 R34 R43 U12 completions of all kinds in bursts, against a list");
+}
+
 static void arming(world_t *world)
 {
     dapl_evd_t *evd = evd_of(world, DAT_EVD_DTO_FLAG, 32, NULL);
@@ -188,6 +336,13 @@ static void arming(world_t *world)
     check(dapl_evd_arms(evd) == 1, "R35 U3 a CNO that is attached later has the queue armed");
     for (int i = 0; i < 1000; i++) dequeue_all(evd);
     check(dapl_evd_arms(evd) == 1, "R27 ... once");
+    complete(evd);
+    check(told(cno, evd) && dapl_evd_arms(evd) == 1 && dequeue_all(evd) == 1 &&
+              dapl_evd_arms(evd) == 2,
+          "R35 the dequeue that finds it empty arms it again, for other threads that wait");
+    mock_complete(evd, &plain, IBV_WC_REM_ACCESS_ERR);
+    check(dequeue_all(evd) == 1 && !evd->long_way,
+          "R44 after a failed transfer the next dequeue goes the short way again");
     dapl_evd_disable(evd);
     complete(evd);
     check(untriggered(cno), "R35 a disabled EVD triggers nothing");
@@ -266,6 +421,7 @@ int main(int argc, char **argv)
         streams(&world);
         vectors(&world);
         model(&world);
+        mixtures(&world);
         world_close(&world);
     }
     world_open(&world);

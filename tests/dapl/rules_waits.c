@@ -11,7 +11,7 @@
 
 #include "tests/dapl/waiters.h"
 
-static dapl_work_t unsignalled = {.flags = DAPL_WORK_UNSIGNALLED, .cookie.as_64 = 78};
+static dapl_work_t unsignalled = {.flags = DAPL_WORK_UNSIGNALLED, .event.user_cookie.as_64 = 78};
 
 static void waiting(world_t *world, bool level)
 {

@@ -17,112 +17,12 @@
 #include <unistd.h>
 
 #include "other/dapl/engine/engine.h"
+#include "tests/dapl/loopback.h"
 #include "tests/unit/check.h"
-
-typedef struct pair {
-    struct ibv_context *context;
-    struct ibv_pd *pd;
-    struct ibv_mr *mr;
-    struct ibv_qp *qp[2];
-    char buffer[64];
-} pair_t;
 
 static dapl_verbs_device_t device;
 static dapl_interface_t *interface;
 static pair_t pair;
-
-static void must(bool ok, const char *what)
-{
-    if (ok) return;
-    printf("Bail out! %s: %s\n", what, strerror(errno));
-    exit(1);
-}
-
-static void connect_to(struct ibv_qp *qp, uint32_t peer, const struct ibv_port_attr *port,
-                       union ibv_gid gid)
-{
-    struct ibv_qp_attr attr = {
-        .qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
-    must(!ibv_modify_qp(qp, &attr,
-                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-         "INIT");
-    attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR,
-                                .path_mtu = IBV_MTU_1024,
-                                .dest_qp_num = peer,
-                                .max_dest_rd_atomic = 1,
-                                .min_rnr_timer = 12,
-                                .ah_attr = {.dlid = port->lid,
-                                            .port_num = 1,
-                                            .is_global = 1,
-                                            .grh = {.dgid = gid, .hop_limit = 1}}};
-    must(!ibv_modify_qp(qp, &attr,
-                        IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                            IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
-         "RTR");
-    attr = (struct ibv_qp_attr){
-        .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1};
-    must(!ibv_modify_qp(qp, &attr,
-                        IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                            IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
-         "RTS");
-}
-
-static void pair_open(dapl_evd_t *request, dapl_evd_t *receive)
-{
-    struct ibv_port_attr port;
-    union ibv_gid gid;
-    pair.context = device.context;
-    must(!ibv_query_port(pair.context, 1, &port) && !ibv_query_gid(pair.context, 1, 0, &gid),
-         "port");
-    pair.pd = ibv_alloc_pd(pair.context);
-    must(pair.pd != NULL, "protection domain");
-    pair.mr = ibv_reg_mr(pair.pd, pair.buffer, sizeof pair.buffer, IBV_ACCESS_LOCAL_WRITE);
-    must(pair.mr != NULL, "memory");
-    struct ibv_qp_init_attr attr = {
-        .send_cq = dapl_verbs_cq_of(request),
-        .recv_cq = dapl_verbs_cq_of(receive),
-        .cap = {.max_send_wr = 64, .max_recv_wr = 64, .max_send_sge = 1, .max_recv_sge = 1},
-        .qp_type = IBV_QPT_RC};
-    for (int i = 0; i < 2; i++) {
-        pair.qp[i] = ibv_create_qp(pair.pd, &attr);
-        must(pair.qp[i] != NULL, "queue pair");
-    }
-    for (int i = 0; i < 2; i++) connect_to(pair.qp[i], pair.qp[!i]->qp_num, &port, gid);
-}
-
-static void pair_close(void)
-{
-    for (int i = 0; i < 2; i++) ibv_destroy_qp(pair.qp[i]);
-    ibv_dereg_mr(pair.mr);
-    ibv_dealloc_pd(pair.pd);
-}
-
-static struct ibv_sge piece(void)
-{
-    return (struct ibv_sge){.addr = (uintptr_t)pair.buffer, .length = 8, .lkey = pair.mr->lkey};
-}
-
-static void post_receive(int qp, dapl_work_t *work)
-{
-    struct ibv_sge sge = piece();
-    struct ibv_recv_wr wr = {.wr_id = (uintptr_t)work,
-                             .sg_list = &sge,
-                             .num_sge = work->flags & DAPL_WORK_SENTINEL ? 0 : 1},
-                       *bad;
-    must(!ibv_post_recv(pair.qp[qp], &wr, &bad), "receive");
-}
-
-static void post_send(int qp, dapl_work_t *work, bool solicited, bool signalled)
-{
-    struct ibv_sge sge = piece();
-    struct ibv_send_wr wr = {.wr_id = (uintptr_t)work,
-                             .sg_list = &sge,
-                             .num_sge = work->flags & DAPL_WORK_SENTINEL ? 0 : 1,
-                             .opcode = IBV_WR_SEND},
-                       *bad;
-    wr.send_flags = (signalled ? IBV_SEND_SIGNALED : 0) | (solicited ? IBV_SEND_SOLICITED : 0);
-    must(!ibv_post_send(pair.qp[qp], &wr, &bad), "send");
-}
 
 static dapl_evd_t *evd_of(unsigned flags, dapl_cno_t *cno)
 {
@@ -134,10 +34,15 @@ static dapl_evd_t *evd_of(unsigned flags, dapl_cno_t *cno)
     return evd;
 }
 
+static void open_pair(dapl_evd_t *request, dapl_evd_t *receive)
+{
+    pair_open(&pair, device.context, dapl_verbs_cq_of(request), dapl_verbs_cq_of(receive));
+}
+
 /* ---- Waking ---- */
 
-static dapl_work_t receive_work = {.flags = DAPL_WORK_RECEIVE, .operation = DAT_DTO_RECEIVE};
-static dapl_work_t send_work = {.operation = DAT_DTO_SEND, .length = 8};
+static dapl_work_t receive_work = {.flags = DAPL_WORK_RECEIVE, .event.operation = DAT_DTO_RECEIVE};
+static dapl_work_t send_work = {.event.operation = DAT_DTO_SEND, .event.transfered_length = 8};
 
 typedef struct sender {
     dapl_evd_t *evd, *sends;
@@ -159,7 +64,7 @@ static void *send_when_asleep(void *arg)
         else
             while (!(atomic_load(&sender->evd->state) & EVD_SLEEPING)) sched_yield();
         for (int k = 0; k < 50; k++) sched_yield(); /* most likely it is in the kernel by now */
-        post_send(0, &send_work, false, true);
+        pair_send(&pair, 0, &send_work, false, true);
         while (dapl_evd_dequeue(sender->sends, &event) != DAT_SUCCESS) sched_yield();
     }
     return NULL;
@@ -174,7 +79,7 @@ static int wakes(sender_t *sender)
         DAT_EVENT event;
         DAT_COUNT nmore;
         dapl_evd_t *told;
-        post_receive(1, &receive_work);
+        pair_receive(&pair, 1, &receive_work);
         if (sender->cno) {
             DAT_RETURN result = dapl_cno_wait(sender->cno, DAT_TIMEOUT_INFINITE, &told);
             good += result == DAT_SUCCESS && told == sender->evd &&
@@ -197,7 +102,7 @@ static void waking(bool by_cno, int n, bool report)
     dapl_evd_t *evds[8];
     for (int i = 0; i < (by_cno ? 8 : 1); i++) evds[i] = evd_of(DAT_EVD_DTO_FLAG, cno);
     dapl_evd_t *sends = evd_of(DAT_EVD_DTO_FLAG, NULL);
-    pair_open(sends, evds[0]);
+    open_pair(sends, evds[0]);
     sender_t sender = {.evd = evds[0], .sends = sends, .cno = cno, .n = n};
     struct rusage before, after;
     uint64_t arms = dapl_evd_arms(evds[0]);
@@ -216,7 +121,7 @@ static void waking(bool by_cno, int n, bool report)
         check(arms <= (uint64_t)n + n / 10 + 2,
               "R27 the completion queue is armed once for each wake");
     }
-    pair_close();
+    pair_close(&pair);
     for (int i = 0; i < (by_cno ? 8 : 1); i++) dapl_evd_free(evds[i]);
     dapl_evd_free(sends);
     if (cno) dapl_cno_free(cno);
@@ -233,8 +138,8 @@ static int flush(void *arg)
         sentinels[i] =
             (dapl_work_t){.link = arg ? *(dapl_link_t **)arg : NULL, .flags = DAPL_WORK_SENTINEL};
     if (ibv_modify_qp(pair.qp[1], &attr, IBV_QP_STATE)) return -errno;
-    post_send(1, &sentinels[0], false, true);
-    post_receive(1, &sentinels[1]);
+    pair_send(&pair, 1, &sentinels[0], false, true);
+    pair_receive(&pair, 1, &sentinels[1]);
     return 2;
 }
 
@@ -244,7 +149,7 @@ static void order(bool together)
                *sends = evd_of(DAT_EVD_DTO_FLAG, NULL);
     dapl_evd_t *connection = together ? evd : evd_of(DAT_EVD_CONNECTION_FLAG, NULL);
     static dapl_link_t *link;
-    pair_open(together ? evd : sends, evd);
+    open_pair(together ? evd : sends, evd);
     dapl_link_attr_t attr = {.request = together ? evd : sends,
                              .receive = evd,
                              .connection = connection,
@@ -254,11 +159,12 @@ static void order(bool together)
     must(dapl_link_create(&attr, &link) == DAT_SUCCESS, "link");
     static dapl_work_t receives[8];
     for (uint64_t i = 0; i < 8; i++) {
-        receives[i] = (dapl_work_t){.link = link, .flags = DAPL_WORK_RECEIVE, .cookie.as_64 = i};
-        post_receive(1, &receives[i]);
+        receives[i] =
+            (dapl_work_t){.link = link, .flags = DAPL_WORK_RECEIVE, .event.user_cookie.as_64 = i};
+        pair_receive(&pair, 1, &receives[i]);
     }
     dapl_work_t quiet = {.flags = DAPL_WORK_SUPPRESS};
-    for (int i = 0; i < 5; i++) post_send(0, &quiet, false, false);
+    for (int i = 0; i < 5; i++) pair_send(&pair, 0, &quiet, false, false);
     DAT_EVENT event;
     DAT_COUNT nmore;
     check(dapl_evd_wait(evd, 2000, 1, &event, &nmore) == DAT_TIMEOUT_EXPIRED,
@@ -285,7 +191,7 @@ static void order(bool together)
                   event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED,
               "R22 the disconnection is last");
     dapl_link_free(link);
-    pair_close();
+    pair_close(&pair);
     if (!together) dapl_evd_free(connection);
     dapl_evd_free(evd);
     dapl_evd_free(sends);
@@ -311,8 +217,8 @@ static void flags(void)
 {
     dapl_evd_t *evd = evd_of(DAT_EVD_DTO_FLAG, NULL), *sends = evd_of(DAT_EVD_DTO_FLAG, NULL);
     dapl_evd_use(evd, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
-    pair_open(sends, evd);
-    for (int i = 0; i < 4; i++) post_receive(1, &receive_work);
+    open_pair(sends, evd);
+    for (int i = 0; i < 4; i++) pair_receive(&pair, 1, &receive_work);
     DAT_EVENT event;
     DAT_COUNT nmore;
     pthread_t thread;
@@ -321,7 +227,7 @@ static void flags(void)
     for (int solicited = 0; solicited < 2; solicited++) {
         while (!(atomic_load(&evd->state) & EVD_SLEEPING)) sched_yield();
         check(!sleeper.over, "U11 a receive that is not solicited does not end the wait");
-        post_send(0, &send_work, solicited, true);
+        pair_send(&pair, 0, &send_work, solicited, true);
         while (dapl_evd_dequeue(sends, &event) != DAT_SUCCESS) sched_yield();
     }
     pthread_join(thread, NULL);
@@ -329,10 +235,10 @@ static void flags(void)
           "U11 a solicited one does, on a device");
     check(dapl_evd_resize(sends, 300) == DAT_SUCCESS,
           "R36 U5 the completion queue of an EVD is resized under its queue pair");
-    post_send(0, &send_work, true, true);
+    pair_send(&pair, 0, &send_work, true, true);
     check(dapl_evd_wait(sends, DAT_TIMEOUT_INFINITE, 1, &event, &nmore) == DAT_SUCCESS,
           "R36 ... and works");
-    pair_close();
+    pair_close(&pair);
     dapl_evd_unuse(evd);
     dapl_evd_free(evd);
     dapl_evd_free(sends);

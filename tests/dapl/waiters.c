@@ -1,7 +1,8 @@
 /* waiters.c - what the programs of rules share: threads that wait, and plain completions. */
 #include "tests/dapl/waiters.h"
 
-dapl_work_t plain = {.operation = DAT_DTO_SEND, .length = 10, .cookie.as_64 = 77};
+dapl_work_t plain = {
+    .event.operation = DAT_DTO_SEND, .event.transfered_length = 10, .event.user_cookie.as_64 = 77};
 
 void complete(dapl_evd_t *evd)
 {

@@ -39,30 +39,39 @@ static DAT_DTO_COMPLETION_STATUS status_of(const struct ibv_wc *wc)
 
 /* ---- Staging ---- */
 
+static inline struct ibv_wc *behind_staged(const dapl_evd_t *evd)
+{
+    return evd->next + evd->count;
+}
+
+static inline int room_left(const dapl_evd_t *evd)
+{
+    return (int)(evd->staged + evd->room - behind_staged(evd));
+}
+
 /* Room for `more` entries, as far as memory and the length of the queue allow. */
 static void make_room(dapl_evd_t *evd, int more)
 {
-    int queued = evd->last - evd->first;
-    if (evd->first && evd->room - evd->last < more) {
-        memmove(evd->staged, evd->staged + evd->first, (size_t)queued * sizeof *evd->staged);
-        evd->first = 0;
-        evd->last = queued;
+    if (evd->next != evd->staged && room_left(evd) < more) {
+        memmove(evd->staged, evd->next, (size_t)evd->count * sizeof *evd->staged);
+        evd->next = evd->staged;
     }
-    if (evd->room - evd->last >= more) return;
+    if (room_left(evd) >= more) return;
     int room = evd->room * 2;
-    while (room - evd->last < more) room *= 2;
+    while (room - evd->count < more) room *= 2;
     struct ibv_wc *staged = realloc(evd->staged, (size_t)room * sizeof *staged);
     if (!staged) return;
-    evd->staged = staged;
+    evd->staged = evd->next = staged;
     evd->room = room;
 }
 
 bool evd_stage(dapl_evd_t *evd, const struct ibv_wc *wc, int n)
 {
     make_room(evd, n);
-    if (evd->room - evd->last < n) return false;
-    memcpy(evd->staged + evd->last, wc, (size_t)n * sizeof *wc);
-    evd->last += n;
+    if (room_left(evd) < n) return false;
+    memcpy(behind_staged(evd), wc, (size_t)n * sizeof *wc);
+    evd->count += n;
+    evd->odd = evd->long_way = true;
     evd->signals += (uint64_t)n;
     if (evd->wait) evd_wait_signal(evd->wait, evd_queued(evd));
     return true;
@@ -83,69 +92,71 @@ static inline bool is_special(const dapl_work_t *work)
            (!work->link || order_may_hold(&work->link->order, work->link->nheld));
 }
 
+/* Its record holds its event, and nothing holds this back: a transfer that succeeded. */
+static inline bool is_plain(const struct ibv_wc *wc, const dapl_work_t *work)
+{
+    if ((unsigned)wc->status | wc->wc_flags) return false;
+    if (!work->flags) return true;
+    const dapl_link_t *link = work->link;
+    return !(work->flags & ~(uint32_t)DAPL_WORK_RECEIVE) && link &&
+           !order_may_hold(&link->order, link->nheld);
+}
+
 /* The n completions behind the staged ones become events, or not; whether there is one more event.
  */
 static __attribute__((noinline)) bool admit_special(dapl_evd_t *evd, int n)
 {
-    struct ibv_wc *out = evd->staged + evd->last;
-    struct ibv_wc *last_signal = NULL;
+    struct ibv_wc *const first = behind_staged(evd), *out = first, *last_signal = NULL;
     uint64_t signals = 0;
     for (struct ibv_wc *wc = out, *end = out + n; wc < end; wc++) {
         dapl_work_t *work = (dapl_work_t *)(uintptr_t)wc->wr_id;
         if (is_special(work) && !link_admit(evd, wc, work)) continue;
-        if (!(wc->wr_id & 1) && work->queue) work_seen(work->queue, work, true);
+        if (!(wc->wr_id & 1) && work->queue) work_staged(work->queue);
         if (wc->wr_id & 1 || is_signalling(evd, wc, work)) {
             signals++;
             last_signal = out;
         }
+        if (!is_plain(wc, work)) evd->odd = evd->long_way = true;
         if (out != wc) *out = *wc;
         out++;
     }
-    bool more = out != evd->staged + evd->last;
-    evd->last = (int)(out - evd->staged);
+    evd->count += (int)(out - first);
     evd->signals += signals;
     if (evd->wait && last_signal) {
         uint64_t behind = (uint64_t)(out - 1 - last_signal);
         evd_wait_signal(evd->wait, evd_queued(evd) - behind);
     }
-    return more;
-}
-
-/* A completion with an event that signals. */
-static inline bool is_plain(const struct ibv_wc *wc, const dapl_work_t *work)
-{
-    if (!((unsigned)wc->status | work->flags)) return true;
-    return wc->status == IBV_WC_SUCCESS && !(work->flags & DAPL_WORK_UNSIGNALLED) &&
-           !is_special(work);
+    return out != first;
 }
 
 /* The same, fast while all are plain. */
 static inline __attribute__((always_inline)) bool admit(dapl_evd_t *evd, int n)
 {
-    struct ibv_wc *wc = evd->staged + evd->last, *const end = wc + n;
+    const struct ibv_wc *wc = behind_staged(evd);
+    int left = n;
     if (!evd->solicited) do {
             const dapl_work_t *work = (const dapl_work_t *)(uintptr_t)wc->wr_id;
             if (!is_plain(wc, work)) break;
-            if (work->queue) work_seen(work->queue, work, true);
-        } while (++wc < end);
-    int plain = n - (int)(end - wc);
-    evd->last += plain;
+            if (work->queue) work_staged(work->queue);
+            wc++;
+        } while (--left);
+    int plain = n - left;
+    evd->count += plain;
     evd->signals += (uint64_t)plain;
     if (evd->wait && plain) evd_wait_signal(evd->wait, evd_queued(evd));
-    if (wc == end) return true;
-    return admit_special(evd, n - plain) || plain;
+    return !left || admit_special(evd, left) || plain;
 }
 
 bool evd_poll(dapl_evd_t *evd)
 {
     int n;
-    if (evd->first == evd->last) evd->first = evd->last = 0;
-    if (evd->last == evd->room) {
+    if (!evd->count) evd->next = evd->staged;
+    if (!room_left(evd)) {
         make_room(evd, 1);
-        if (evd->last == evd->room) return false;
+        if (!room_left(evd)) return false;
     }
     do {
-        n = evd->poll(evd->channel.cq, evd->room - evd->last, evd->staged + evd->last);
+        n = evd->poll(evd->channel.cq, room_left(evd), behind_staged(evd));
         if (n <= 0) return false;
     } while (!admit(evd, n));
     return true;
@@ -178,20 +189,19 @@ void evd_drain(dapl_evd_t *evd, int most)
     if (evd->async) take_asynchronous(evd);
     if (!evd->channel.cq) return;
     for (;;) {
-        int asked = evd->room - evd->last;
-        if (asked < STAGED_AT_FIRST) make_room(evd, STAGED_AT_FIRST);
-        asked = evd->room - evd->last;
+        if (room_left(evd) < STAGED_AT_FIRST) make_room(evd, STAGED_AT_FIRST);
+        int asked = room_left(evd);
         if (asked < 1) return;
-        int n = evd->poll(evd->channel.cq, asked, evd->staged + evd->last);
+        int n = evd->poll(evd->channel.cq, asked, behind_staged(evd));
         if (n <= 0) return;
         admit(evd, n);
-        if (n < asked || evd->last - evd->first >= most) return;
+        if (n < asked || evd->count >= most) return;
     }
 }
 
 uint64_t evd_queued(const dapl_evd_t *evd)
 {
-    uint64_t queued = (uint64_t)(evd->last - evd->first);
+    uint64_t queued = (uint64_t)evd->count;
     for (const ring_t *ring = evd->ring; ring;
          ring = atomic_load_explicit(&ring->next, memory_order_acquire))
         queued += ring_queued(ring);
@@ -220,9 +230,7 @@ static ring_slot_t *ring_first_slowly(dapl_evd_t *evd)
 static inline ring_slot_t *first_of_ring(dapl_evd_t *evd)
 {
     ring_slot_t *slot = ring_first(evd->ring);
-    if (slot || atomic_load_explicit(&evd->ring->tail, memory_order_acquire) == evd->ring->head)
-        return slot;
-    return ring_first_slowly(evd);
+    return slot || ring_empty(evd->ring) ? slot : ring_first_slowly(evd);
 }
 
 static __attribute__((noinline)) void make_connection_event(const struct ibv_wc *wc,
@@ -235,25 +243,21 @@ static __attribute__((noinline)) void make_connection_event(const struct ibv_wc 
     event->event_data.connect_event_data.private_data = NULL;
 }
 
-static __attribute__((noinline)) void make_transfer_event(const struct ibv_wc *wc, DAT_EVENT *event,
-                                                          dapl_link_t *link)
+static __attribute__((noinline)) void make_transfer_event(const struct ibv_wc *wc, DAT_EVENT *event)
 {
     const dapl_work_t *work = (const dapl_work_t *)(uintptr_t)wc->wr_id;
     if (work->flags & DAPL_WORK_BIND) {
         event->event_number = DAT_RMR_BIND_COMPLETION_EVENT;
         DAT_RMR_BIND_COMPLETION_EVENT_DATA *bind = &event->event_data.rmr_completion_event_data;
         bind->rmr_handle = work->rmr;
-        bind->user_cookie = work->cookie;
+        bind->user_cookie = work->event.user_cookie;
         bind->status = status_of(wc);
     } else {
         event->event_number = DAT_DTO_COMPLETION_EVENT;
         DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
-        dto->ep_handle = link ? link->attr.ep_handle : DAT_HANDLE_NULL;
-        dto->user_cookie = work->cookie;
-        dto->status = wc->status == IBV_WC_SUCCESS ? DAT_DTO_SUCCESS : status_of(wc);
-        dto->transfered_length = work->flags & DAPL_WORK_RECEIVE ? wc->byte_len : work->length;
-        dto->operation = work->operation;
-        dto->rmr_context = 0;
+        *dto = work->event;
+        dto->status = status_of(wc);
+        if (work->flags & DAPL_WORK_RECEIVE) dto->transfered_length = wc->byte_len;
         if (wc->wc_flags & IBV_WC_WITH_INV) {
             dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
             dto->rmr_context = wc->invalidated_rkey;
@@ -261,40 +265,39 @@ static __attribute__((noinline)) void make_transfer_event(const struct ibv_wc *w
     }
 }
 
-/* A successful transfer that is no receive and no bind, as most are; false: nothing was taken. */
-static inline __attribute__((always_inline)) bool take_plain(dapl_evd_t *evd, DAT_EVENT *event)
+/* The event of a plain completion. */
+static inline __attribute__((always_inline)) void make_plain_event(dapl_evd_t *evd,
+                                                                   const struct ibv_wc *wc,
+                                                                   const dapl_work_t *work,
+                                                                   DAT_EVENT *event)
 {
-    const struct ibv_wc *wc = &evd->staged[evd->first];
-    if ((unsigned)wc->status | wc->wc_flags) return false; /* as an entry for a link has */
-    const dapl_work_t *work = (const dapl_work_t *)(uintptr_t)wc->wr_id;
-    const dapl_link_t *link = work->link;
-    if (work->flags) return false;
-    evd->first++;
-    DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
     event->event_number = DAT_DTO_COMPLETION_EVENT;
     event->evd_handle = (DAT_EVD_HANDLE)evd;
-    dto->ep_handle = link ? link->attr.ep_handle : DAT_HANDLE_NULL;
-    dto->user_cookie = work->cookie;
-    dto->status = DAT_DTO_SUCCESS;
-    dto->transfered_length = work->length;
-    dto->operation = work->operation;
-    dto->rmr_context = 0;
+    event->event_data.dto_completion_event_data = work->event;
+    if (work->flags) event->event_data.dto_completion_event_data.transfered_length = wc->byte_len;
+}
+
+/* The first staged event, if all that is staged is plain. */
+static inline __attribute__((always_inline)) void take_plain(dapl_evd_t *evd, DAT_EVENT *event)
+{
+    const struct ibv_wc *wc = evd->next++;
+    const dapl_work_t *work = (const dapl_work_t *)(uintptr_t)wc->wr_id;
+    evd->count--;
+    make_plain_event(evd, wc, work, event);
     if (work->queue) work_dequeued(work->queue, work);
-    return true;
 }
 
 static void take_staged(dapl_evd_t *evd, DAT_EVENT *event)
 {
-    const struct ibv_wc *wc = &evd->staged[evd->first];
-    if (take_plain(evd, event)) return;
-    evd->first++;
+    const struct ibv_wc *wc = evd->next++;
+    if (!--evd->count) evd->odd = false;
     event->evd_handle = (DAT_EVD_HANDLE)evd;
     if (wc->wr_id & 1) {
         make_connection_event(wc, event);
         return;
     }
     const dapl_work_t *work = (const dapl_work_t *)(uintptr_t)wc->wr_id;
-    make_transfer_event(wc, event, work->link ? work->link : link_shared(evd, wc->qp_num));
+    make_transfer_event(wc, event);
     if (work->queue) work_dequeued(work->queue, work);
 }
 
@@ -317,7 +320,7 @@ static bool take_from_ring(dapl_evd_t *evd, DAT_EVENT *event)
 bool evd_take(dapl_evd_t *evd, DAT_EVENT *event)
 {
     if (evd->ring && take_from_ring(evd, event)) return true;
-    if (evd->first == evd->last && (!evd->channel.cq || !evd_poll(evd))) return false;
+    if (!evd->count && (!evd->channel.cq || !evd_poll(evd))) return false;
     take_staged(evd, event);
     return true;
 }
@@ -337,6 +340,7 @@ static __attribute__((noinline)) DAT_RETURN dequeue_slowly(dapl_evd_t *evd, DAT_
         evd_arm(evd);
         found = evd_take(evd, event);
     }
+    evd_choose_way(evd);
     evd_leave(evd);
     return found ? DAT_SUCCESS : DAT_QUEUE_EMPTY;
 }
@@ -356,55 +360,74 @@ static __attribute__((noinline)) DAT_RETURN refuse(const dapl_evd_t *evd)
                           : DAPL_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
 }
 
-/* The owner of the role takes the first staged event, and leaves the role. */
+/* The owner of the role takes the first staged event, as all are plain, and leaves the role. */
 static inline __attribute__((always_inline)) DAT_RETURN dequeue_staged(dapl_evd_t *evd,
                                                                        DAT_EVENT *event)
 {
-    if (__builtin_expect(!take_plain(evd, event), false)) return dequeue_slowly(evd, event);
+    take_plain(evd, event);
     role_leave_own(&evd->role);
     return DAT_SUCCESS;
 }
 
+/* The owner of the role has polled n completions, of which the first is not plain or not alone. */
 static __attribute__((noinline)) DAT_RETURN dequeue_admitted(dapl_evd_t *evd, DAT_EVENT *event,
                                                              int n)
 {
-    evd->first = evd->last = 0;
-    /* Only what was just admitted can have made a disconnection due. */
-    return admit(evd, n) && !evd->due ? dequeue_staged(evd, event) : dequeue_slowly(evd, event);
+    evd->next = evd->staged;
+    admit(evd, n);
+    if (evd->odd || evd->due || !evd->count) return dequeue_slowly(evd, event);
+    return dequeue_staged(evd, event);
+}
+
+/* The event of a single plain completion is made where it is found, and not counted, as nobody
+ * counts while a thread dequeues. */
+static inline __attribute__((always_inline)) bool dequeue_single(dapl_evd_t *evd, DAT_EVENT *event)
+{
+    const struct ibv_wc *wc = evd->staged;
+    const dapl_work_t *work = (const dapl_work_t *)(uintptr_t)wc->wr_id;
+    if (!is_plain(wc, work)) return false;
+    make_plain_event(evd, wc, work, event);
+    if (work->queue) work_retire(work->queue, work->position);
+    role_leave_own(&evd->role);
+    return true;
 }
 
 /* The owner of the role polls. */
 static __attribute__((noinline)) DAT_RETURN dequeue_polled(dapl_evd_t *evd, DAT_EVENT *event)
 {
     int n = evd->poll(evd->channel.cq, evd->room, evd->staged);
-    if (n > 0) return dequeue_admitted(evd, event, n);
-    if (__builtin_expect(atomic_load_explicit(&evd->cno, memory_order_relaxed) != NULL, false))
-        return dequeue_slowly(evd, event);
+    if (n > 0)
+        return n == 1 && dequeue_single(evd, event) ? DAT_SUCCESS : dequeue_admitted(evd, event, n);
+    if (__builtin_expect(evd->has_cno, false)) return dequeue_slowly(evd, event);
     role_leave_own(&evd->role);
     return DAT_QUEUE_EMPTY;
 }
 
-/* The owner of the role; there is a ring, or a waiter. An event of the ring is taken without a look
- * at the completion queue, so that no disconnection can become due. */
+/* The owner of the role, where completions alone are not all there is to look at. An event of the
+ * ring is taken without a look at the completion queue, so that no disconnection can become due. */
 static __attribute__((noinline)) DAT_RETURN dequeue_long(dapl_evd_t *evd, DAT_EVENT *event)
 {
-    bool waits = atomic_load_explicit(&evd->state, memory_order_relaxed) & EVD_WAITER;
-    ring_slot_t *slot = evd->ring && !waits ? ring_first(evd->ring) : NULL;
-    if (!slot) return dequeue_slowly(evd, event);
-    take_slot(evd, slot, event);
-    role_leave_own(&evd->role);
-    return DAT_SUCCESS;
+    if (!evd->ring) return dequeue_slowly(evd, event);
+    ring_slot_t *slot = ring_first(evd->ring);
+    if (slot) {
+        take_slot(evd, slot, event);
+        role_leave_own(&evd->role);
+        return DAT_SUCCESS;
+    }
+    if (evd->odd || !evd->channel.cq || !ring_empty(evd->ring)) return dequeue_slowly(evd, event);
+    return evd->count ? dequeue_staged(evd, event) : dequeue_polled(evd, event);
 }
 
-/* The short way: by the thread that owns the EVD, which holds completions alone and has no waiter.
- * What is rarer is in functions that are called last, so that the others save no registers for it.
+/* The short way: by the thread that owns the EVD, which holds plain completions alone. No thread
+ * waits then, as a waiter of another thread takes the ownership away. What is rarer is in functions
+ * that are called last, so that the others save no registers for it.
  */
 DAT_RETURN dapl_evd_dequeue(dapl_evd_t *evd, DAT_EVENT *event)
 {
     if (__builtin_expect(!evd_valid(evd) || !event, false)) return refuse(evd);
     if (!role_enter_own(&evd->role)) return dequeue_shared(evd, event);
     if (evd->long_way) return dequeue_long(evd, event);
-    return evd->first == evd->last ? dequeue_polled(evd, event) : dequeue_staged(evd, event);
+    return evd->count ? dequeue_staged(evd, event) : dequeue_polled(evd, event);
 }
 
 /* ---- Arming ---- */

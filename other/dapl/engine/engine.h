@@ -35,13 +35,15 @@ enum { STAGED_AT_FIRST = 16 };
 struct dapl_evd {
     object_t object;
 
-    /* Role. Completions that were polled are in staged[first .. last). */
+    /* Role. Completions that were polled, and are events, are next[0 .. count), in `staged`. */
     _Alignas(64) role_t role;
     ring_t *ring;  /* NULL: completions alone */
-    bool long_way; /* there is a ring, or a thread is in dapl_evd_wait: not the short way of
-                      dapl_evd_dequeue */
-    struct ibv_wc *staged;
-    int first, last, room;
+    bool long_way; /* not the short way of dapl_evd_dequeue: there is a ring, or something odd is
+                      staged */
+    bool odd;      /* some of what is staged is not plain (is_plain of consume.c) */
+    struct ibv_wc *staged, *next;
+    int count, room;
+    bool has_cno;   /* one is attached: an EVD that is found empty may have to be armed */
     bool solicited; /* the completion queue is armed for solicited events and errors alone */
     dapl_channel_t channel;
     int (*poll)(void *cq, int n, struct ibv_wc *wc);
@@ -148,6 +150,11 @@ bool evd_take(dapl_evd_t *evd, DAT_EVENT *event);
 void evd_drain(dapl_evd_t *evd, int most);
 uint64_t evd_queued(const dapl_evd_t *evd);
 void evd_arm(dapl_evd_t *evd);
+/* Which way the next dequeue takes, after events were taken. */
+static inline void evd_choose_way(dapl_evd_t *evd)
+{
+    evd->long_way = evd->ring || evd->odd;
+}
 /* Appends to the staged events; false: no memory. */
 bool evd_stage(dapl_evd_t *evd, const struct ibv_wc *wc, int n);
 /* Leaves the role, and queues the disconnection events that have become due. */
@@ -208,8 +215,6 @@ void helper_stop(dapl_interface_t *interface);
 /* ---- link.c ---- */
 /* Queues the disconnection event that is due; false: there is no place for it yet. */
 bool link_finish(dapl_link_t *link);
-/* The endpoint of a receive from a shared receive queue; NULL: unknown. */
-dapl_link_t *link_shared(const dapl_evd_t *evd, uint32_t qp_num);
 dapl_interface_t *link_interface(const dapl_link_t *link);
 /* One more attempt of what was not finished: true when it is. */
 bool link_progress(dapl_link_t *link);

@@ -31,7 +31,7 @@ static DAT_RETURN make_queues(dapl_evd_t *evd, const dapl_evd_attr_t *attr)
     evd->qlen = attr->min_qlen;
     if ((unsigned)attr->flags & EVD_CQ_FLAGS) {
         evd->room = STAGED_AT_FIRST;
-        evd->staged = malloc((size_t)evd->room * sizeof *evd->staged);
+        evd->staged = evd->next = malloc((size_t)evd->room * sizeof *evd->staged);
         if (!evd->staged) return no_memory;
         int entries = attr->min_qlen;
         if (device->cq->create(device->device, evd,
@@ -277,6 +277,9 @@ DAT_RETURN dapl_evd_modify_cno(dapl_evd_t *evd, dapl_cno_t *cno)
             return no_memory;
         }
         atomic_store(&evd->cno, cno);
+        uintptr_t before = role_borrow(&evd->role);
+        evd->has_cno = cno != NULL;
+        evd_return(evd, before);
         /* A waiter that has left meanwhile did not see the CNO, and will not restore this. */
         dapl_os_fence(&evd->state);
         if (cno && evd->unwatched && !(atomic_load(&evd->state) & (EVD_WAITER | EVD_DISABLED))) {

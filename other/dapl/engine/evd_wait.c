@@ -163,14 +163,13 @@ DAT_RETURN dapl_evd_wait_ns(dapl_evd_t *evd, int64_t nanoseconds, DAT_COUNT thre
         waiting_t now = {.wait.threshold = (uint64_t)threshold,
                          .deadline = nanoseconds ? dapl_os_deadline(nanoseconds) : 0};
         role_enter(&evd->role);
-        evd->long_way = true;
         if (evd->channel.cq && nanoseconds) {
             moderate(evd, threshold, threshold == evd->last_threshold);
             evd->last_threshold = threshold;
         }
         result = wait_for_events(evd, &now, event, nmore);
         evd->wait = NULL;
-        evd->long_way = evd->ring != NULL;
+        evd_choose_way(evd);
         release(evd);
     }
     atomic_fetch_sub_explicit(&evd->waits, 1, memory_order_release);

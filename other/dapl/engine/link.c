@@ -23,7 +23,8 @@ dapl_interface_t *link_interface(const dapl_link_t *link)
 
 /* ---- Completions ---- */
 
-dapl_link_t *link_shared(const dapl_evd_t *evd, uint32_t qp_num)
+/* The endpoint of a receive from a shared receive queue; NULL: unknown. */
+static dapl_link_t *link_shared(const dapl_evd_t *evd, uint32_t qp_num)
 {
     dapl_link_t *link = evd->links;
     while (link && link->attr.qp_num != qp_num) link = link->next_shared;
@@ -46,9 +47,13 @@ static bool hold(dapl_link_t *link, const struct ibv_wc *wc)
 bool link_admit(dapl_evd_t *evd, struct ibv_wc *wc, dapl_work_t *work)
 {
     bool success = wc->status == IBV_WC_SUCCESS;
-    dapl_link_t *link = work->link ? work->link : link_shared(evd, wc->qp_num);
+    dapl_link_t *link = work->link;
+    if (!link && work->flags & DAPL_WORK_RECEIVE) {
+        link = link_shared(evd, wc->qp_num);
+        work->event.ep_handle = link ? link->attr.ep_handle : DAT_HANDLE_NULL;
+    }
     if (work->flags & DAPL_WORK_SENTINEL) {
-        if (work->queue) work_seen(work->queue, work, false);
+        if (work->queue) work_silent(work->queue, work);
         if (!order_seen(&link->order)) return false;
         if (link->attr.connection == evd) {
             wc->wr_id = (uintptr_t)link | 1;
@@ -60,7 +65,7 @@ bool link_admit(dapl_evd_t *evd, struct ibv_wc *wc, dapl_work_t *work)
         return false;
     }
     if (work->flags & DAPL_WORK_SUPPRESS && success) {
-        if (work->queue) work_seen(work->queue, work, false);
+        if (work->queue) work_silent(work->queue, work);
         return false;
     }
     if (work->flags & DAPL_WORK_RECEIVE && link && order_holds(&link->order, success, link->nheld))
@@ -78,7 +83,7 @@ static bool splice(dapl_link_t *link)
     if (!evd_stage(link->attr.receive, link->held, link->nheld)) return false;
     for (int i = 0; i < link->nheld; i++) {
         dapl_work_t *work = (dapl_work_t *)(uintptr_t)link->held[i].wr_id;
-        if (work->queue) work_seen(work->queue, work, true);
+        if (work->queue) work_staged(work->queue);
     }
     link->nheld = 0;
     return true;

@@ -34,6 +34,16 @@ void evd_notice(dapl_evd_t *evd)
         evd_trigger(evd);
 }
 
+/* The event that was put as number `position` of the ring is news for a sleeper, or for the CNO. */
+static __attribute__((noinline)) DAT_RETURN tell(dapl_evd_t *evd, uint32_t state, uint64_t position)
+{
+    if (!(state & EVD_SLEEPING))
+        evd_trigger(evd);
+    else if (position + 1 >= atomic_load_explicit(&evd->wake_at, memory_order_relaxed))
+        evd_wake(evd);
+    return DAT_SUCCESS;
+}
+
 static inline DAT_RETURN post(dapl_evd_t *evd, const DAT_EVENT *event)
 {
     uint64_t position = 0;
@@ -44,12 +54,9 @@ static inline DAT_RETURN post(dapl_evd_t *evd, const DAT_EVENT *event)
     }
     dapl_os_fence(&evd->state);
     uint32_t state = atomic_load_explicit(&evd->state, memory_order_acquire);
-    if (state & EVD_SLEEPING) {
-        if (position + 1 >= atomic_load_explicit(&evd->wake_at, memory_order_relaxed))
-            evd_wake(evd);
-    } else if (evd_notifies(state) && atomic_load_explicit(&evd->cno, memory_order_acquire)) {
-        evd_trigger(evd);
-    }
+    if (state & EVD_SLEEPING ||
+        (evd_notifies(state) && atomic_load_explicit(&evd->cno, memory_order_acquire)))
+        return tell(evd, state, position);
     return DAT_SUCCESS;
 }
 

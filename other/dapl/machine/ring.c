@@ -6,7 +6,7 @@
 ring_t *ring_create(uint64_t length, ring_t *older)
 {
     uint64_t slots = ring_rounded(length);
-    ring_t *ring = aligned_alloc(64, (sizeof *ring + slots * sizeof *ring->slots + 63) / 64 * 64);
+    ring_t *ring = aligned_alloc(64, sizeof *ring + slots * sizeof *ring->slots);
     if (!ring) return NULL;
     ring->mask = slots - 1;
     ring->older = older;

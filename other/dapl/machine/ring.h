@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 typedef struct ring_slot {
-    _Atomic uint64_t sequence;
+    _Alignas(64) _Atomic uint64_t sequence; /* a cache line for each producer */
     DAT_EVENT_NUMBER number;
     DAT_EVENT_DATA data;
 } ring_slot_t;
@@ -29,7 +29,7 @@ typedef struct ring {
     _Atomic(struct ring *) next; /* set before the seal */
     uint64_t head;               /* of the consumer */
     _Alignas(64) _Atomic uint64_t tail;
-    _Alignas(64) ring_slot_t slots[];
+    ring_slot_t slots[];
 } ring_t;
 
 /* Of at least `length` slots, behind `older` (NULL: the first); NULL without memory. */
@@ -85,6 +85,12 @@ void ring_seal(ring_t *ring, ring_t *next);
 static inline uint64_t ring_queued(const ring_t *ring)
 {
     return (atomic_load_explicit(&ring->tail, memory_order_acquire) & ~RING_SEALED) - ring->head;
+}
+
+/* Nothing was put that was not taken, and the ring is not sealed. */
+static inline bool ring_empty(const ring_t *ring)
+{
+    return atomic_load_explicit(&ring->tail, memory_order_acquire) == ring->head;
 }
 
 /* Sealed and empty. */

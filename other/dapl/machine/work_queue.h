@@ -15,28 +15,43 @@
 struct dapl_work_queue {
     uint32_t mask;
     uint32_t length;
-    _Atomic uint32_t head;                 /* of the poster */
-    _Alignas(64) _Atomic uint32_t retired; /* of the consumer: all before this position */
-    uint32_t staged;                       /* completions seen, whose events are not dequeued */
-    uint32_t completed;                    /* the position of the last completion seen */
+    _Atomic uint32_t head;        /* of the poster */
+    _Alignas(64) uint32_t staged; /* of the consumer: completions seen, whose events are not
+                                     dequeued */
+    _Atomic uint32_t retired;     /* all before this position */
+    uint32_t quiet;               /* the position of the last completion seen without an event, */
+    bool quiet_waits;             /* which is to be retired behind the staged ones */
     _Alignas(64) dapl_work_t works[];
 };
 
-/* The completion of `work` was seen; it will have an event if `event`. */
-static inline void work_seen(dapl_work_queue_t *queue, const dapl_work_t *work, bool event)
+static inline void work_retire(dapl_work_queue_t *queue, uint32_t position)
 {
-    queue->completed = work->position;
-    if (event)
-        queue->staged++;
-    else if (!queue->staged)
-        atomic_store_explicit(&queue->retired, work->position + 1, memory_order_release);
+    atomic_store_explicit(&queue->retired, position + 1, memory_order_release);
+}
+
+/* A completion was seen that will have an event. */
+static inline void work_staged(dapl_work_queue_t *queue)
+{
+    queue->staged++;
+}
+
+/* The completion of `work` was seen, and has no event. */
+static inline void work_silent(dapl_work_queue_t *queue, const dapl_work_t *work)
+{
+    queue->quiet = work->position;
+    queue->quiet_waits = queue->staged > 0;
+    if (!queue->staged) work_retire(queue, work->position);
 }
 
 /* The event of `work` was dequeued. */
 static inline void work_dequeued(dapl_work_queue_t *queue, const dapl_work_t *work)
 {
-    uint32_t last = --queue->staged ? work->position : queue->completed;
-    atomic_store_explicit(&queue->retired, last + 1, memory_order_release);
+    uint32_t last = work->position;
+    if (!--queue->staged && queue->quiet_waits) {
+        if ((int32_t)(queue->quiet - last) > 0) last = queue->quiet;
+        queue->quiet_waits = false;
+    }
+    work_retire(queue, last);
 }
 
 #endif

@@ -45,10 +45,9 @@ static DAT_RETURN post_recv(struct udapl_ep *ep, DAT_COUNT count, DAT_LMR_TRIPLE
     dapl_work_t *work = dapl_work_take(ep->receives);
     if (!work) return UDAPL_CODE(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
     work->link = ep->link;
-    work->cookie = cookie;
+    work->event = (DAT_DTO_COMPLETION_EVENT_DATA){
+        .ep_handle = ep, .user_cookie = cookie, .operation = DAT_DTO_RECEIVE};
     work->rmr = DAT_HANDLE_NULL;
-    work->length = 0;
-    work->operation = DAT_DTO_RECEIVE;
     work->flags = DAPL_WORK_RECEIVE |
                   (flags & DAT_COMPLETION_UNSIGNALLED_FLAG ? (uint32_t)DAPL_WORK_UNSIGNALLED : 0);
     struct ibv_recv_wr *bad, wr = {.wr_id = (uintptr_t)work,
