@@ -6,7 +6,7 @@ tests_dapl_channels_LDADD = other/dapl/libchannels.la tests/unit/libcheck.a $(VE
 if DAPL
 check_LIBRARIES += tests/dapl/libmock.a
 check_PROGRAMS += tests/dapl/machine tests/dapl/calls tests/dapl/rules_events tests/dapl/rules_waits tests/dapl/rules_cno \
-	tests/dapl/order tests/dapl/races tests/dapl/verbs tests/dapl/cost
+	tests/dapl/order tests/dapl/races tests/dapl/verbs tests/dapl/rails tests/dapl/once tests/dapl/cost
 endif
 tests_dapl_libmock_a_SOURCES = tests/dapl/loopback.c tests/dapl/loopback.h tests/dapl/mock.c tests/dapl/mock.h tests/dapl/waiters.c \
 	tests/dapl/waiters.h
@@ -22,3 +22,7 @@ tests_dapl_races_LDADD = $(dapl_ldadd)
 tests_dapl_cost_LDADD = $(dapl_ldadd)
 tests_dapl_verbs_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_dapl_verbs_LDADD = libsofthca.la $(dapl_ldadd)
+tests_dapl_rails_SOURCES = tests/dapl/rails.c tests/descriptors.h
+tests_dapl_rails_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+tests_dapl_rails_LDADD = libsofthca.la $(dapl_ldadd)
+tests_dapl_once_LDADD = $(dapl_ldadd)

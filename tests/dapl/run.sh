@@ -19,8 +19,10 @@ tap_program dapl "rules of waits" ./rules_waits
 tap_program dapl "rules of notification objects" ./rules_cno
 tap_program dapl "order" ./order
 tap_program dapl "races" ./races
+tap_program dapl "once" ./once
 export SOFTHCA=${SOFTHCA:-on}
 tap_program dapl "verbs" ./verbs
+tap_program dapl "rails" ./rails
 
 log=$TEST_LOG/dapl-example.log
 LD_PRELOAD=$TEST_BUILD/.libs/libsofthca.so "$TEST_BUILD/libtool" --mode=execute "$TEST_BUILD/other/dapl/example" >"$log" 2>&1
@@ -46,6 +48,13 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
         few=$(calls_of verbs $kind 100) many=$(calls_of verbs $kind 300)
         tap_ok "$([ -n "$few" ] && [ -n "$many" ] && [ $((many - few)) -le 420 ]; echo $?)" \
             "R30 R40 a wake on ${kind^^} of a device costs two system calls (${few:-?} for 100, ${many:-?} for 300)"
+    done
+    # The first form is what a program writes itself, with epoll over the channels.
+    for form in direct set cno; do
+        few=$(calls_of rails $form 100) many=$(calls_of rails $form 300)
+        [ $form != direct ] || least=$((many - few))
+        tap_ok "$([ -n "$few" ] && [ -n "$many" ] && [ $((many - few)) -le $((least + least / 20)) ]; echo $?)" \
+            "R49 a wake for four devices, $form: $((many - few)) system calls for 200, no more than the direct form's $least"
     done
 else
     tap_skip "R40 system calls of a wake" "strace is not installed, or may not trace here"
