@@ -55,7 +55,7 @@ bench: check-programs
 # Every exit in every peer state, everywhere, and thousands of random rounds; the races of other/dapl, and ten million events.
 soak: check-programs
 	TEST_BUILD=$(abs_top_builddir) TEST_FULL=1 TEST_ROUNDS=$${TEST_ROUNDS:-5000} $(srcdir)/tests/exit/exit.py
-	if [ -x tests/dapl/races ]; then TEST_ROUNDS=20 tests/dapl/races; fi
+	if [ -x tests/dapl/races ]; then TEST_ROUNDS=20 tests/dapl/races && TEST_ROUNDS=20 tests/dapl/races_life; fi
 	if [ -x tests/dapl/once ]; then TEST_EVENTS=10000000 tests/dapl/once; fi
 
 # The client-level programs: a table, and what they share.

@@ -105,7 +105,7 @@ targets+=(tests/vapi/{rules,overlap,hcas} tests/portals3/{model,hostile,refusals
 targets+=(tests/testsync-ibv-seq tests/reference/libgasnet-ibv-seq.la)
 # The event core and its provider, where the DAT headers are: libdat2 loads the provider into a program with the sanitizer.
 events=()
-if [ -e "$main_build/libdapl_events.la" ]; then events=(tests/dapl/{machine,calls,rules_events,rules_waits,rules_cno,order,races,once,verbs,rails}); fi
+if [ -e "$main_build/libdapl_events.la" ]; then events=(tests/dapl/{machine,calls,rules_events,rules_waits,rules_cno,order,races,races_life,once,verbs,rails}); fi
 targets+=(tests/dapl/channels "${events[@]}")
 [ ${#events[@]} -eq 0 ] || targets+=(tests/dapl/provider_rules libdapl_provider.la)
 portals_programs="testam testputget testamflood"

@@ -36,7 +36,7 @@ static int mock_create(void *device, dapl_evd_t *evd, int vector, int *entries, 
     cq->vector = vector;
     cq->device = device;
     pthread_mutex_init(&cq->mutex, NULL);
-    cq->room = 1 << 20;
+    cq->room = 256;
     cq->wc = malloc((size_t)cq->room * sizeof *cq->wc);
     cq->entries = *entries;
     cq->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC | EFD_SEMAPHORE);
@@ -65,6 +65,7 @@ static int mock_poll(void *arg, int n, struct ibv_wc *wc)
     enter(cq);
     cq->polls++;
     pthread_mutex_lock(&cq->mutex);
+    cq->polled = true;
     int there = cq->last - cq->first;
     if (n > there) n = there;
     memcpy(wc, cq->wc + cq->first, (size_t)n * sizeof *wc);
@@ -77,11 +78,11 @@ static int mock_poll(void *arg, int n, struct ibv_wc *wc)
 
 static void make_event(mock_cq_t *cq)
 {
-    uint64_t one = 1;
+    const uint64_t events = cq->device->kind == MOCK_ODD ? 2 : 1;
     cq->armed = 0;
     cq->since_event = 0;
-    cq->events++;
-    must(write(cq->fd, &one, sizeof one) == sizeof one, "event");
+    cq->events += (unsigned)events;
+    must(write(cq->fd, &events, sizeof events) == sizeof events, "event");
 }
 
 static int mock_arm(void *arg, bool solicited_only)
@@ -89,9 +90,10 @@ static int mock_arm(void *arg, bool solicited_only)
     mock_cq_t *cq = arg;
     enter(cq);
     pthread_mutex_lock(&cq->mutex);
+    if (cq->device->kind != MOCK_ODD || cq->polled || !cq->arms) cq->armed = solicited_only ? 2 : 1;
     cq->arms++;
-    cq->armed = solicited_only ? 2 : 1;
-    if (cq->device->level && cq->last > cq->first) make_event(cq);
+    cq->polled = false;
+    if (cq->device->kind == MOCK_LEVEL && cq->last > cq->first) make_event(cq);
     pthread_mutex_unlock(&cq->mutex);
     leave(cq);
     return 0;
@@ -121,9 +123,11 @@ static int mock_resize(void *arg, int *entries)
 {
     mock_cq_t *cq = arg;
     if (cq->device->no_resize) return -EOPNOTSUPP;
-    if (cq->last - cq->first > *entries) return -EBUSY;
-    cq->entries = *entries;
-    return 0;
+    pthread_mutex_lock(&cq->mutex);
+    bool fits = cq->last - cq->first <= *entries;
+    if (fits) cq->entries = *entries;
+    pthread_mutex_unlock(&cq->mutex);
+    return fits ? 0 : -EBUSY;
 }
 
 static int mock_moderate(void *arg, int count, int microseconds)
@@ -150,7 +154,11 @@ static void complete(mock_cq_t *cq, const struct ibv_wc *wc, bool solicited)
         cq->last -= cq->first;
         cq->first = 0;
     }
-    must(cq->last < cq->room, "too many completions");
+    if (cq->last > cq->room / 2) {
+        cq->room *= 2;
+        cq->wc = realloc(cq->wc, (size_t)cq->room * sizeof *cq->wc);
+        must(cq->wc && cq->room <= 1 << 20, "too many completions");
+    }
     cq->wc[cq->last++] = *wc;
     cq->since_event++;
     bool counts = cq->armed == 1 || (cq->armed == 2 && (solicited || wc->status != IBV_WC_SUCCESS));
@@ -238,10 +246,16 @@ const dapl_async_ops_t mock_async_ops = {.take = async_take, .fd = async_fd};
 
 static int provider_table;
 
-void world_open_with(world_t *world, bool at_level, bool moderate)
+const char *mock_kind_name(mock_kind_t kind)
+{
+    static const char *const names[MOCK_KINDS] = {"edge", "level", "odd"};
+    return names[kind];
+}
+
+void world_open_with(world_t *world, mock_kind_t kind, bool moderate)
 {
     memset(world, 0, sizeof *world);
-    world->device.level = at_level;
+    world->device.kind = kind;
     world->device.cq = ops;
     if (!moderate) world->device.cq.moderate = NULL;
     pthread_mutex_init(&world->device.mutex, NULL);
@@ -260,7 +274,7 @@ void world_open_with(world_t *world, bool at_level, bool moderate)
 
 void world_open(world_t *world)
 {
-    world_open_with(world, false, false);
+    world_open_with(world, MOCK_EDGE, false);
 }
 
 void world_close(world_t *world)

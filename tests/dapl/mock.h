@@ -17,8 +17,9 @@ typedef struct mock_cq {
     pthread_mutex_t mutex;
     struct ibv_wc *wc;
     int first, last, room, entries;
-    int armed; /* 0, 1 any, 2 solicited */
-    int fd;    /* a counter of events, one at a time */
+    int armed;   /* 0, 1 any, 2 solicited */
+    bool polled; /* since the last arming */
+    int fd;      /* a counter of events, one at a time */
     int vector;
     unsigned taken, acknowledged;
     _Atomic int busy;
@@ -28,9 +29,18 @@ typedef struct mock_cq {
     dapl_evd_t *evd;
 } mock_cq_t;
 
+/* The habits of a device. */
+typedef enum mock_kind {
+    MOCK_EDGE,  /* only a completion after the arming makes an event */
+    MOCK_LEVEL, /* so do completions that are in the queue at the arming */
+    MOCK_ODD,   /* as edge; two events for one arming, which is lost if nobody polled since the last
+                 */
+    MOCK_KINDS
+} mock_kind_t;
+
 typedef struct mock_device {
     dapl_cq_ops_t cq;
-    bool level; /* arming with completions in the queue makes an event */
+    mock_kind_t kind;
     bool no_resize;
     pthread_mutex_t mutex;
     DAT_EVENT async[64];
@@ -47,7 +57,8 @@ typedef struct world {
     DAT_IA_HANDLE ia;
 } world_t;
 void world_open(world_t *world);
-void world_open_with(world_t *world, bool level, bool moderate);
+void world_open_with(world_t *world, mock_kind_t kind, bool moderate);
+const char *mock_kind_name(mock_kind_t kind);
 void world_close(world_t *world);
 
 mock_cq_t *mock_of(dapl_evd_t *evd);

@@ -125,14 +125,14 @@ static void *change(void *unused)
     return unused;
 }
 
-static void mix(bool level)
+static void mix(mock_kind_t kind)
 {
     void *(*const runs[])(void *) = {post_even, complete_odd, dequeue,          dequeue,
                                      dequeue,   wait_for_one, wait_for_trigger, change};
     enum { THREADS = sizeof runs / sizeof *runs };
     thread_t threads[THREADS];
     uint64_t seed = check_random(), missing = 0;
-    world_open_with(&world, level, false);
+    world_open_with(&world, kind, false);
     cno = cno_of(&world);
     evd = evd_of(&world, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG, 2 * AHEAD, cno);
     seen = calloc(wanted, sizeof *seen);
@@ -148,7 +148,7 @@ static void mix(bool level)
                (unsigned long long)missing, (unsigned long long)twice, (unsigned long long)strange);
     check_each(dapl_evd_dequeue(evd, &event) == BARE(DAT_QUEUE_EMPTY), "one too many");
     check_all("R7 R19 R23 R50 %d threads, %llu events, each exactly once, %s", THREADS,
-              (unsigned long long)wanted, level ? "level" : "edge");
+              (unsigned long long)wanted, mock_kind_name(kind));
     check_note("%llu dequeued, %llu by waits, %llu by triggers; %llu changes of the state",
                (unsigned long long)dequeued, (unsigned long long)waited,
                (unsigned long long)notified, (unsigned long long)changes);
@@ -164,7 +164,6 @@ int main(int argc, char **argv)
     wanted = wish && atoll(wish) > 0 ? (uint64_t)atoll(wish) : EVENTS;
     check_begin(argc, argv);
     if (wish) alarm(BOUND);
-    mix(false);
-    mix(true);
+    for (mock_kind_t kind = MOCK_EDGE; kind < MOCK_KINDS; kind++) mix(kind);
     return check_end();
 }

@@ -415,8 +415,8 @@ int main(int argc, char **argv)
 {
     world_t world;
     check_begin(argc, argv);
-    for (int level = 0; level < 2; level++) {
-        world_open_with(&world, level, false);
+    for (mock_kind_t kind = MOCK_EDGE; kind <= MOCK_LEVEL; kind++) {
+        world_open_with(&world, kind, false);
         contents(&world);
         streams(&world);
         vectors(&world);

@@ -13,7 +13,7 @@
 
 static dapl_work_t unsignalled = {.flags = DAPL_WORK_UNSIGNALLED, .event.user_cookie.as_64 = 78};
 
-static void waiting(world_t *world, bool level)
+static void waiting(world_t *world, mock_kind_t kind)
 {
     dapl_evd_t *evd = evd_of(world, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG, 32, NULL);
     const int thresholds[] = {1, 2, 7, 32};
@@ -36,7 +36,7 @@ static void waiting(world_t *world, bool level)
             check_each(dequeue_all(evd) == n - 1, "left");
         }
     check_all("R17 R24 thresholds 1, 2, 7 and the length, one by one and in bursts, %s",
-              level ? "level" : "edge");
+              mock_kind_name(kind));
     mock_complete_many(evd, &plain, 32);
     DAT_EVENT event;
     DAT_COUNT nmore;
@@ -184,7 +184,7 @@ static void times(world_t *world)
 static void moderation(void)
 {
     world_t world;
-    world_open_with(&world, false, true);
+    world_open_with(&world, MOCK_EDGE, true);
     dapl_evd_t *evd = evd_of(&world, DAT_EVD_DTO_FLAG, 64, NULL);
     waiter_t waiter;
     for (int round = 0; round < 3; round++) {
@@ -230,9 +230,9 @@ int main(int argc, char **argv)
 {
     world_t world;
     check_begin(argc, argv);
-    for (int level = 0; level < 2; level++) {
-        world_open_with(&world, level, false);
-        waiting(&world, level);
+    for (mock_kind_t kind = MOCK_EDGE; kind <= MOCK_LEVEL; kind++) {
+        world_open_with(&world, kind, false);
+        waiting(&world, kind);
         signalling(&world);
         world_close(&world);
     }

@@ -19,6 +19,7 @@ tap_program dapl "rules of waits" ./rules_waits
 tap_program dapl "rules of notification objects" ./rules_cno
 tap_program dapl "order" ./order
 tap_program dapl "races" ./races
+tap_program dapl "races of objects" ./races_life
 tap_program dapl "once" ./once
 export SOFTHCA=${SOFTHCA:-on}
 tap_program dapl "verbs" ./verbs

@@ -14,13 +14,13 @@ conduit=ibv
 export SOFTHCA=on TEST_HANG=60
 stats=$tap_scratch/stats
 
-# job SETTINGS PROGRAM: two processes; sets `status` and `log`, counters in $stats.
+# job SETTINGS PROGRAM [ARGUMENT]: two processes; sets `status` and `log`, counters in $stats.
 programs=$TEST_BUILD/tests
 job() {
     log=$TEST_LOG/rcvthread_$2.log
     rm -f "$stats"
     # shellcheck disable=SC2086 # settings are words
-    env GASNET_STATSFILE="$stats" $1 timeout -k 5 100 "$TEST_LAUNCH" -spawner=ssh -n 2 "$programs/$2" \
+    env GASNET_STATSFILE="$stats" $1 timeout -k 5 100 "$TEST_LAUNCH" -spawner=ssh -n 2 "$programs/$2" ${3:+"$3"} \
         >"$log" 2>&1 </dev/null
     status=$?
 }
@@ -60,7 +60,7 @@ says "its test says what it needs, and ends" 'GASNET_RCV_THREAD=1' 1
 # Of each thread a file; with connections made at start-up only receive threads sleep in this call.
 traced=$tap_scratch/calls
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
-    SOFTHCA_DEVICES=2x1 GASNET_RCV_THREAD=1 GASNET_CONNECT_DYNAMIC=0 timeout -k 5 100 "$TEST_LAUNCH" -spawner=ssh -n 2 \
+    SOFTHCA_DEVICES=4x1 GASNET_RCV_THREAD=1 GASNET_CONNECT_DYNAMIC=0 timeout -k 5 100 "$TEST_LAUNCH" -spawner=ssh -n 2 \
         strace -ff -qq -e trace=epoll_pwait2,read -o "$traced" "$programs/testrcvthread-$conduit-par" \
         >"$TEST_LOG/rcvthread_devices.log" 2>&1 </dev/null
     status=$?
@@ -69,13 +69,23 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
         /^epoll_pwait2/ { sleeps[file]++ }
         /^read.* = 8$/ { notifications[file]++ }
         END { for (i = 1; i <= file; i++) if (sleeps[i]) print sleeps[i], notifications[i] + 0 }' "$traced".* >"$tap_scratch/threads"
-    tap_ok "$([ $status = 0 ] && [ "$(wc -l <"$tap_scratch/threads")" = 2 ]; echo $?)" "IB-C8 two devices: each rank has one receive thread"
+    tap_ok "$([ $status = 0 ] && [ "$(wc -l <"$tap_scratch/threads")" = 2 ]; echo $?)" "IB-C8 R49 four devices: each rank has one receive thread"
     # The last sleep does not end.
     tap_ok "$([ -s "$tap_scratch/threads" ] && awk '$1 > $2 + 1 || $1 < 10 { exit 1 }' "$tap_scratch/threads"; echo $?)" \
         "IB-C8 IB-W3 two system calls for a notification, or less: slept $(awk '{ printf "%d times for %d, ", $1, $2 }' "$tap_scratch/threads")of each rank"
 else
     tap_skip "IB-C8 system calls of the receive thread" "strace is not installed, or may not trace here"
 fi
+
+# ---- IB-C8: jobs end while it sleeps, and while messages arrive
+
+job "GASNET_RCV_THREAD=1 SOFTHCA_DEVICES=4x1" testexit-$conduit-par quit_told
+says "IB-C8 R49 a job of four devices ends while it sleeps" '' 11
+for ((round = 0; round < 3; round++)); do
+    job "GASNET_RCV_THREAD=1 SOFTHCA_DEVICES=4x1 GASNET_EXITTIMEOUT=16" testexit-$conduit-par thread_exits_in_storm_others_transfer
+    [ "$status" = 19 ] || break
+done
+says "IB-C8 R49 and while messages arrive at all of them, 3 times" '' 19
 
 # ---- IB-C10: one client thread and the receive thread
 
