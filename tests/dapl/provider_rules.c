@@ -121,6 +121,28 @@ static void ia_rules(void)
 }
 
 /* An abrupt close frees what is left, in whatever order it was made.  */
+/* Each claim about two streams is true: an EVD of both can be made, or cannot. */
+static void merging_rules(void)
+{
+    static const DAT_EVD_FLAGS flags[6] = {DAT_EVD_SOFTWARE_FLAG, DAT_EVD_CR_FLAG,
+                                           DAT_EVD_DTO_FLAG,      DAT_EVD_CONNECTION_FLAG,
+                                           DAT_EVD_RMR_BIND_FLAG, DAT_EVD_ASYNC_FLAG};
+    DAT_PROVIDER_ATTR attr;
+    int wrong = 0;
+    open_ia();
+    MUST(dat_ia_query(ia, NULL, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_ALL, &attr));
+    for (int a = 0; a < 6; a++)
+        for (int b = 0; b < 6; b++) {
+            DAT_EVD_HANDLE evd;
+            DAT_EVD_FLAGS both = (DAT_EVD_FLAGS)(flags[a] | flags[b]);
+            bool made = dat_evd_create(ia, 4, DAT_HANDLE_NULL, both, &evd) == DAT_SUCCESS;
+            wrong += made != (attr.evd_stream_merging_supported[a][b] == DAT_TRUE);
+            if (made) MUST(dat_evd_free(evd));
+        }
+    report(!wrong, "R8 U17 evd_stream_merging_supported says which streams merge: %d wrong", wrong);
+    MUST(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
 static void close_rules(void)
 {
     DAT_EP_HANDLE ep;
@@ -474,6 +496,7 @@ int main(int argc, char **argv)
     MUST(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
     int before = count_descriptors();
     ia_rules();
+    merging_rules();
     close_rules();
     handle_rules();
     memory_rules();

@@ -158,7 +158,7 @@ static void short_lives(void)
 {
     static lives_t lives;
     lives = (lives_t){.side.cno = cno_of(&world)};
-    lives.keep = evd_of(&world, DAT_EVD_DTO_FLAG, 64, lives.side.cno);
+    lives.keep = evd_of(&world, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG, 64, lives.side.cno);
     uint64_t seed = check_random();
     thread_begin(&lives.side.thread, wait_among_lives, &lives);
     for (int i = 0; i < LIVES; i++) {
@@ -167,8 +167,11 @@ static void short_lives(void)
         atomic_store(&lives.born[i], brief);
         atomic_store(&lives.births, i + 1);
         spin(&seed, 300);
-        mock_complete(lives.keep, &plain, IBV_WC_SUCCESS);
-        post_number(brief, 1);
+        if (seed >> 62 & 1)
+            mock_complete(lives.keep, &plain, IBV_WC_SUCCESS);
+        else
+            post_number(lives.keep, 1);
+        post_number(brief, 1); /* replaces the trigger of the other one */
         if (seed >> 63) mock_complete(brief, &plain, IBV_WC_SUCCESS);
         spin(&seed, 300);
         dapl_evd_free(brief);

@@ -6,9 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Streams in the order of evd_stream_merging_supported: software, CR, DTO, connection, RMR bind,
- * async.  */
-enum { STREAMS = 6 };
+/* Streams in the order of evd_stream_merging_supported.  */
+enum { SOFTWARE, CR, DTO, CONNECTION, RMR_BIND, ASYNC, STREAMS };
+
+/* Asynchronous events share no EVD with a completion queue.  */
+static bool merge(int a, int b)
+{
+    bool queue = a == DTO || a == RMR_BIND || b == DTO || b == RMR_BIND;
+    return !queue || (a != ASYNC && b != ASYNC);
+}
 
 static DAT_COUNT at_least_zero(int count)
 {
@@ -75,11 +81,11 @@ void udapl_ia_attributes(const struct udapl_ia *ia, DAT_IA_ATTR *attr)
 }
 
 /* The member that says which streams merge is const: this is the place where it is filled.  */
-static void merge_all(DAT_PROVIDER_ATTR *attr)
+static void fill_merging(DAT_PROVIDER_ATTR *attr)
 {
     DAT_BOOLEAN merging[STREAMS][STREAMS];
     for (int a = 0; a < STREAMS; a++)
-        for (int b = 0; b < STREAMS; b++) merging[a][b] = DAT_TRUE;
+        for (int b = 0; b < STREAMS; b++) merging[a][b] = merge(a, b) ? DAT_TRUE : DAT_FALSE;
     memcpy((void *)(uintptr_t)attr->evd_stream_merging_supported, merging, sizeof merging);
 }
 
@@ -99,7 +105,7 @@ void udapl_provider_attributes(DAT_PROVIDER_ATTR *attr)
     attr->ep_creator = DAT_PSP_CREATES_EP_IFASKED;
     attr->pz_support = DAT_PZ_UNIQUE;
     attr->optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
-    merge_all(attr);
+    fill_merging(attr);
     attr->srq_supported = DAT_FALSE;
     attr->ep_recv_info_supported = 0;
     attr->lmr_sync_req = DAT_FALSE;

@@ -113,6 +113,7 @@ static struct udapl_object *any(DAT_HANDLE handle)
     struct udapl_object *object = udapl_event_object(handle);
     if (object) return object;
     object = handle;
+    if (!object || (uintptr_t)object & 7) return NULL;
     return object->kind >= UDAPL_IA && object->kind < UDAPL_FREED ? object : NULL;
 }
 

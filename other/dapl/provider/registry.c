@@ -31,10 +31,29 @@ static bool same_line(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
            a->dapl_version_minor == b->dapl_version_minor && a->is_thread_safe == b->is_thread_safe;
 }
 
+/* Takes the line of an IA from the list; NULL: there is none.  */
+static struct line *take_line(const DAT_PROVIDER_INFO *info, bool *last)
+{
+    struct line *found = NULL;
+    pthread_mutex_lock(&lock);
+    for (struct line **at = &lines; *at && !found; at = found ? at : &(*at)->next)
+        if (same_line(&(*at)->info, info)) {
+            found = *at;
+            *at = found->next;
+        }
+    *last = !lines;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 static void add_line(const DAT_PROVIDER_INFO *info, const char *parameters)
 {
+    bool last;
     struct line *line = malloc(sizeof *line + strlen(parameters) + 1);
-    if (!line) return;
+    if (!line) {
+        udapl_complain(info->ia_name, "no memory for its line in dat.conf");
+        return;
+    }
     line->info = *info;
     strcpy(line->parameters, parameters);
     line->table = udapl_calls;
@@ -43,8 +62,10 @@ static void add_line(const DAT_PROVIDER_INFO *info, const char *parameters)
     line->next = lines;
     lines = line;
     pthread_mutex_unlock(&lock);
-    if (dat_registry_add_provider(&line->table, info) != DAT_SUCCESS)
-        udapl_complain(info->ia_name, "libdat2 refused the provider");
+    if (dat_registry_add_provider(&line->table, info) == DAT_SUCCESS) return;
+    udapl_complain(info->ia_name, "libdat2 does not register it; its name must be in one line of "
+                                  "dat.conf alone");
+    free(take_line(info, &last));
 }
 
 /* Version 2.0 of the interface alone: in others the table has other calls.  */
@@ -62,15 +83,8 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *parameters)
 
 void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 {
-    struct line *found = NULL;
-    pthread_mutex_lock(&lock);
-    for (struct line **at = &lines; *at && !found; at = found ? at : &(*at)->next)
-        if (same_line(&(*at)->info, info)) {
-            found = *at;
-            *at = found->next;
-        }
-    bool last = !lines;
-    pthread_mutex_unlock(&lock);
+    bool last;
+    struct line *found = take_line(info, &last);
     if (!found) return;
     dat_registry_remove_provider(&found->table, info);
     free(found);
