@@ -333,6 +333,34 @@ static void spanning(world_t *world)
     world_close(&second);
 }
 
+/* Instead of dapl_os_set_sleep, by the linker: an event comes when the time is over, before the
+ * sleeper knows it. */
+static dapl_evd_t *late;
+int __real_dapl_os_set_sleep(int set, int64_t deadline, uint64_t *keys, int most);
+int __wrap_dapl_os_set_sleep(int set, int64_t deadline, uint64_t *keys, int most);
+int __wrap_dapl_os_set_sleep(int set, int64_t deadline, uint64_t *keys, int most)
+{
+    int readable = __real_dapl_os_set_sleep(set, deadline, keys, most);
+    dapl_evd_t *evd = readable == 0 ? late : NULL;
+    if (!evd) return readable;
+    late = NULL;
+    post_number(evd, 1);
+    return readable;
+}
+
+static void expiry(world_t *world)
+{
+    dapl_cno_t *cno = cno_of(world);
+    dapl_evd_t *evd = evd_of(world, DAT_EVD_SOFTWARE_FLAG, 4, cno), *got;
+    late = evd;
+    DAT_RETURN result = dapl_cno_wait(cno, 10, &got);
+    bool kept = result == DAT_SUCCESS ? got == evd : told(cno, evd);
+    check(!late && kept && dequeue_all(evd) == 1,
+          "R25 U1 a trigger that comes at the expiry is told, or kept for the next wait");
+    dapl_evd_free(evd);
+    dapl_cno_free(cno);
+}
+
 static void ending(void)
 {
     world_t world;
@@ -374,6 +402,7 @@ int main(int argc, char **argv)
     many(&world);
     crowd(&world);
     spanning(&world);
+    expiry(&world);
     world_close(&world);
     ending();
     return check_end();
