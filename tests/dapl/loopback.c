@@ -52,7 +52,7 @@ void pair_open(pair_t *pair, struct ibv_context *context, struct ibv_cq *send,
          "port");
     pair->pd = ibv_alloc_pd(pair->context);
     must(pair->pd != NULL, "protection domain");
-    pair->mr = ibv_reg_mr(pair->pd, pair->buffer, sizeof pair->buffer, IBV_ACCESS_LOCAL_WRITE);
+    pair->mr = ibv_reg_mr(pair->pd, pair->bytes, sizeof pair->bytes, IBV_ACCESS_LOCAL_WRITE);
     must(pair->mr != NULL, "memory");
     struct ibv_qp_init_attr attr = {
         .send_cq = send,
@@ -73,14 +73,16 @@ void pair_close(pair_t *pair)
     ibv_dealloc_pd(pair->pd);
 }
 
-static struct ibv_sge piece(pair_t *pair)
+enum { RECEIVED = 64 }; /* of the bytes; what is sent is before */
+
+static struct ibv_sge piece(const pair_t *pair, const char *at)
 {
-    return (struct ibv_sge){.addr = (uintptr_t)pair->buffer, .length = 8, .lkey = pair->mr->lkey};
+    return (struct ibv_sge){.addr = (uintptr_t)at, .length = 8, .lkey = pair->mr->lkey};
 }
 
 void pair_receive(pair_t *pair, int qp, dapl_work_t *work)
 {
-    struct ibv_sge sge = piece(pair);
+    struct ibv_sge sge = piece(pair, pair->bytes + RECEIVED);
     struct ibv_recv_wr wr = {.wr_id = (uintptr_t)work,
                              .sg_list = &sge,
                              .num_sge = work->flags & DAPL_WORK_SENTINEL ? 0 : 1},
@@ -90,7 +92,7 @@ void pair_receive(pair_t *pair, int qp, dapl_work_t *work)
 
 void pair_send(pair_t *pair, int qp, dapl_work_t *work, bool solicited, bool signalled)
 {
-    struct ibv_sge sge = piece(pair);
+    struct ibv_sge sge = piece(pair, pair->bytes);
     struct ibv_send_wr wr = {.wr_id = (uintptr_t)work,
                              .sg_list = &sge,
                              .num_sge = work->flags & DAPL_WORK_SENTINEL ? 0 : 1,

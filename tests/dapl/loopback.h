@@ -15,7 +15,7 @@ typedef struct pair {
     struct ibv_pd *pd;
     struct ibv_mr *mr;
     struct ibv_qp *qp[2];
-    char buffer[64];
+    char bytes[128];
 } pair_t;
 
 void must(bool ok, const char *what);
