@@ -25,14 +25,6 @@ int net_file(const void *memory, uint64_t *at)
     return softhca_file(memory, at);
 }
 
-/* What arrives at the device is an event of this conduit only when a thread of libportals has taken
- * it, and that thread wakes nobody. */
-_Atomic uint32_t *net_sleeper(void (*wake)(uint32_t rank))
-{
-    (void)wake;
-    return NULL;
-}
-
 /* While the job ends nothing is freed: libportals may write to the memory until the process exits.
  */
 void net_free(void *memory)

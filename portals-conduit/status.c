@@ -1,4 +1,5 @@
-/* status.c - error messages, counters, and the wait of the receive thread.
+/* status.c - error messages, counters, and what ends the sleep of waiting threads and of the
+ * receive thread.
  *
  * gasneti_failed returns to posting or reaping; the next poll ends the job, unless it was ending
  * already.
@@ -104,6 +105,30 @@ __attribute__((no_sanitize("thread"))) void net_counts(struct net_counts *counts
                             .connections = net_portals_rest.peers,
                             .buffers = net_portals.chunks.total,
                             .buffers_most = net_portals.chunks.total - net_portals.chunks.fewest};
+}
+
+/* --- waiting threads --- */
+
+static _Atomic uint32_t *sleeper;
+static void (*wake_rank)(uint32_t rank);
+
+/* In the thread of libportals, after its stores of events.  It may have taken an arrival before the
+ * word was set, and logged the event after the last look of the thread that sleeps. */
+static void status_progress(void)
+{
+    atomic_signal_fence(memory_order_seq_cst); /* pairs with the membarrier of the sleeper */
+    if (atomic_load_explicit(sleeper, memory_order_relaxed) == 0) return;
+    const uint32_t number = atomic_exchange(sleeper, 0);
+    if (number) wake_rank(number - 1);
+}
+
+/* The software device wakes at each arrival, also of a put to memory; a real device does not. */
+_Atomic uint32_t *net_sleeper(void (*wake)(uint32_t rank))
+{
+    wake_rank = wake;
+    sleeper = (_Atomic uint32_t *)softhca_sleeper(wake);
+    if (sleeper) PtlProgressHandler(status_progress);
+    return sleeper;
 }
 
 /* --- the receive thread --- */

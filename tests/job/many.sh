@@ -24,15 +24,26 @@ runs() {
 
 # Sleeps have limits, so a wake-up that nobody sends would not be noticed.  Here they have none, but for the first of a
 # wait, which may miss a wake-up (core/progress/doze.h): a quarter of the longest, which is 1 ms for each process that a
-# processor has; the next one is half of it.
+# processor has; the next one is half of it.  A process that sleeps so leaves a file in $MANY_SLEPT.
 brief_us=$((375 * n / $(getconf _NPROCESSORS_ONLN)))
 cat >"$tap_scratch/forever.c" <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
+static void slept(void)
+{
+    char name[4096];
+    if (!getenv("MANY_SLEPT")) return;
+    snprintf(name, sizeof name, "%s/%d", getenv("MANY_SLEPT"), (int)getpid());
+    close(open(name, O_CREAT | O_WRONLY, 0600));
+}
 static int is_brief(const struct timespec *until)
 {
     struct timespec now;
@@ -48,19 +59,27 @@ long syscall(long number, ...)
     for (int i = 0; i < 6; i++) a[i] = va_arg(list, long);
     va_end(list);
     if (!next) next = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-    if (number == SYS_futex && (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && !is_brief((const void *)a[3])) a[3] = 0;
+    if (number == SYS_futex && (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && !is_brief((const void *)a[3])) {
+        slept();
+        a[3] = 0;
+    }
     return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 END
 if ${CC:-cc} -DBRIEF_US=$brief_us -shared -fPIC -o "$tap_scratch/forever.so" "$tap_scratch/forever.c" -ldl 2>/dev/null && [ -e "$TEST_BUILD/.libs/libsofthca.so" ]; then
-    forever=(env "LD_PRELOAD=$tap_scratch/forever.so")
+    forever=(env "LD_PRELOAD=$tap_scratch/forever.so" "MANY_SLEPT=$tap_scratch/slept")
     for conduit in $conduits; do
+        mkdir "$tap_scratch/slept"
         for mode in seq par; do
             [ -x "$TEST_BUILD/tests/testbarrier-$conduit-$mode" ] || continue
             runs "barriers wake sleepers" "testbarrier-$conduit-$mode" "${forever[@]}"
             runs "messages wake sleepers" "testam-$conduit-$mode" "${forever[@]}"
         done
+        [ -n "$(ls "$tap_scratch/slept")" ]
+        tap_ok $? "$conduit: processes that wait sleep"
+        rm -r "$tap_scratch/slept"
     done
+    mkdir "$tap_scratch/slept"
     GASNET_RCV_THREAD=1 runs "with the receive thread" testam-ibv-par "${forever[@]}"
     GASNET_BARRIER=AMDISSEM runs "barriers by Active Messages" testbarrier-ibv-seq "${forever[@]}"
     GASNET_SUPERNODE_MAXSIZE=3 runs "in several supernodes nobody sleeps" testbarrier-ibv-seq "${forever[@]}"

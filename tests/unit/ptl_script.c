@@ -562,6 +562,11 @@ void PtlTroubleHandler(ptl_trouble_handler_t handler)
     (void)handler;
 }
 
+void PtlProgressHandler(ptl_progress_handler_t handler)
+{
+    (void)handler;
+}
+
 int softhca_file(const void *memory, uint64_t *at)
 {
     (void)memory, (void)at;

@@ -9,6 +9,7 @@
 #define PTL_SCRIPT_H
 
 #include <portals3.h>
+#include <portals3_ext.h>
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -106,6 +106,12 @@ int PtlFailNid(ptl_handle_ni_t ni, ptl_nid_t nid, unsigned int threshold);
 typedef void (*ptl_trouble_handler_t)(ptl_process_id_t peer, const char *why);
 void PtlTroubleHandler(ptl_trouble_handler_t handler);
 
+/* Installs a function that the thread which makes progress calls, without locks, each time it has
+ * done something: what a thread of the program waits for may be there.  It must not call Portals.
+ * NULL: none.  */
+typedef void (*ptl_progress_handler_t)(void);
+void PtlProgressHandler(ptl_progress_handler_t handler);
+
 /* --- Map of ranks --- */
 
 /* To be called before PtlNIInit, with PTL_INVALID_HANDLE: they apply to the next interface, for

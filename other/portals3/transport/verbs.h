@@ -19,6 +19,7 @@
 #define PTLI_VERBS_H
 
 #include <infiniband/verbs.h>
+#include <portals3_ext.h>
 #include <pthread.h>
 #include <stdatomic.h>
 

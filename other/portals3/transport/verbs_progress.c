@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <portals3_ext.h>
+
 #include "other/portals3/transport/verbs.h"
 #include "other/tools/quiet_thread.h"
 
@@ -169,6 +171,13 @@ static int sleep_ms(struct ptli_verbs *v, int most)
 
 /* --- the thread --- */
 
+static _Atomic(ptl_progress_handler_t) handler;
+
+void PtlProgressHandler(ptl_progress_handler_t new_handler)
+{
+    atomic_store(&handler, new_handler);
+}
+
 /* Whether callers have made progress since the last call: then they do all the work. */
 static bool callers_poll(struct ptli_verbs *v, uint32_t *rounds)
 {
@@ -212,6 +221,8 @@ static void *run(void *arg)
         bool arm = empty >= v->settings.spin;
         if (thread_round(v, arm)) {
             empty = 0;
+            const ptl_progress_handler_t call = atomic_load(&handler);
+            if (call) call();
         } else if (arm) {
             nap(v, true, sleep_ms(v, 60000));
             atomic_store(&v->asleep, false);
