@@ -9,23 +9,11 @@
 
 /* --- release of resources --- */
 
-static void arrive_ticket_release(uint32_t ticket)
-{
-    net_peer_t *peer = net_portals.slot[ticket].peer;
-    if (GASNETC_THREADED)
-        atomic_fetch_sub_explicit(&peer->in_flight, 1, memory_order_relaxed);
-    else
-        atomic_store_explicit(&peer->in_flight,
-                              atomic_load_explicit(&peer->in_flight, memory_order_relaxed) - 1,
-                              memory_order_relaxed);
-    net_portals_give(&net_portals.tickets, ticket);
-}
-
 /* The last event of the operation that holds the ticket. */
 static void arrive_complete(uint32_t ticket)
 {
     gasnetc_sent(&net_portals.slot[ticket].sent);
-    arrive_ticket_release(ticket);
+    net_portals_ticket_release(ticket);
 }
 
 /* The source of a Long's payload may be reused; a temporary descriptor of it is unlinked. */
@@ -213,19 +201,26 @@ static void arrive_chunk_release(uint64_t place)
 }
 
 /* A bounced get is complete.  The chunk holds the destination address, then the data. */
-static void arrive_bounced_get(const ptl_event_t *event)
+static void arrive_bounced_get(uint32_t chunk, size_t length)
 {
-    uint32_t place = bits_place(event->match_bits);
-    const char *bounced = net_portals.reqsb_memory + place;
+    const char *bounced = net_portals_chunk(chunk);
     void *to;
     memcpy(&to, bounced, sizeof to);
-    if (__builtin_expect((uintptr_t)to < GASNETC_FIRST_PAGE, 0)) {
-        gasnetc_copy_nowhere(to, event->mlength);
-        arrive_chunk_release(place);
-        return;
-    }
-    memcpy(to, bounced + sizeof to, event->mlength);
-    arrive_chunk_release(place);
+    if (__builtin_expect((uintptr_t)to < GASNETC_FIRST_PAGE, 0))
+        gasnetc_copy_nowhere(to, length);
+    else
+        memcpy(to, bounced + sizeof to, length);
+}
+
+void net_portals_bounced(net_slot_t *slot)
+{
+    if (slot->got) arrive_bounced_get(slot->chunk, slot->got);
+    net_portals_give(&net_portals.chunks, slot->chunk);
+}
+
+void net_portals_note_failed(const net_slot_t *slot)
+{
+    net_portals_failed(slot->got ? "a get from" : "a put to", slot->peer->rank, PTL_NAL_FAILED);
 }
 
 /* Events of ReqSB, and of PutSB, which covers the same memory. */
@@ -234,14 +229,15 @@ static void on_reqsb(const ptl_event_t *event)
     switch (event->type) {
     case PTL_EVENT_SEND_END:
         if (bits_kind(event->match_bits) != BITS_GET)
-            arrive_ticket_release(arrive_ticket(event)); /* the chunk is kept for the Reply */
+            net_portals_ticket_release(arrive_ticket(event)); /* the chunk is kept for the Reply */
         break;
     case PTL_EVENT_ACK:
         arrive_chunk_release(bits_place(event->match_bits));
         arrive_complete(arrive_ticket(event));
         break;
     case PTL_EVENT_REPLY_END:
-        arrive_bounced_get(event);
+        arrive_bounced_get(bits_place(event->match_bits) / PLAN_CHUNK, event->mlength);
+        arrive_chunk_release(bits_place(event->match_bits));
         arrive_complete(arrive_ticket(event));
         break;
     case PTL_EVENT_PUT_END:
@@ -274,7 +270,7 @@ static void on_user_memory(const ptl_event_t *event)
 static void on_rplsb(const ptl_event_t *event)
 {
     if (event->type != PTL_EVENT_SEND_END) return;
-    arrive_ticket_release(arrive_ticket(event));
+    net_portals_ticket_release(arrive_ticket(event));
     net_portals_answer_used(&net_portals.answer[event->offset / PLAN_CHUNK]);
 }
 
@@ -459,4 +455,35 @@ void net_portals_sys_event(const ptl_event_t *event)
 void net_release_system(net_message_t *message)
 {
     (void)message;
+}
+
+/* --- a poll --- */
+
+unsigned net_portals_events(void)
+{
+    enum { SYS, SAFE, AM, QUEUES };
+    const ptl_handle_eq_t queue[QUEUES] = {net_portals.sys_eq, net_portals.safe_eq,
+                                           net_portals.am_eq};
+    ptl_size_t there[QUEUES];
+    ptl_event_t event;
+    unsigned systems = 0, safe = 0;
+    int result = PtlEQCount(queue, QUEUES, there);
+    if (__builtin_expect(result != PTL_OK, 0)) {
+        net_portals_queue_failed("SYS", result);
+        return 0;
+    }
+    net_portals.requests = there[AM];
+    net_portals.arrived = true;
+    while (systems < there[SYS] && systems < net_portals.sys_limit &&
+           net_portals_event(net_portals.sys_eq, "SYS", &event)) {
+        net_portals_sys_event(&event);
+        systems++;
+    }
+    while (safe < there[SAFE] && safe < net_portals.safe_limit &&
+           net_portals_event(net_portals.safe_eq, "SAFE", &event)) {
+        net_portals_safe_event(&event);
+        safe++;
+    }
+    net_portals.left = systems < there[SYS] || safe < there[SAFE];
+    return systems + safe;
 }

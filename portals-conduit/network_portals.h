@@ -67,6 +67,7 @@ struct net_key {
 struct net_peer {
     uint32_t rank;
     ptl_process_id_t id;
+    ptl_path_t segment, am; /* to both table entries; NULL: not known yet */
     gasnetc_loan_t loan;
     unsigned short_of; /* credits that the stalled Request lacks, or 0 */
     uint64_t puts, put_bytes, gets, get_bytes, puts_not_inlined;
@@ -80,9 +81,14 @@ struct net_spare {
 
 /* The operation that holds a ticket. */
 typedef struct net_slot {
+    ptl_note_t note; /* first */
+    uint32_t chunk;  /* of a bounced put or get without events, or STOCK_NONE */
+    union {
+        uint32_t got;              /* length of a get; 0: a put */
+        ptl_handle_md_t temporary; /* of a Long's payload, or PTL_INVALID_HANDLE */
+    };
     gasnetc_sent_t sent;
     net_peer_t *peer;
-    ptl_handle_md_t temporary; /* of a Long's payload, or PTL_INVALID_HANDLE */
 } net_slot_t;
 
 /* A chunk of ReqSB.  The chunk of a Request is the receive buffer of its Reply. */
@@ -145,6 +151,8 @@ struct net_portals {
     unsigned safe_limit, am_limit, sys_limit;
     uint32_t rank;
     uint32_t empty_rounds;
+    uint64_t news;         /* PtlPoll: no event was logged since */
+    bool arrived;          /* a poll left something that is not news any more */
     ptl_size_t requests;   /* events of the AM queue that net_reap has seen */
     _Atomic uint32_t held; /* receive buffers that are full, and still referenced by handlers */
     bool sleeps;           /* the receive thread exists */
@@ -157,6 +165,17 @@ extern struct net_portals net_portals;
 
 /* Reports a failure, naming operation, peer, cause and remedy; the next poll ends the job. */
 void net_portals_failed(const char *what, uint32_t rank, int error);
+/* Start a put or get with events, by the longer way.  False: there is no chunk for a put. */
+bool net_portals_put(net_slot_t *slot, uint64_t dst, const net_key_t *key, const void *src,
+                     const net_region_t *local, size_t length);
+void net_portals_get(net_slot_t *slot, void *to, const net_region_t *local, uint64_t src,
+                     const net_key_t *key, size_t length);
+/* A bounced put or get without events is complete. */
+void net_portals_bounced(net_slot_t *slot);
+/* An operation without events has failed. */
+void net_portals_note_failed(const net_slot_t *slot);
+/* Handles events of the SYS and SAFE queues, and counts those of the AM queue. */
+unsigned net_portals_events(void);
 /* Handle one event of the SAFE or SYS queue. */
 void net_portals_safe_event(const ptl_event_t *event);
 void net_portals_sys_event(const ptl_event_t *event);
@@ -196,7 +215,7 @@ static inline void net_portals_give(stock_t *stock, uint32_t number)
     gasneti_unlock(&net_portals.lock);
 }
 
-/* Takes a ticket, and a chunk unless `chunk` is NULL: both or none. */
+/* Takes a ticket and a chunk: both or none. */
 static inline bool net_portals_take_two(uint32_t *ticket, uint32_t *chunk)
 {
     bool both = true;
@@ -204,7 +223,7 @@ static inline bool net_portals_take_two(uint32_t *ticket, uint32_t *chunk)
     *ticket = stock_take(&net_portals.tickets);
     if (__builtin_expect(*ticket == STOCK_NONE, 0)) {
         both = false;
-    } else if (chunk) {
+    } else {
         *chunk = stock_take(&net_portals.chunks);
         if (__builtin_expect(*chunk == STOCK_NONE, 0)) {
             stock_give(&net_portals.tickets, *ticket);
@@ -222,7 +241,8 @@ static inline char *net_portals_chunk(uint32_t number)
 
 /* Counts an operation in flight.  The caller holds the peer's lock; the poll lock's holder counts
  * it off. */
-static inline void net_portals_launch(net_peer_t *peer, uint32_t ticket, const gasnetc_sent_t *sent)
+static inline net_slot_t *net_portals_launch(net_peer_t *peer, uint32_t ticket,
+                                             const gasnetc_sent_t *sent)
 {
     net_slot_t *slot = &net_portals.slot[ticket];
     slot->peer = peer;
@@ -235,35 +255,43 @@ static inline void net_portals_launch(net_peer_t *peer, uint32_t ticket, const g
         atomic_store_explicit(&peer->in_flight, now, memory_order_relaxed);
     }
     if (__builtin_expect(now > peer->in_flight_most, 0)) peer->in_flight_most = now;
+    return slot;
+}
+
+static inline void net_portals_ticket_release(uint32_t ticket)
+{
+    net_peer_t *peer = net_portals.slot[ticket].peer;
+    if (GASNETC_THREADED)
+        atomic_fetch_sub_explicit(&peer->in_flight, 1, memory_order_relaxed);
+    else
+        atomic_store_explicit(&peer->in_flight,
+                              atomic_load_explicit(&peer->in_flight, memory_order_relaxed) - 1,
+                              memory_order_relaxed);
+    net_portals_give(&net_portals.tickets, ticket);
 }
 
 /* --- posting --- */
 
+/* Without events, if libportals can: it copies short data at once, so no chunk is needed. */
 HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key, const void *src,
                             const net_region_t *local, size_t length, enum net_order order,
                             const gasnetc_sent_t *sent)
 {
-    uint32_t ticket, chunk;
+    uint32_t ticket = net_portals_take(&net_portals.tickets);
     (void)order; /* caps.ordered is false */
-    if (__builtin_expect(!net_portals_take_two(&ticket, local ? NULL : &chunk), 0))
-        return ticket == STOCK_NONE ? NET_BUSY : NET_NO_SEND_BUF;
-    ptl_handle_md_t md = net_portals.putsb;
-    uint64_t offset;
-    uint32_t place = 0;
-    if (local) {
-        md = local->put;
-        offset = (uint64_t)((const char *)src - local->start);
-        peer->puts_not_inlined++;
-    } else {
-        memcpy(net_portals_chunk(chunk), src, length);
-        offset = place = chunk * PLAN_CHUNK;
-    }
+    if (__builtin_expect(ticket == STOCK_NONE, 0)) return NET_BUSY;
+    net_slot_t *slot = net_portals_launch(peer, ticket, sent);
+    slot->chunk = STOCK_NONE;
+    slot->got = 0;
+    if (__builtin_expect(PtlPutNoted(peer->segment, src, length,
+                                     local ? local->put : PTL_INVALID_HANDLE, key->selector,
+                                     dst - key->base, &slot->note) != PTL_OK,
+                         0) &&
+        !net_portals_put(slot, dst, key, src, local, length))
+        return NET_NO_SEND_BUF;
     peer->puts++;
     peer->put_bytes += length;
-    net_portals_launch(peer, ticket, sent);
-    int error = PtlPutRegion(md, offset, length, PTL_ACK_REQ, peer->id, NET_PT_SEGMENT, NET_AC,
-                             bits_pack(place, ticket, BITS_PUT, key->selector), dst - key->base, 0);
-    if (__builtin_expect(error != PTL_OK, 0)) net_portals_failed("a put to", peer->rank, error);
+    peer->puts_not_inlined += local != NULL;
     return NET_POSTED;
 }
 
@@ -271,26 +299,26 @@ HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key
 HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local, uint64_t src,
                             const net_key_t *key, size_t length, const gasnetc_sent_t *sent)
 {
-    uint32_t ticket, chunk;
-    if (__builtin_expect(!net_portals_take_two(&ticket, local ? NULL : &chunk), 0))
-        return ticket == STOCK_NONE ? NET_BUSY : NET_NO_SEND_BUF;
-    ptl_handle_md_t md = net_portals.reqsb;
-    uint64_t offset;
-    uint32_t place = 0;
+    uint32_t ticket, chunk = STOCK_NONE;
     if (local) {
-        md = local->md;
-        offset = (uint64_t)((char *)dst - local->start);
+        ticket = net_portals_take(&net_portals.tickets);
+        if (__builtin_expect(ticket == STOCK_NONE, 0)) return NET_BUSY;
     } else {
+        if (__builtin_expect(!net_portals_take_two(&ticket, &chunk), 0))
+            return ticket == STOCK_NONE ? NET_BUSY : NET_NO_SEND_BUF;
         memcpy(net_portals_chunk(chunk), &dst, sizeof dst);
-        place = chunk * PLAN_CHUNK;
-        offset = place + sizeof dst;
+        dst = net_portals_chunk(chunk) + sizeof dst;
     }
+    net_slot_t *slot = net_portals_launch(peer, ticket, sent);
+    slot->chunk = chunk;
+    slot->got = (uint32_t)length;
     peer->gets++;
     peer->get_bytes += length;
-    net_portals_launch(peer, ticket, sent);
-    int error = PtlGetRegion(md, offset, length, peer->id, NET_PT_SEGMENT, NET_AC,
-                             bits_pack(place, ticket, BITS_GET, key->selector), src - key->base);
-    if (__builtin_expect(error != PTL_OK, 0)) net_portals_failed("a get from", peer->rank, error);
+    if (__builtin_expect(PtlGetNoted(peer->segment, dst, length,
+                                     local ? local->md : net_portals.reqsb, key->selector,
+                                     src - key->base, &slot->note) != PTL_OK,
+                         0))
+        net_portals_get(slot, dst, local, src, key, length);
     return NET_POSTED;
 }
 
@@ -327,35 +355,33 @@ HOT bool net_portals_event(ptl_handle_eq_t queue, const char *name, ptl_event_t 
     return true;
 }
 
+/* A put or get without events has ended. */
+HOT void net_portals_noted(net_slot_t *slot)
+{
+    if (__builtin_expect(slot->note.fail != PTL_NI_OK, 0)) {
+        net_portals_note_failed(slot);
+        return;
+    }
+    if (slot->chunk != STOCK_NONE) net_portals_bounced(slot);
+    gasnetc_sent(&slot->sent);
+    net_portals_ticket_release((uint32_t)(slot - net_portals.slot));
+}
+
 HOT unsigned net_reap(void)
 {
-    enum { SYS, SAFE, AM, QUEUES };
-    const ptl_handle_eq_t queue[QUEUES] = {net_portals.sys_eq, net_portals.safe_eq,
-                                           net_portals.am_eq};
-    ptl_size_t there[QUEUES];
-    ptl_event_t event;
-    unsigned systems = 0, safe = 0;
-    int result = PtlEQCount(queue, QUEUES, there);
-    if (__builtin_expect(result != PTL_OK, 0)) {
-        net_portals_queue_failed("SYS", result);
-        return 0;
+    ptl_note_t *note, *next;
+    unsigned reaped = 0;
+    const int result = PtlPoll(net_portals.ni, &net_portals.news, &note);
+    if (__builtin_expect(result != PTL_EQ_EMPTY || note || net_portals.arrived, 0)) {
+        for (; note; note = next, reaped++) {
+            next = note->next; /* the slot is free after this */
+            net_portals_noted((net_slot_t *)note);
+        }
+        if (result != PTL_EQ_EMPTY || net_portals.left) reaped += net_portals_events();
     }
-    net_portals.requests = there[AM];
-    while (systems < there[SYS] && systems < net_portals.sys_limit &&
-           net_portals_event(net_portals.sys_eq, "SYS", &event)) {
-        net_portals_sys_event(&event);
-        systems++;
-    }
-    while (safe < there[SAFE] && safe < net_portals.safe_limit &&
-           net_portals_event(net_portals.safe_eq, "SAFE", &event)) {
-        net_portals_safe_event(&event);
-        safe++;
-    }
-    if (systems + safe == 0 &&
-        __builtin_expect(++net_portals.empty_rounds % NET_CHECK_EVERY == 0, 0))
+    if (reaped == 0 && __builtin_expect(++net_portals.empty_rounds % NET_CHECK_EVERY == 0, 0))
         net_portals_check_connections();
-    net_portals.left = systems < there[SYS] || safe < there[SAFE];
-    return systems + safe;
+    return reaped;
 }
 
 /* Reserves the resources of a Reply, before the AM queue is polled (PO-4).  False if they are
@@ -379,6 +405,7 @@ HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *s
 {
     ptl_event_t event;
     unsigned n = 0, events = 0;
+    if (__builtin_expect(!net_portals.arrived, 1)) return 0;
     if (__builtin_expect(net_portals.replies || net_portals.words_waiting, 0))
         n = net_portals_waiting(messages, budget, systems);
     while (net_portals.requests && n < budget && events < net_portals.am_limit) {
@@ -390,6 +417,8 @@ HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *s
         if (message) messages[n++] = message;
         events++;
     }
+    net_portals.arrived = net_portals.left || net_portals.requests || net_portals.replies ||
+                          net_portals.words_waiting;
     if (__builtin_expect(net_portals.sleeps, 0))
         atomic_store_explicit(&net_portals.waiting, net_portals.requests || net_portals.left,
                               memory_order_relaxed);

@@ -1,4 +1,5 @@
-/* send.c - sends Active Messages and system messages (PO-5, PO-7, PO-9).
+/* send.c - sends Active Messages and system messages, and puts and gets that cannot take the short
+ * way (PO-5, PO-6, PO-7, PO-9).
  *
  * A Request acquires a ticket, a chunk that also receives its Reply, and credits: all of them or
  * none.  A Reply uses a chunk and tickets that were reserved before its Request was taken from the
@@ -8,10 +9,17 @@
 
 #include "portals.h"
 
+/* The short way to a table entry, for later operations: none is needed for the first ones. */
+static void send_find_path(const net_peer_t *peer, ptl_pt_index_t entry, ptl_path_t *path)
+{
+    if (!*path && PtlPathOpen(net_portals.ni, peer->id, entry, path) != PTL_OK) *path = NULL;
+}
+
 static void send_put(const char *what, net_peer_t *peer, ptl_handle_md_t md, uint64_t offset,
                      size_t length, ptl_pt_index_t entry, uint64_t bits, uint64_t there,
                      uint64_t header)
 {
+    if (entry == NET_PT_AM) send_find_path(peer, entry, &peer->am);
     int error = PtlPutRegion(md, offset, length, PTL_NO_ACK_REQ, peer->id, entry, NET_AC, bits,
                              there, header);
     if (__builtin_expect(error != PTL_OK, 0)) net_portals_failed(what, peer->rank, error);
@@ -21,8 +29,7 @@ static void send_put(const char *what, net_peer_t *peer, ptl_handle_md_t md, uin
 static inline bool send_bytes(const net_peer_t *peer, const void *data, size_t length,
                               uint64_t bits, uint64_t there, uint64_t header)
 {
-    return PtlPutBytes(net_portals.ni, data, length, peer->id, NET_PT_AM, NET_AC, bits, there,
-                       header) == PTL_OK;
+    return PtlPutBytes(peer->am, data, length, bits, there, header) == PTL_OK;
 }
 
 /* Length of a Request in the receive buffer, where each begins at a multiple of 8. */
@@ -206,6 +213,55 @@ enum net_result net_portals_long(net_peer_t *peer, void *header, size_t length,
     send_payload(peer, payload, means.chunk * PLAN_CHUNK, means.second, BITS_RARAM, sent);
     send_request(peer, header, length, &means, BITS_HEADER);
     return NET_POSTED;
+}
+
+/* --- puts and gets with events --- */
+
+static uint64_t send_bits(const net_slot_t *slot, uint32_t place, enum bits_kind kind,
+                          const net_key_t *key)
+{
+    return bits_pack(place, (uint32_t)(slot - net_portals.slot), kind, key->selector);
+}
+
+/* Short data go through a chunk: where the peer's list is known without events all the same. */
+bool net_portals_put(net_slot_t *slot, uint64_t dst, const net_key_t *key, const void *src,
+                     const net_region_t *local, size_t length)
+{
+    net_peer_t *peer = slot->peer;
+    ptl_handle_md_t md = local ? local->put : net_portals.putsb;
+    const char *start = local ? local->start : net_portals.reqsb_memory;
+    uint32_t place = 0;
+    send_find_path(peer, NET_PT_SEGMENT, &peer->segment);
+    if (!local) {
+        slot->chunk = net_portals_take(&net_portals.chunks);
+        if (slot->chunk == STOCK_NONE) {
+            net_portals_ticket_release((uint32_t)(slot - net_portals.slot));
+            return false;
+        }
+        src = memcpy(net_portals_chunk(slot->chunk), src, length);
+        place = slot->chunk * PLAN_CHUNK;
+        if (PtlPutNoted(peer->segment, src, length, md, key->selector, dst - key->base,
+                        &slot->note) == PTL_OK)
+            return true;
+    }
+    int error = PtlPutRegion(md, (uint64_t)((const char *)src - start), length, PTL_ACK_REQ,
+                             peer->id, NET_PT_SEGMENT, NET_AC,
+                             send_bits(slot, place, BITS_PUT, key), dst - key->base, 0);
+    if (error != PTL_OK) net_portals_failed("a put to", peer->rank, error);
+    return true;
+}
+
+void net_portals_get(net_slot_t *slot, void *to, const net_region_t *local, uint64_t src,
+                     const net_key_t *key, size_t length)
+{
+    net_peer_t *peer = slot->peer;
+    const char *start = local ? local->start : net_portals.reqsb_memory;
+    send_find_path(peer, NET_PT_SEGMENT, &peer->segment);
+    int error = PtlGetRegion(
+        local ? local->md : net_portals.reqsb, (uint64_t)((const char *)to - start), length,
+        peer->id, NET_PT_SEGMENT, NET_AC,
+        send_bits(slot, local ? 0 : slot->chunk * PLAN_CHUNK, BITS_GET, key), src - key->base);
+    if (error != PTL_OK) net_portals_failed("a get from", peer->rank, error);
 }
 
 /* --- system messages --- */

@@ -11,7 +11,7 @@ portals3_engine = \
 	other/portals3/transport/transport.h
 # The transport over libibverbs, and what it shares with the engine.
 portals3_verbs = \
-	other/portals3/fastpath/fast_put_get.c \
+	other/portals3/fastpath/fast.h other/portals3/fastpath/fast_put_get.c other/portals3/fastpath/path.c \
 	$(handshake_sources) $(roce_sources) other/roce/table.c other/roce/table.h other/portals3/transport/connect_payload.c other/portals3/transport/connect_payload.h other/portals3/engine/launch.c other/portals3/engine/launch.h \
 	other/portals3/fastpath/list_lease.h other/portals3/engine/mutex.h other/portals3/transport/ranges.c other/portals3/transport/ranges.h other/portals3/transport/settings.def \
 	other/portals3/transport/settings.c other/portals3/transport/settings.h \

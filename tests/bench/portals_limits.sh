@@ -17,10 +17,10 @@ counted() { # OPERATION NAME
     callgrind_figure "$tap_scratch/$1" "$2"
 }
 
-rows='poll|poll that finds nothing|310
-am_short|AM Short request, injection|330
-put_nb|put_nb + wait|1000
-get_nb|get_nb + wait|1010'
+rows='poll|poll that finds nothing|115
+am_short|AM Short request, injection|300
+put_nb|put_nb + wait|490
+get_nb|get_nb + wait|620'
 while IFS='|' read -r operation name limit; do
     for tries in 1 2 3; do
         figure=$(counted "$operation" "$name")

@@ -30,6 +30,21 @@ static struct known {
 } known[HANDLES];
 static unsigned known_count;
 
+enum { PATHS = 1024 };
+static struct {
+    ptl_path_t path;
+    ptl_pt_index_t entry;
+} paths[PATHS];
+static unsigned path_count;
+
+static ptl_pt_index_t entry_of(ptl_path_t path)
+{
+    unsigned n = 0;
+    while (n < path_count && paths[n].path != path) n++;
+    if (n == path_count) abort();
+    return paths[n].entry;
+}
+
 static void *next_of(const char *name)
 {
     void *function = dlsym(RTLD_NEXT, name);
@@ -145,7 +160,6 @@ int PtlEQCount(const ptl_handle_eq_t *eqs, int size, ptl_size_t *counts)
         if (spy.queue[n].hold)
             while (counts[i]-- > 0) PtlEQGet(eqs[i], &event);
         counts[i] = spy.queue[n].hold ? 0 : counts[i] + spy.queue[n].stored;
-        if (n == SPY_SAFE && counts[i] == 0) looked_in_vain();
     }
     return PTL_OK;
 }
@@ -223,17 +237,61 @@ int PtlPutRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_a
     return next(md, offset, length, ack, target, pt, ac, bits, there, header);
 }
 
-int PtlPutBytes(ptl_handle_ni_t ni, const void *data, ptl_size_t length, ptl_process_id_t target,
-                ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t there,
-                ptl_hdr_data_t header)
+int PtlPathOpen(ptl_handle_ni_t ni, ptl_process_id_t target, ptl_pt_index_t pt, ptl_path_t *path)
 {
-    NEXT(PtlPutBytes, ptl_handle_ni_t, const void *, ptl_size_t, ptl_process_id_t, ptl_pt_index_t,
-         ptl_ac_index_t, ptl_match_bits_t, ptl_size_t, ptl_hdr_data_t);
-    int result = next(ni, data, length, target, pt, ac, bits, there, header);
+    NEXT(PtlPathOpen, ptl_handle_ni_t, ptl_process_id_t, ptl_pt_index_t, ptl_path_t *);
+    int result = next(ni, target, pt, path);
     if (result != PTL_OK) return result;
-    started(false, PTL_INVALID_HANDLE, pt, bits, length);
+    unsigned n = 0;
+    while (n < path_count && paths[n].path != *path) n++;
+    if (n == PATHS) abort();
+    paths[n].path = *path;
+    paths[n].entry = pt;
+    if (n == path_count) path_count++;
+    return result;
+}
+
+int PtlPutBytes(ptl_path_t path, const void *data, ptl_size_t length, ptl_match_bits_t bits,
+                ptl_size_t there, ptl_hdr_data_t header)
+{
+    NEXT(PtlPutBytes, ptl_path_t, const void *, ptl_size_t, ptl_match_bits_t, ptl_size_t,
+         ptl_hdr_data_t);
+    int result = next(path, data, length, bits, there, header);
+    if (result != PTL_OK) return result;
+    started(false, PTL_INVALID_HANDLE, entry_of(path), bits, length);
     if ((bits & 15) == BITS_REQRB) spy.unsent--;
     return result;
+}
+
+int PtlPutNoted(ptl_path_t path, const void *local, ptl_size_t length, ptl_handle_md_t md,
+                ptl_match_bits_t bits, ptl_size_t there, ptl_note_t *note)
+{
+    NEXT(PtlPutNoted, ptl_path_t, const void *, ptl_size_t, ptl_handle_md_t, ptl_match_bits_t,
+         ptl_size_t, ptl_note_t *);
+    int result = next(path, local, length, md, bits, there, note);
+    if (result == PTL_OK) started(false, md, entry_of(path), bits, length);
+    return result;
+}
+
+int PtlGetNoted(ptl_path_t path, void *local, ptl_size_t length, ptl_handle_md_t md,
+                ptl_match_bits_t bits, ptl_size_t there, ptl_note_t *note)
+{
+    NEXT(PtlGetNoted, ptl_path_t, void *, ptl_size_t, ptl_handle_md_t, ptl_match_bits_t, ptl_size_t,
+         ptl_note_t *);
+    int result = next(path, local, length, md, bits, there, note);
+    if (result == PTL_OK) started(true, md, entry_of(path), bits, length);
+    return result;
+}
+
+/* What is kept back may be given out at any poll. */
+int PtlPoll(ptl_handle_ni_t ni, uint64_t *seen, ptl_note_t **notes)
+{
+    NEXT(PtlPoll, ptl_handle_ni_t, uint64_t *, ptl_note_t **);
+    int result = next(ni, seen, notes);
+    bool stored = false;
+    for (unsigned n = 0; n < queues; n++) stored |= spy.queue[n].stored && !spy.queue[n].hold;
+    if (result == PTL_EQ_EMPTY && !*notes && !stored) looked_in_vain();
+    return result == PTL_EQ_EMPTY && stored ? PTL_OK : result;
 }
 
 int PtlGetRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_process_id_t target,

@@ -6,7 +6,7 @@ portals3_rules = tests/portals3/rules.c tests/portals3/rules.h tests/portals3/li
 	tests/portals3/offsets.c tests/portals3/unlinking.c tests/portals3/events.c \
 	tests/portals3/queues.c tests/portals3/updates.c tests/portals3/transfers.c \
 	tests/portals3/codes.c tests/portals3/pending.c tests/portals3/order.c \
-	tests/portals3/published.c $(portals3_ring)
+	tests/portals3/published.c tests/portals3/noted.c $(portals3_ring)
 tests_portals3_rules_SOURCES = tests/portals3/rules_main.c $(portals3_rules)
 tests_portals3_rules_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_rules_LDADD = libportals.la libsofthca.la $(VERBS_LIBS) -lpthread

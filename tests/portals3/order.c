@@ -283,16 +283,18 @@ static void bytes_between(void)
     ptl_handle_md_t md = ring_attach(
         PT, 5, 0, ring_md(target, sizeof target, PTL_MD_OP_PUT | QUIET, eq), PTL_RETAIN);
     ptl_handle_md_t local = ring_bind(ring_md(memory, LONGEST, mute, mine));
+    ptl_path_t path;
     int as_bytes = 0;
     ptl_size_t sum = 0;
     ring_barrier();
+    RING_IS(PtlPathOpen(ring.ni, ring.next, PT, &path), may ? PTL_OK : PTL_NO_SPACE);
     RING_OK(PtlPutRegion(local, 0, 0, PTL_ACK_REQ, ring.next, PT, 0, 5, 0, 0));
     ring_event(mine, PTL_EVENT_ACK); /* so they are connected */
     ring_event(eq, PTL_EVENT_PUT_END);
     for (int i = 0; i < MESSAGES; i++) {
         ptl_size_t n = (ptl_size_t)i % (LONGEST + 1);
         memset(memory, i, LONGEST);
-        int result = PtlPutBytes(ring.ni, memory, n, ring.next, PT, 0, 5, 7, (ptl_hdr_data_t)i);
+        int result = PtlPutBytes(path, memory, n, 5, 7, (ptl_hdr_data_t)i);
         as_bytes += result == PTL_OK;
         if (result == PTL_OK) continue;
         ring_expect(result == PTL_NO_SPACE, "PtlPutBytes: %s", PtlErrorStr((unsigned int)result));

@@ -137,7 +137,8 @@ static void closed(ptl_handle_any_t h)
     IS(PtlGetRegion(h, 0, 0, id, 0, 0, 0, 0), PTL_NO_INIT);
     IS(PtlGetPut(h, h, id, 0, 0, 0, 0, 0), PTL_NO_INIT);
     IS(PtlGetPutRegion(h, 0, h, 0, 0, id, 0, 0, 0, 0, 0), PTL_NO_INIT);
-    IS(PtlPutBytes(h, NULL, 0, id, 0, 0, 0, 0, 0), PTL_NO_INIT);
+    IS(PtlPathOpen(h, id, 0, &(ptl_path_t){NULL}), PTL_NO_INIT);
+    IS(PtlPoll(h, &(uint64_t){0}, &(ptl_note_t *){NULL}), PTL_NO_INIT);
     IS(PtlEQCount(&h, 1, &(ptl_size_t){0}), PTL_NO_INIT);
     IS(PtlMEMDPost(h, h, id, 0, 0, PTL_UNLINK, PTL_INS_AFTER, md, PTL_UNLINK, &out, &out,
                    PTL_EQ_NONE),
@@ -629,7 +630,13 @@ static void conditions(void)
     IS(PtlMEMDPost(eq, base, anybody, 0, 0, PTL_UNLINK, PTL_INS_BEFORE, good, PTL_UNLINK, &me, &out,
                    eq),
        PTL_NI_INVALID);
-    IS(PtlPutBytes(eq, NULL, 0, anybody, 0, 0, 0, 0, 0), PTL_NI_INVALID);
+    ptl_path_t path = NULL;
+    IS(PtlPathOpen(eq, anybody, 0, &path), PTL_NI_INVALID);
+    IS(PtlPathOpen(world.ni, anybody, 0, NULL), PTL_SEGV);
+    IS(PtlPathOpen(world.ni, anybody, 1 << 20, &path), PTL_PT_INDEX_INVALID);
+    IS(PtlPathOpen(world.ni, anybody, 0, &path), PTL_NO_SPACE);
+    IS(PtlPutBytes(path, NULL, 0, 0, 0, 0), PTL_NO_SPACE);
+    IS(PtlPoll(eq, &(uint64_t){0}, &(ptl_note_t *){NULL}), PTL_NI_INVALID);
     ptl_size_t counts[2] = {1, 1};
     IS(PtlEQCount(NULL, 1, counts), PTL_SEGV);
     IS(PtlEQCount(&eq, 1, NULL), PTL_SEGV);

@@ -6,10 +6,10 @@ static const struct {
     const char *name;
     void (*run)(void);
 } rooms[] = {
-    {"lists", rules_lists},         {"offsets", rules_offsets},    {"unlinking", rules_unlinking},
-    {"events", rules_events},       {"queues", rules_queues},      {"updates", rules_updates},
-    {"transfers", rules_transfers}, {"codes", rules_codes},        {"pending", rules_pending},
-    {"order", rules_order},         {"published", rules_published}};
+    {"lists", rules_lists},         {"offsets", rules_offsets},     {"unlinking", rules_unlinking},
+    {"events", rules_events},       {"queues", rules_queues},       {"updates", rules_updates},
+    {"transfers", rules_transfers}, {"codes", rules_codes},         {"pending", rules_pending},
+    {"order", rules_order},         {"published", rules_published}, {"noted", rules_noted}};
 
 void rules_all(void)
 {

@@ -18,5 +18,6 @@ void rules_codes(void);
 void rules_pending(void);
 void rules_order(void);
 void rules_published(void);
+void rules_noted(void);
 
 #endif

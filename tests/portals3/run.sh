@@ -17,7 +17,7 @@ export SOFTHCA=${SOFTHCA:-on}
 tap_program portals3 "codes" ./refusals
 for processes in 1 2 8; do tap_program portals3 "network" ./rules -n $processes; done
 # Settings that change the way but not the outcome, and the one that changes what gets log.
-PTL_FASTPATH=0 tap_program portals3 "network, PTL_FASTPATH=0" ./rules -n 2 published offsets transfers order
+PTL_FASTPATH=0 tap_program portals3 "network, PTL_FASTPATH=0" ./rules -n 2 published offsets transfers order noted
 PTL_CRAY_GETS=1 tap_program portals3 "network, PTL_CRAY_GETS=1" ./rules -n 2 published
 SOFTHCA_DEVICES="1x1;max_sge_rd=1" tap_program portals3 "network, one piece in a read" ./rules -n 2 offsets transfers
 PTL_EAGER=1024 PTL_WINDOW=1 PTL_PROGRESS=hybrid PTL_SPIN=0 tap_program portals3 "random traffic, narrow" ./traffic 3 1000

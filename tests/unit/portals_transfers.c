@@ -152,6 +152,10 @@ static void requests(void)
 static void copied_at_once(void)
 {
     job_begin();
+    gasnetc_AMRequestShort(1, H_SILENT, 0, NULL); /* the first Request to a peer has events */
+    ptl_script_sent(ptl_script_op(-1));
+    reply_to(ptl_script_op(-1), (message_t){.flags = HIDDEN}, BITS_AM, 0);
+    gasnetc_poll();
     ptl_script_bytes = true;
     const uint32_t tickets = net_portals.tickets.count, chunks = net_portals.chunks.count;
     memset(source, 0xff, 80);
@@ -177,6 +181,86 @@ static void copied_at_once(void)
               op->bytes[1] == H_REPLIED && cost_of(op) == 1,
           "and a Reply, with the credit");
     job_end("messages that are copied at once");
+}
+
+/* Once a peer's table entry is known, nothing has an event. */
+static void without_events(void)
+{
+    job_begin();
+    char *there = unit_segment(1), *here = unit_segment(0);
+    const uint32_t tickets = net_portals.tickets.count, chunks = net_portals.chunks.count;
+    ptl_script_notes = true;
+    gasnetc_rdma_put_bulk(1, there + 100, here + 8, 64, &counter);
+    ptl_script_op_t *op = ptl_script_op(-1);
+    check(!op->note && op->ack, "the first put to a peer has events");
+    ptl_script_sent(op);
+    ptl_script_acked(op);
+    gasnetc_poll();
+
+    gasnetc_rdma_put(1, there + 100, source, PTL_SCRIPT_COPIED, &counter);
+    op = ptl_script_op(-1);
+    check(op->note && op->target.pid == 101 && op->entry == 38 && op->there == 100 &&
+              (op->bits & 15) == BITS_RAR && net_portals.chunks.count == chunks,
+          "PO-6 a short one that is copied at once has a note, and needs no chunk");
+    gasnetc_poll();
+    check(!counter_done() && net_portals.tickets.count == tickets - 1,
+          "PO-5 it holds a ticket, and is not complete");
+    ptl_script_ended(op, PTL_NI_OK);
+    gasnetc_poll();
+    check(counter_done() && net_portals.tickets.count == tickets, "until the note is there");
+
+    memset(source, 'x', 2048);
+    gasnetc_rdma_put(1, there, source, 2048, &counter);
+    memset(source, 'y', 2048);
+    op = ptl_script_op(-1);
+    check(op->note && from_role(op, NET_ROLE_REQSB) && op->bytes[2047] == 'x' &&
+              net_portals.chunks.count == chunks - 1,
+          "PO-6 a longer one bounces through a chunk");
+    ptl_script_ended(op, PTL_NI_OK);
+    gasnetc_poll();
+    check(counter_done() && net_portals.chunks.count == chunks, "which is free with the note");
+
+    gasnetc_rdma_put_bulk(1, there, here + 512, 4096, &counter);
+    op = ptl_script_op(-1);
+    check(op->note && from_role(op, NET_ROLE_SEGMENT) && op->offset == 512,
+          "PO-6 one from the segment leaves from PutSrc");
+    ptl_script_ended(op, PTL_NI_OK);
+    gasnetc_poll();
+
+    char answer[100];
+    check_fill(answer, sizeof answer);
+    gasnetc_rdma_get(1, source, there + 5, 100, &counter);
+    op = ptl_script_op(-1);
+    check(op->kind == PTL_SCRIPT_GET && op->note && from_role(op, NET_ROLE_REQSB) &&
+              op->offset % 2048 == 8,
+          "PO-13 a small get lands in a chunk");
+    memcpy((char *)op->from.start + op->offset, answer, sizeof answer);
+    ptl_script_ended(op, PTL_NI_OK);
+    gasnetc_poll();
+    check(counter_done() && !memcmp(source, answer, sizeof answer) &&
+              net_portals.chunks.count == chunks,
+          "and is copied, when the note is there, to where it belongs");
+    gasnetc_rdma_get(1, here, there, 100000, &counter);
+    op = ptl_script_op(-1);
+    check(op->note && from_role(op, NET_ROLE_SEGMENT), "PO-6 into the segment it goes by RARSRC");
+    ptl_script_ended(op, PTL_NI_OK);
+    gasnetc_poll();
+    check(counter_done(), "all are complete");
+    job_end("operations without events");
+
+    job_begin();
+    there = unit_segment(1), here = unit_segment(0);
+    ptl_script_notes = true;
+    gasnetc_rdma_put_bulk(1, there, here, 64, &counter);
+    ptl_script_acked(ptl_script_op(-1));
+    gasnetc_poll();
+    gasnetc_rdma_get(1, here, there, 64, &counter);
+    ptl_script_ended(ptl_script_op(-1), PTL_NI_FAIL);
+    gasnetc_poll_sends();
+    check(gasnetc_exit_pending && strstr(gasneti_failure(), "a get from"),
+          "one that fails ends the job: %s", gasneti_failure());
+    gasnetc_exit_pending = 0;
+    job_drop();
 }
 
 static void long_requests(void)
@@ -244,6 +328,7 @@ int main(int argc, char **argv)
     tickets();
     requests();
     copied_at_once();
+    without_events();
     long_requests();
     no_credit();
     return check_end();

@@ -46,7 +46,8 @@ static struct {
 } kept[KEPT];
 static unsigned kept_count;
 
-bool ptl_script_hold_unlinks, ptl_script_no_space, ptl_script_refuses, ptl_script_bytes;
+bool ptl_script_hold_unlinks, ptl_script_no_space, ptl_script_refuses, ptl_script_bytes,
+    ptl_script_notes;
 
 static void __attribute__((noreturn)) broken(const char *what)
 {
@@ -85,9 +86,12 @@ static me_t *me_of(ptl_handle_me_t handle)
 
 /* --- events --- */
 
+static uint64_t logged; /* events of all queues */
+
 static void log_event(ptl_handle_eq_t handle, const ptl_event_t *event)
 {
     if (handle == PTL_EQ_NONE) return;
+    logged++;
     eq_t *eq = &eqs[index_of(handle, EQ)];
     if (eq->count == eq->size) broken("an event queue is full");
     eq->event[(eq->first + eq->count++) % eq->size] = *event;
@@ -332,21 +336,111 @@ int PtlPutRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_a
     return PTL_OK;
 }
 
-int PtlPutBytes(ptl_handle_ni_t ni, const void *data, ptl_size_t length, ptl_process_id_t target,
-                ptl_pt_index_t entry, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t there,
-                ptl_hdr_data_t header)
+/* A path is the address of the process's id. */
+int PtlPathOpen(ptl_handle_ni_t ni, ptl_process_id_t target, ptl_pt_index_t entry, ptl_path_t *path)
 {
-    (void)ni, (void)ac;
-    if (!ptl_script_bytes) return PTL_NO_SPACE;
-    new_op((ptl_script_op_t){.kind = PTL_SCRIPT_PUT,
-                             .md = PTL_INVALID_HANDLE,
-                             .length = length,
-                             .there = there,
-                             .target = target,
-                             .entry = entry,
-                             .bits = bits,
-                             .header = header,
-                             .bytes = copy_of(data, length)});
+    static struct path {
+        ptl_process_id_t target;
+        ptl_pt_index_t entry;
+    } paths[ENTRIES];
+    static unsigned made;
+    (void)ni;
+    unsigned at = 0;
+    while (at < made && (paths[at].target.pid != target.pid || paths[at].entry != entry)) at++;
+    if (at == ENTRIES) broken("(the test) too many paths");
+    if (at == made) paths[made++] = (struct path){target, entry};
+    *path = (ptl_path_t)(void *)&paths[at];
+    return PTL_OK;
+}
+
+static void take_path(ptl_script_op_t *op, ptl_path_t path)
+{
+    struct {
+        ptl_process_id_t target;
+        ptl_pt_index_t entry;
+    } way;
+    memcpy(&way, (void *)path, sizeof way);
+    op->target = way.target;
+    op->entry = way.entry;
+}
+
+int PtlPutBytes(ptl_path_t path, const void *data, ptl_size_t length, ptl_match_bits_t bits,
+                ptl_size_t there, ptl_hdr_data_t header)
+{
+    if (!ptl_script_bytes || !path) return PTL_NO_SPACE;
+    take_path(new_op((ptl_script_op_t){.kind = PTL_SCRIPT_PUT,
+                                       .md = PTL_INVALID_HANDLE,
+                                       .length = length,
+                                       .there = there,
+                                       .bits = bits,
+                                       .header = header,
+                                       .bytes = copy_of(data, length)}),
+              path);
+    return PTL_OK;
+}
+
+/* --- operations without events --- */
+
+static ptl_note_t *notes, **last_note = &notes;
+
+static int start_noted(enum ptl_script_kind kind, ptl_path_t path, const void *local,
+                       ptl_size_t length, ptl_handle_md_t handle, ptl_match_bits_t bits,
+                       ptl_size_t there, ptl_note_t *note)
+{
+    const bool copied = kind == PTL_SCRIPT_PUT && length <= PTL_SCRIPT_COPIED;
+    if (!ptl_script_notes || !path || (!copied && handle == PTL_INVALID_HANDLE))
+        return PTL_NO_SPACE;
+    ptl_size_t offset = 0;
+    if (!copied) {
+        const md_t *md = md_of(handle);
+        offset = (ptl_size_t)((const char *)local - (const char *)md->md.start);
+        if (offset > md->md.length || length > md->md.length - offset)
+            broken("a range outside its descriptor");
+    }
+    take_path(
+        new_op((ptl_script_op_t){.kind = kind,
+                                 .md = copied ? PTL_INVALID_HANDLE : handle,
+                                 .from = copied ? (ptl_md_t){0} : mds[index_of(handle, MD)].md,
+                                 .offset = offset,
+                                 .length = length,
+                                 .there = there,
+                                 .bits = bits,
+                                 .note = note,
+                                 .bytes = kind == PTL_SCRIPT_PUT ? copy_of(local, length) : NULL}),
+        path);
+    return PTL_OK;
+}
+
+int PtlPutNoted(ptl_path_t path, const void *local, ptl_size_t length, ptl_handle_md_t md,
+                ptl_match_bits_t bits, ptl_size_t there, ptl_note_t *note)
+{
+    return start_noted(PTL_SCRIPT_PUT, path, local, length, md, bits, there, note);
+}
+
+int PtlGetNoted(ptl_path_t path, void *local, ptl_size_t length, ptl_handle_md_t md,
+                ptl_match_bits_t bits, ptl_size_t there, ptl_note_t *note)
+{
+    return start_noted(PTL_SCRIPT_GET, path, local, length, md, bits, there, note);
+}
+
+void ptl_script_ended(ptl_script_op_t *op, ptl_ni_fail_t fail)
+{
+    if (!op->note) broken("(the test) the operation has no note");
+    if (op->md != PTL_INVALID_HANDLE) md_of(op->md); /* it must wait for this */
+    op->note->fail = fail;
+    op->note->next = NULL;
+    *last_note = op->note;
+    last_note = &op->note->next;
+}
+
+int PtlPoll(ptl_handle_ni_t ni, uint64_t *seen, ptl_note_t **ended)
+{
+    (void)ni;
+    *ended = notes;
+    notes = NULL;
+    last_note = &notes;
+    if (*seen == logged) return PTL_EQ_EMPTY;
+    *seen = logged;
     return PTL_OK;
 }
 
@@ -461,7 +555,7 @@ void ptl_script_reset(void)
     memset(heads, 0, sizeof heads);
     made_ops = forgotten = kept_count = 0;
     ptl_script_hold_unlinks = ptl_script_no_space = ptl_script_refuses = false;
-    ptl_script_bytes = false;
+    ptl_script_bytes = ptl_script_notes = false;
 }
 
 int PtlInit(int *interfaces)

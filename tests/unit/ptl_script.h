@@ -28,6 +28,7 @@ typedef struct ptl_script_op {
     ptl_hdr_data_t header;
     unsigned char *bytes; /* of a put, as they were */
     unsigned events;      /* logged so far */
+    ptl_note_t *note;     /* of an operation without events, or NULL */
 } ptl_script_op_t;
 
 unsigned ptl_script_ops(void);
@@ -40,6 +41,9 @@ void ptl_script_sent(ptl_script_op_t *op);
 void ptl_script_acked(ptl_script_op_t *op);
 void ptl_script_got(ptl_script_op_t *op, const void *bytes);
 void ptl_script_failed(ptl_script_op_t *op);
+
+/* The end of an operation without events. */
+void ptl_script_ended(ptl_script_op_t *op, ptl_ni_fail_t fail);
 
 /* A put by the process with that pid: false if nothing took it. */
 typedef struct ptl_script_message {
@@ -74,6 +78,10 @@ unsigned ptl_script_descriptors(void), ptl_script_entries(void);
 extern bool ptl_script_no_space;
 /* PtlPutBytes sends as long as it is set: an operation without descriptor or events. */
 extern bool ptl_script_bytes;
+/* PtlPutNoted and PtlGetNoted start operations as long as it is set; of puts so many bytes are
+ * copied at once. */
+extern bool ptl_script_notes;
+enum { PTL_SCRIPT_COPIED = 100 };
 /* PtlPutRegion refuses as long as it is set. */
 extern bool ptl_script_refuses;
 /* Everything is gone: as before PtlInit. */

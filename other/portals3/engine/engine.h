@@ -35,6 +35,7 @@ struct ptli_eq {
     uint64_t size; /* a power of two; 0: events are passed to the handler and not stored */
     /* Totals; `taken` includes events that were overwritten.  */
     _Atomic uint64_t posted, taken;
+    uint64_t news;           /* events logged, also before the queue was reused */
     _Atomic uint32_t looked; /* engine->looks when PtlEQGet last found the queue empty */
     ptl_seq_t sequence;
     bool open;
@@ -192,6 +193,7 @@ struct ptli_engine {
     _Atomic bool any_staged_eq;
     _Atomic(struct ptli_posting *) puts, gets; /* for fast_put_get.c; NULL: no fast path */
     _Atomic uint32_t looks;                    /* polls of the network by PtlEQGet */
+    _Atomic uint64_t news;                     /* changes with each event of any queue */
     struct ptli_md *dead; /* unlinked MDs whose registration is still to be released */
 
     /* Threads that wait for events sleep on this condition variable.  */
@@ -305,6 +307,12 @@ void ptli_end_logged(struct ptli_md *md);
 /* True if the queue is empty and no END event of a match is still to come.  With the engine's lock.
  */
 bool ptli_eq_quiet(struct ptli_eq *eq);
+/* An event was logged.  With the queue's lock; no number is stored twice.  */
+static inline void ptli_eq_news(struct ptli_eq *eq)
+{
+    atomic_store_explicit(&eq->engine->news, ++eq->news << 16 | eq->slot.index,
+                          memory_order_release);
+}
 /* Calls the handler for the staged events.  */
 void ptli_eq_call_handler(struct ptli_eq *eq);
 void ptli_eq_close(struct ptli_eq *eq);

@@ -28,6 +28,7 @@ static inline void eq_publish(struct ptli_eq *eq)
 {
     uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_relaxed);
     atomic_store(&eq->posted, posted + 1); /* before engine->sleepers is read */
+    ptli_eq_news(eq);
 }
 
 static void eq_store(struct ptli_eq *eq, const ptl_event_t *event)
@@ -56,11 +57,13 @@ static void show_staged(struct ptli_engine *engine, struct ptli_eq *eq)
 {
     eq->staged_count++;
     atomic_store(&eq->any_staged, true); /* before engine->sleepers is read */
+    ptli_eq_news(eq);
     if (eq->in_staged_eqs) return;
     eq->in_staged_eqs = true;
     eq->next_staged_eq = engine->staged_eqs;
     engine->staged_eqs = eq;
     atomic_store_explicit(&engine->any_staged_eq, true, memory_order_release);
+    ptli_due(engine->transport);
 }
 
 /* Removes the next staged event and returns the handler to call; NULL: there is none.  */
@@ -310,7 +313,6 @@ int PtlEQCount(const ptl_handle_eq_t *handles, int size, ptl_size_t *counts)
     if (__builtin_expect(!ptli_pool_again(&engine->eqs, handles[0]), 0) &&
         !(engine = ptli_engine_of(handles[0], PTLI_EQ, PTL_EQ_INVALID, &result)))
         return result;
-    eq_progress(engine, 0);
     for (int i = 0; i < size; i++) {
         const struct ptli_eq *eq = ptli_pool_again(&engine->eqs, handles[i]);
         if (!eq) return PTL_EQ_INVALID;

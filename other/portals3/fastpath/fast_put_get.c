@@ -11,10 +11,7 @@
  * may be unsignalled, and completes with a later one on the same link.
  */
 #include <stdlib.h>
-#include "other/portals3/engine/engine.h"
-#include "other/portals3/include/portals3_ext.h"
-#include "other/portals3/transport/verbs.h"
-#include "other/tools/hot.h"
+#include "other/portals3/fastpath/fast.h"
 
 /* --- conditions of the fast path --- */
 
@@ -146,18 +143,19 @@ static void fast_grow(struct ptli_posting *posting)
     free(old.at);
 }
 
-/* Creates the route at the first operation to that table entry of the peer.  */
-__attribute__((noinline, cold)) static void fast_add_route(struct ptli_verbs *v,
-                                                           ptl_process_id_t id, ptl_pt_index_t pt)
+/* Creates the route at the first operation to that table entry of the peer.  NULL: there is none to
+ * this process, or no memory.  */
+__attribute__((noinline, cold)) static struct ptli_route *
+fast_add_route(struct ptli_verbs *v, ptl_process_id_t id, ptl_pt_index_t pt)
 {
     const uint64_t process = fast_number_of(id);
     if (id.nid == PTL_NID_ANY || id.pid == PTL_PID_ANY || process == fast_number_of(v->face.id))
-        return;
+        return NULL;
     struct ptli_node *node = ptli_verbs_node(v, id);
-    if (!node) return;
+    if (!node) return NULL;
     ptli_mutex_lock(&v->posting.lock);
-    struct ptli_route *route =
-        route_to(&v->posting, process, pt) ? NULL : ptli_verbs_list_lease(node, pt);
+    struct ptli_route *there = route_to(&v->posting, process, pt),
+                      *route = there ? NULL : ptli_verbs_list_lease(node, pt);
     if (route) {
         if (v->posting.count++ > v->posting.mask) fast_grow(&v->posting);
         route->process = process;
@@ -171,6 +169,19 @@ __attribute__((noinline, cold)) static void fast_add_route(struct ptli_verbs *v,
         fast_insert(&v->posting, route);
     }
     ptli_mutex_unlock(&v->posting.lock);
+    return there ? there : route;
+}
+
+int PtlPathOpen(ptl_handle_ni_t ni, ptl_process_id_t target, ptl_pt_index_t pt, ptl_path_t *path)
+{
+    int result;
+    if (!path) return PTL_SEGV;
+    struct ptli_engine *engine = ptli_engine_of(ni, PTLI_NI, PTL_NI_INVALID, &result);
+    if (!engine) return result;
+    if (pt > (ptl_pt_index_t)engine->limits.max_pt_index) return PTL_PT_INDEX_INVALID;
+    *path =
+        engine->transport->quick ? fast_add_route(ptli_verbs(engine->transport), target, pt) : NULL;
+    return *path ? PTL_OK : PTL_NO_SPACE;
 }
 
 bool ptli_fast_open(struct ptli_posting *posting)
@@ -205,6 +216,7 @@ static inline void fast_publish_events(struct ptli_eq *eq, uint64_t posted, ptl_
 {
     eq->sequence = sequence;
     atomic_store_explicit(&eq->posted, posted, memory_order_release);
+    ptli_eq_news(eq);
 }
 
 static inline void write_from(ptl_event_t *event, const struct ptli_peer *from)
@@ -307,9 +319,8 @@ static inline void fast_save_event(struct ptli_wr *slot, struct ptli_route *rout
 
 /* --- posting --- */
 
-/* Caches the descriptor of a handle; false if the handle is invalid or the descriptor not plain. */
-__attribute__((noinline)) static bool
-change_md(struct ptli_engine *engine, struct ptli_posting *posting, ptl_handle_md_t handle)
+bool ptli_fast_change_md(struct ptli_engine *engine, struct ptli_posting *posting,
+                         ptl_handle_md_t handle)
 {
     struct ptli_md *md = ptli_pool_find(&engine->mds, handle);
     if (!md || !md->plain) return false;
@@ -318,66 +329,11 @@ change_md(struct ptli_engine *engine, struct ptli_posting *posting, ptl_handle_m
     return true;
 }
 
-/* The published entry that the operation goes to.  NULL if no list is held, an earlier request may
- * not have been matched yet, messages are queued, or no slot is free.  */
-HOT const struct ptli_published_entry *place_there(const struct ptli_route *route, bool is_put,
-                                                   ptl_ac_index_t ac, ptl_match_bits_t match_bits,
-                                                   ptl_size_t offset, ptl_size_t length)
-{
-    const struct ptli_node *node = route->node;
-    const struct ptli_link *link = node->link;
-    if (route->lease.state != PTLI_LEASE_HELD || !link || node->requests.head ||
-        (int32_t)(node->seen - route->last) < 0 || link->posted - link->done >= link->most)
-        return NULL;
-    return ptli_published_find(&route->list->face.published,
-                               is_put ? PTLI_PUBLISHED_PUT : PTLI_PUBLISHED_GET, ac, match_bits,
-                               offset, length);
-}
-
 /* The events to log: PTLI_LOGS_ bits.  */
 static inline uint32_t logs_of(const struct ptli_md *md, bool ack,
                                const struct ptli_published_entry *there)
 {
     return ack && !(there->flags & PTLI_PUBLISHED_NO_ACK) ? md->logs : md->logs & PTLI_LOGS_END;
-}
-
-static inline void count_one(struct ptli_fast_counts *counts, bool is_put, ptl_size_t length)
-{
-    if (is_put) {
-        counts->puts++;
-        counts->put_length += length;
-    } else {
-        counts->gets++;
-    }
-}
-
-/* Posts a put as a message whose data the device copies, so that nothing of it is kept.  False: the
- * peer's list is to be used or asked for, messages are queued, the data need a send buffer, or no
- * slot is free.  With posting held.  */
-HOT bool fast_message(struct ptli_route *route, const void *data, ptl_size_t length,
-                      ptl_ac_index_t ac, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
-                      ptl_hdr_data_t hdr_data)
-{
-    struct ptli_node *node = route->node;
-    struct ptli_link *link = node->link;
-    struct ptli_fast_counts *counts = &node->verbs->posting.counts;
-    if (!link || length > link->short_most || node->requests.head ||
-        link->posted - link->done >= link->most || !ptli_lease_passes(&route->lease))
-        return false;
-    route->last = ++node->queued;
-    node->sent++;
-    counts->messages++;
-    counts->message_length += length;
-    ptli_wire_vary(route->header, ac, (uint32_t)length, match_bits, hdr_data, length, remote_offset,
-                   atomic_load_explicit(&node->taken, memory_order_relaxed));
-    link->part[0].addr = (uintptr_t)route->header;
-    link->part[1].addr = (uintptr_t)data;
-    link->part[1].length = (uint32_t)length;
-    link->message.num_sge = length ? 2 : 1;
-    link->message.send_flags = IBV_SEND_INLINE;
-    ptli_verbs_count_message(link);
-    ptli_verbs_post(link, &link->message, 0, NULL);
-    return true;
 }
 
 /* Logs the SEND_END of a put that was sent as a message.  With posting held; the caller calls
@@ -429,7 +385,8 @@ HOT int fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t h
         fast_add_route(ptli_verbs(engine->transport), target, pt);
         goto closed;
     }
-    if (__builtin_expect(posting->handle != handle, 0) && !change_md(engine, posting, handle))
+    if (__builtin_expect(posting->handle != handle, 0) &&
+        !ptli_fast_change_md(engine, posting, handle))
         goto no;
     struct ptli_md *md = posting->md;
     if (whole) length = md->rules.length;
@@ -506,25 +463,6 @@ int PtlPutRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
                       remote_offset, hdr_data);
 }
 
-int PtlPutBytes(ptl_handle_ni_t ni, const void *data, ptl_size_t length, ptl_process_id_t target,
-                ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t match_bits,
-                ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
-{
-    struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
-    struct ptli_posting *posting = atomic_load_explicit(&engine->puts, memory_order_acquire);
-    bool sent = false;
-    int result;
-    if (__builtin_expect(
-            !posting || atomic_load_explicit(&engine->handle, memory_order_relaxed) != ni, 0))
-        return ptli_engine_of(ni, PTLI_NI, PTL_NI_INVALID, &result) ? PTL_NO_SPACE : result;
-    ptli_mutex_lock(&posting->lock);
-    struct ptli_route *route = route_to(posting, fast_number_of(target), pt);
-    if (__builtin_expect(route != NULL, 1))
-        sent = fast_message(route, data, length, ac, match_bits, remote_offset, hdr_data);
-    ptli_mutex_unlock(&posting->lock);
-    return sent ? PTL_OK : PTL_NO_SPACE;
-}
-
 int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
            ptl_match_bits_t match_bits, ptl_size_t remote_offset)
 {
@@ -566,6 +504,10 @@ void ptli_fast_ended(struct ptli_verbs *v, const struct ptli_wr *slot, bool well
 {
     struct logging logging = {0};
     if (slot->item == PTLI_ITEM_QUICK) return;
+    if (slot->item & PTLI_ITEM_NOTED) {
+        ptli_path_ended(v, slot, well ? PTL_NI_OK : PTL_NI_FAIL);
+        return;
+    }
     lock_queue(&logging, slot->md->eq);
     fast_log(v, logging.held, slot, well);
     lock_queue(&logging, NULL);
@@ -590,9 +532,10 @@ int ptli_verbs_fast_completed(struct ptli_verbs *v, const struct ibv_wc *wc, int
     do {
         const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)wc[n].wr_id;
         struct ptli_link *link = slot->link;
-        /* Earlier work requests were unsignalled, or had a completion of their own.  */
-        link->done += (slot->index - link->done) % PTLI_SLOTS + 1;
-        if (slot->item & ~(ptli_item_t)PTLI_ITEM_QUICK) {
+        ptli_fast_passed(link, slot);
+        if (slot->item & PTLI_ITEM_NOTED) {
+            ptli_path_ended(v, slot, PTL_NI_OK);
+        } else if (slot->item & ~(ptli_item_t)PTLI_ITEM_QUICK) {
             lock_queue(&logging, slot->md->eq);
             fast_log(v, logging.held, slot, true);
         }

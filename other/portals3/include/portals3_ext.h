@@ -6,6 +6,7 @@
 #define PORTALS3_EXT_H
 
 #include <portals3.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,16 +54,33 @@ int PtlMEMDPost(ptl_handle_ni_t ni, ptl_handle_me_t base, ptl_process_id_t match
                 ptl_ins_pos_t pos, ptl_md_t md, ptl_unlink_t md_unlink, ptl_handle_me_t *me,
                 ptl_handle_md_t *md_handle, ptl_handle_eq_t testq);
 
-/* --- Short messages --- */
+/* --- Paths --- */
+
+/* A short way to a table entry of another process, through its access entry 0; valid until
+ * PtlNIFini.  PTL_NO_SPACE: there is no such way.  The calls below return PTL_NO_SPACE if they have
+ * done nothing, and only PtlPut or PtlGet may be able to do it now: for the first operations to the
+ * table entry, for a process that is not connected, and while earlier operations wait.  */
+typedef struct ptli_route *ptl_path_t;
+int PtlPathOpen(ptl_handle_ni_t ni, ptl_process_id_t target, ptl_pt_index_t pt, ptl_path_t *path);
 
 /* A put of bytes that belong to no MD, without ACK or other events; they may be reused on return,
- * and are sent in order with PtlPut to the same process.  PTL_NO_SPACE: nothing was sent, and only
- * PtlPut may be able to send it now.  So it is for more than about 150 bytes, for the first
- * operations to a table entry of a process, for the own process, for one that is not connected, and
- * while earlier operations wait.  */
-int PtlPutBytes(ptl_handle_ni_t ni, const void *data, ptl_size_t length, ptl_process_id_t target,
-                ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t match_bits,
+ * and are sent in order with PtlPut to the same process.  PTL_NO_SPACE also for more than about 150
+ * bytes.  */
+int PtlPutBytes(ptl_path_t path, const void *data, ptl_size_t length, ptl_match_bits_t match_bits,
                 ptl_size_t remote_offset, ptl_hdr_data_t hdr_data);
+
+/* Puts and gets of memory that the target has published, without any event.  When the operation is
+ * complete, for a put at the target, PtlPoll returns the note, which is the caller's memory, with
+ * `fail` set.  `local` is in the MD, or in none (PTL_INVALID_HANDLE) if it is the source of a put
+ * of so few bytes that they are copied at once (PTL_NO_SPACE otherwise).  */
+typedef struct ptl_note {
+    struct ptl_note *next;
+    ptl_ni_fail_t fail;
+} ptl_note_t;
+int PtlPutNoted(ptl_path_t path, const void *local, ptl_size_t length, ptl_handle_md_t md,
+                ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note);
+int PtlGetNoted(ptl_path_t path, void *local, ptl_size_t length, ptl_handle_md_t md,
+                ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note);
 
 /* --- Progress and inspection --- */
 
@@ -70,8 +88,14 @@ int PtlPutBytes(ptl_handle_ni_t ni, const void *data, ptl_size_t length, ptl_pro
  * no call for events.  */
 int PtlProgress(ptl_handle_any_t handle, ptl_time_t timeout);
 
-/* Drives the network, then stores the number of events in each of the queues, which are of one
- * interface.  A program of several queues need not try each with PtlEQGet.  */
+/* Drives the network.  Stores the notes of the operations that have ended since the last call, as a
+ * list in that order, or NULL.  PTL_OK if events were logged since `seen`, which is changed then:
+ * in whatever queue of the interface.  PTL_EQ_EMPTY: no queue need be looked at.  *seen is 0 at
+ * first.  */
+int PtlPoll(ptl_handle_ni_t ni, uint64_t *seen, ptl_note_t **notes);
+
+/* Stores the number of events in each of the queues, which are of one interface.  A program of
+ * several queues need not try each with PtlEQGet.  */
 int PtlEQCount(const ptl_handle_eq_t *eqs, int size, ptl_size_t *counts);
 
 /* Sets the mask of messages on stderr, and returns the old one.  PTL_INVALID_HANDLE: for interfaces

@@ -159,7 +159,14 @@ struct ptli_transport {
                              1024) */
     bool threaded;        /* a thread makes progress: waiting callers may sleep */
     bool quick;           /* this is a struct ptli_verbs, and fast_put_get.c may post to it */
+    atomic_bool due;      /* a round of progress has more to do than to take completions */
 };
+
+/* After a store that says what is to be done. */
+static inline void ptli_due(struct ptli_transport *transport)
+{
+    atomic_store_explicit(&transport->due, true, memory_order_release);
+}
 
 /* --- Opening; each in the file of its transport.  A PTL_ code. --- */
 

@@ -41,7 +41,9 @@ enum {
     PTLI_BATCH = 16,    /* completions polled, receives posted, at once */
     PTLI_PEER_BUFFERS = 16,
     PTLI_PEER_REQUEST_BUFFERS = 12, /* of them for requests */
-    PTLI_NUMBERS = 512              /* hash chains of links, by queue pair number */
+    PTLI_NUMBERS = 512,             /* hash chains of links, by queue pair number */
+    PTLI_HEAR_SOON = 8, /* rounds between two looks for handshake messages; powers of two */
+    PTLI_HEAR_EVERY = 256
 };
 
 /* The transport's own messages. */
@@ -61,7 +63,7 @@ enum ptli_verbs_type {
  * operation of fast_put_get.c, which is never queued: the other bits are PTLI_LOGS_... and its
  * kind. */
 typedef uintptr_t ptli_item_t;
-enum { PTLI_ITEM_QUICK = 2, PTLI_ITEM_GET = 16 };
+enum { PTLI_ITEM_QUICK = 2, PTLI_ITEM_GET = 16, PTLI_ITEM_NOTED = 32 };
 
 struct ptli_queue {
     ptli_item_t head, tail;
@@ -110,8 +112,10 @@ struct ptli_wr {
     uint32_t index;             /* in link->slot; constant */
     ptli_item_t item;           /* a transfer of which it is the last, a fast operation, or 0 */
     struct ptli_buffer *buffer; /* NULL when it has completed */
-    struct ptli_md *md; /* of a fast operation; what follows only if it logs events or is a get */
+    struct ptli_md *md; /* of a fast operation; NULL: its data were copied.  What follows only if it
+                           logs events, is noted or is a get */
     struct ptli_route *route;
+    ptl_note_t *note;
     uint64_t match_bits, hdr_data, length, offset, remote_offset;
     ptl_seq_t event_link;
 };
@@ -287,6 +291,9 @@ struct ptli_verbs {
     uint32_t batched;
     bool held; /* a link holds messages */
 
+    /* path.c; driving: operations that have ended, in order, until PtlPoll takes them */
+    ptl_note_t *notes, **last_note;
+
     /* verbs_memory.c */
     struct ptli_mutex memory;
     struct ptli_ranges ranges;
@@ -297,7 +304,8 @@ struct ptli_verbs {
     pthread_t thread;
     bool running, closing;
     atomic_bool over, attention, asleep, needed;
-    _Atomic uint32_t rounds; /* of progress, made by callers; driving */
+    struct ibv_wc wc[PTLI_BATCH]; /* of the round; driving */
+    _Atomic uint32_t rounds;      /* of progress, made by callers; driving */
     _Atomic uintptr_t driver;
     uint32_t idle;
     double looked;            /* when silent peers and events were last looked at */
@@ -440,6 +448,27 @@ void ptli_verbs_progress_stop(struct ptli_verbs *v);
 bool ptli_verbs_progress(struct ptli_transport *, ptl_time_t timeout);
 void ptli_verbs_wake(struct ptli_transport *);
 bool ptli_verbs_round(struct ptli_verbs *v); /* driving */
+/* driving; the part of a round that follows the poll for completions, if there are any, something
+ * is due or it is time to `listen` for handshake messages. */
+bool ptli_verbs_work(struct ptli_verbs *v, const struct ibv_wc *wc, int n, bool listen);
+
+/* Every so many rounds without completions. */
+static inline bool ptli_verbs_is_time_to_listen(const struct ptli_verbs *v, uint32_t rounds)
+{
+    return __builtin_expect(rounds % PTLI_HEAR_SOON == 0, 0) &&
+           (v->connecting || rounds % PTLI_HEAR_EVERY == 0);
+}
+
+/* Begins a round of progress by a caller: acquires driving.  False: another thread makes progress.
+ */
+static inline bool ptli_verbs_begin(struct ptli_verbs *v)
+{
+    if (atomic_load_explicit(&v->wanted, memory_order_relaxed)) return false;
+    if (!ptli_mutex_try(&v->driving)) return false;
+    atomic_store_explicit(&v->rounds, atomic_load_explicit(&v->rounds, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    return true;
+}
 
 /* Posting.  Posts in the next slot; one of PTLI_SIGNAL is signalled in any case. */
 static inline void ptli_verbs_post(struct ptli_link *link, struct ibv_send_wr *wr, ptli_item_t item,

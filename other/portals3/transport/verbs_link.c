@@ -233,6 +233,7 @@ void ptli_verbs_leave(struct ptli_link *link)
     link->leaving = true;
     link->next_leaving = v->leaving;
     v->leaving = link;
+    ptli_due(&v->face);
     handshake_reset(&link->node->handshake);
     begin_to_fail(v, link->node);
 }

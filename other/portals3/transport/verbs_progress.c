@@ -19,13 +19,7 @@
 #include "other/portals3/transport/verbs.h"
 #include "other/tools/quiet_thread.h"
 
-enum {
-    LOOK_MS = 250,
-    HEAR_SOON = 8, /* rounds, as the next; powers of two */
-    HEAR_EVERY = 256,
-    THREAD_GRACE_MS = 1,
-    HYBRID_GRACE_MS = 20
-};
+enum { LOOK_MS = 250, THREAD_GRACE_MS = 1, HYBRID_GRACE_MS = 20 };
 
 double ptli_verbs_clock(void)
 {
@@ -73,13 +67,6 @@ __attribute__((noinline)) static bool chores(struct ptli_verbs *v)
     return any;
 }
 
-/* On request, and every so many rounds without completions. */
-static inline bool is_time_to_listen(struct ptli_verbs *v)
-{
-    return atomic_load_explicit(&v->attention, memory_order_relaxed) ||
-           !(++v->idle & (v->connecting ? HEAR_SOON - 1 : HEAR_EVERY - 1));
-}
-
 __attribute__((noinline)) static bool listen_and_look(struct ptli_verbs *v)
 {
     bool any = ptli_verbs_handshakes(v);
@@ -92,31 +79,40 @@ __attribute__((noinline)) static bool listen_and_look(struct ptli_verbs *v)
     return any;
 }
 
-bool ptli_verbs_round(struct ptli_verbs *v)
+/* What is due; the exchange precedes the look at it, and what is stored later sets it again. */
+__attribute__((noinline)) static bool work_due(struct ptli_verbs *v)
 {
-    struct ibv_wc wc[PTLI_BATCH];
-    int n = ibv_poll_cq(v->cq, PTLI_BATCH, wc);
-    bool any = n > 0, busy = any;
-    if (any) reap(v, wc, n);
-    if (__builtin_expect(has_chores(v), 0)) {
-        any |= chores(v);
-        busy = false; /* the work may depend on a handshake message */
-    }
-    if (!busy && __builtin_expect(is_time_to_listen(v), 0)) any |= listen_and_look(v);
+    bool any = false;
+    atomic_exchange(&v->face.due, false);
     if (v->finished.head) any |= ptli_verbs_deliver(v);
+    if (has_chores(v)) any |= chores(v);
     if (!v->closing) any |= ptli_work(v->face.engine);
+    if (has_chores(v)) ptli_due(&v->face);
     return any;
 }
 
-static inline void drive(struct ptli_verbs *v)
+bool ptli_verbs_work(struct ptli_verbs *v, const struct ibv_wc *wc, int n, bool listen)
 {
+    bool any = n > 0;
     atomic_store_explicit(&v->driver, (uintptr_t)pthread_self(), memory_order_relaxed);
+    if (any) reap(v, wc, n);
+    if (atomic_load_explicit(&v->face.due, memory_order_relaxed)) {
+        any |= work_due(v);
+        /* The work may depend on a handshake message. */
+        listen |= ptli_verbs_is_time_to_listen(v, ++v->idle);
+    }
+    if (listen || atomic_load_explicit(&v->attention, memory_order_relaxed))
+        any |= listen_and_look(v);
+    atomic_store_explicit(&v->driver, 0, memory_order_relaxed);
+    return any;
 }
 
-static inline void let_go(struct ptli_verbs *v)
+bool ptli_verbs_round(struct ptli_verbs *v)
 {
-    atomic_store_explicit(&v->driver, 0, memory_order_relaxed);
-    ptli_mutex_unlock(&v->driving);
+    const int n = ibv_poll_cq(v->cq, PTLI_BATCH, v->wc);
+    const bool due = atomic_load_explicit(&v->face.due, memory_order_relaxed);
+    const bool listen = n <= 0 && ptli_verbs_is_time_to_listen(v, ++v->idle);
+    return (n > 0 || due || listen) && ptli_verbs_work(v, v->wc, n, listen);
 }
 
 /* --- sleeping; nothing held --- */
@@ -128,10 +124,16 @@ static void wake_thread(struct ptli_verbs *v)
         ptli_verbs_say(v, "cannot wake the thread that makes progress: %s", strerror(errno));
 }
 
+static void call_attention(struct ptli_verbs *v)
+{
+    atomic_store(&v->attention, true);
+    ptli_due(&v->face);
+}
+
 void ptli_verbs_wake(struct ptli_transport *transport)
 {
     struct ptli_verbs *v = ptli_verbs(transport);
-    atomic_store(&v->attention, true);
+    call_attention(v);
     if (atomic_load(&v->asleep) && !atomic_exchange(&v->needed, true)) wake_thread(v);
 }
 
@@ -146,12 +148,12 @@ static void nap(struct ptli_verbs *v, bool armed, int ms)
     int ready = poll(fds, armed ? 4 : 3, ms);
     uint64_t wakes;
     /* A handshake message, or time to repeat one or to probe silent peers. */
-    if (fds[0].revents || ready == 0) atomic_store(&v->attention, true);
+    if (fds[0].revents || ready == 0) call_attention(v);
     if (fds[1].revents & POLLIN && read(v->wake_fd, &wakes, sizeof wakes) < 0 && errno != EAGAIN)
         return;
     if (fds[2].revents & POLLIN) {
         v->looked = 0; /* read the event now */
-        atomic_store(&v->attention, true);
+        call_attention(v);
     }
     if (!armed || !(fds[3].revents & POLLIN)) return;
     struct ibv_cq *cq;
@@ -192,15 +194,14 @@ static bool thread_round(struct ptli_verbs *v, bool arm)
     atomic_store(&v->wanted, true);
     ptli_mutex_lock(&v->driving);
     atomic_store(&v->wanted, false);
-    drive(v);
     bool any = ptli_verbs_round(v);
     if (arm && !any) {
         ibv_req_notify_cq(v->cq, 0);
         atomic_store(&v->asleep, true);
         any = ptli_verbs_round(v); /* completions of before the arming raise no event */
-        if (any || atomic_load(&v->attention)) atomic_store(&v->asleep, false), any = true;
+        if (any || atomic_load(&v->face.due)) atomic_store(&v->asleep, false), any = true;
     }
-    let_go(v);
+    ptli_mutex_unlock(&v->driving);
     return any;
 }
 
@@ -238,6 +239,7 @@ static void *run(void *arg)
 
 int ptli_verbs_progress_start(struct ptli_verbs *v)
 {
+    v->last_note = &v->notes;
     int flags = fcntl(v->channel->fd, F_GETFL);
     fcntl(v->channel->fd, F_SETFL, flags | O_NONBLOCK);
     if (v->settings.mode == PTLI_CALLS) return PTL_OK;
@@ -263,13 +265,9 @@ void ptli_verbs_progress_stop(struct ptli_verbs *v)
 
 static inline bool caller_round(struct ptli_verbs *v)
 {
-    if (atomic_load_explicit(&v->wanted, memory_order_relaxed)) return false;
-    if (!ptli_mutex_try(&v->driving)) return false;
-    atomic_store_explicit(&v->rounds, atomic_load_explicit(&v->rounds, memory_order_relaxed) + 1,
-                          memory_order_relaxed);
-    drive(v);
+    if (!ptli_verbs_begin(v)) return false;
     bool any = ptli_verbs_round(v);
-    let_go(v);
+    ptli_mutex_unlock(&v->driving);
     return any;
 }
 
@@ -288,7 +286,7 @@ __attribute__((noinline)) static bool rounds_until(struct ptli_verbs *v, ptl_tim
             ptli_mutex_unlock(&v->driving);
             if (caller_round(v)) return true;
             atomic_store(&v->asleep, true);
-            if (!atomic_load(&v->attention)) nap(v, true, sleep_ms(v, most));
+            if (!atomic_load(&v->face.due)) nap(v, true, sleep_ms(v, most));
             atomic_store(&v->asleep, false);
             atomic_store(&v->needed, false);
         } else {

@@ -122,6 +122,7 @@ static bool hold(struct ptli_link *link, uint32_t receive, uint32_t length)
     *link->held_end = held;
     link->held_end = &held->next;
     link->node->verbs->held = true;
+    ptli_due(&link->node->verbs->face);
     return true;
 }
 

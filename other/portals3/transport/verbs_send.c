@@ -80,6 +80,7 @@ static struct ptli_buffer *take_buffer(struct ptli_verbs *v, struct ptli_link *l
         link->buffers++;
     } else if (!link->buffers) {
         v->starved = true; /* no completion of this link will free one */
+        ptli_due(&v->face);
     }
     return buffer;
 }
@@ -119,6 +120,7 @@ void ptli_verbs_cannot_post(struct ptli_link *link)
     ptli_verbs_break(link);
     v->trouble = true;
     atomic_store(&v->attention, true);
+    ptli_due(&v->face);
 }
 
 bool ptli_verbs_nudge(struct ptli_link *link, enum ibv_wr_opcode opcode)
@@ -260,6 +262,12 @@ static void own_posted(struct ptli_node *node, struct ptli_message *message)
     }
 }
 
+static void add_finished(struct ptli_verbs *v, struct ptli_message *message)
+{
+    ptli_queue_add(&v->finished, (ptli_item_t)message);
+    ptli_due(&v->face);
+}
+
 /* Posts the head of a queue.  False: it must wait. */
 static bool advance(struct ptli_link *link, struct ptli_queue *queue, bool requests)
 {
@@ -280,7 +288,7 @@ static bool advance(struct ptli_link *link, struct ptli_queue *queue, bool reque
     if (!may_post(link, message, requests) || !post_one(link, message, requests)) return false;
     ptli_queue_take(queue);
     if (message->header.type < PTLI_TYPE_TRANSPORT)
-        ptli_queue_add(&node->verbs->finished, (ptli_item_t)message);
+        add_finished(node->verbs, message);
     else
         own_posted(node, message);
     return true;

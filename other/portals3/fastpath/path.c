@@ -1,0 +1,174 @@
+/*
+ * path.c - the shortest ways to a table entry of a peer: messages, puts and gets without events,
+ * and the poll that reports how those ended.
+ *
+ * For programs that keep a path to each peer and a record of each operation (portals3_ext.h).  An
+ * operation is started as in fast_put_get.c, with the lock `posting`, and only as a work request;
+ * its end is appended to a list in the round of progress that takes the completion.
+ */
+#include "other/portals3/fastpath/fast.h"
+
+/* The state of senders; NULL: closed, or operations are to fail (PtlFailNid).  */
+static inline struct ptli_posting *path_posting(bool is_put)
+{
+    struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
+    return atomic_load_explicit(is_put ? &engine->puts : &engine->gets, memory_order_acquire);
+}
+
+int PtlPutBytes(ptl_path_t route, const void *data, ptl_size_t length, ptl_match_bits_t match_bits,
+                ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
+{
+    struct ptli_posting *posting = path_posting(true);
+    if (__builtin_expect(!posting || !route, 0)) return PTL_NO_SPACE;
+    ptli_mutex_lock(&posting->lock);
+    const bool sent = fast_message(route, data, length, 0, match_bits, remote_offset, hdr_data);
+    ptli_mutex_unlock(&posting->lock);
+    return sent ? PTL_OK : PTL_NO_SPACE;
+}
+
+/* Whether the bytes are in the descriptor, which becomes the cached one.  */
+static inline bool path_inside(struct ptli_posting *posting, ptl_handle_md_t handle,
+                               const void *local, ptl_size_t length)
+{
+    if (__builtin_expect(posting->handle != handle, 0) &&
+        !ptli_fast_change_md(&ptli_engines[PTL_IFACE_DEFAULT], posting, handle))
+        return false;
+    const struct ptli_md *md = posting->md;
+    const ptl_size_t offset = (uintptr_t)local - (uintptr_t)md->one.base;
+    return offset <= md->rules.length && length <= md->rules.length - offset;
+}
+
+HOT int path_start(bool is_put, struct ptli_route *route, const void *local, ptl_size_t length,
+                   ptl_handle_md_t handle, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
+                   ptl_note_t *note)
+{
+    struct ptli_posting *posting = path_posting(is_put);
+    if (__builtin_expect(!posting || !route || length - 1 >= posting->most, 0)) return PTL_NO_SPACE;
+    ptli_mutex_lock(&posting->lock);
+    const struct ptli_published_entry *there =
+        place_there(route, is_put, 0, match_bits, remote_offset, length);
+    if (__builtin_expect(!there, 0)) goto no;
+    struct ptli_link *link = route->node->link;
+    struct ptli_wr *slot = &link->slot[link->posted % PTLI_SLOTS];
+    struct ibv_send_wr *wr = is_put ? &link->put : &link->get, *bad;
+    slot->md = NULL;
+    wr->send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED;
+    if (!is_put || length > link->max_inline) {
+        if (!path_inside(posting, handle, local, length)) goto no;
+        slot->md = posting->md;
+        link->piece.lkey = posting->md->one.region->local_key;
+        wr->send_flags = IBV_SEND_SIGNALED;
+    }
+    link->signalled = ++link->posted;
+    link->piece.addr = (uintptr_t)local;
+    link->piece.length = (uint32_t)length;
+    wr->wr_id = (uintptr_t)slot;
+    wr->wr.rdma.remote_addr = there->address + remote_offset;
+    wr->wr.rdma.rkey = there->key;
+    slot->note = note;
+    slot->item = PTLI_ITEM_QUICK | PTLI_ITEM_NOTED;
+    if (!is_put) {
+        slot->item = PTLI_ITEM_QUICK | PTLI_ITEM_NOTED | PTLI_ITEM_GET;
+        slot->route = route;
+        slot->length = length;
+        route->lease.users++;
+    }
+    count_one(&posting->counts, is_put, length);
+    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
+    ptli_mutex_unlock(&posting->lock);
+    return PTL_OK;
+no:
+    ptli_mutex_unlock(&posting->lock);
+    return PTL_NO_SPACE;
+}
+
+int PtlPutNoted(ptl_path_t path, const void *local, ptl_size_t length, ptl_handle_md_t md,
+                ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note)
+{
+    return path_start(true, path, local, length, md, match_bits, remote_offset, note);
+}
+
+int PtlGetNoted(ptl_path_t path, void *local, ptl_size_t length, ptl_handle_md_t md,
+                ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note)
+{
+    return path_start(false, path, local, length, md, match_bits, remote_offset, note);
+}
+
+/* --- the poll --- */
+
+static inline int path_news(const struct ptli_engine *engine, uint64_t *seen)
+{
+    const uint64_t news = atomic_load_explicit(&engine->news, memory_order_acquire);
+    if (__builtin_expect(news == *seen, 1)) return PTL_EQ_EMPTY;
+    *seen = news;
+    return PTL_OK;
+}
+
+/* An interface without paths.  */
+__attribute__((noinline, cold)) static int poll_elsewhere(ptl_handle_ni_t ni, uint64_t *seen)
+{
+    int result;
+    struct ptli_engine *engine = ptli_engine_of(ni, PTLI_NI, PTL_NI_INVALID, &result);
+    if (!engine) return result;
+    engine->transport->ops->progress(engine->transport, 0);
+    return path_news(engine, seen);
+}
+
+static inline bool is_noted(const struct ibv_wc *wc)
+{
+    return !(wc->wr_id & 1) && wc->status == IBV_WC_SUCCESS &&
+           ((const struct ptli_wr *)(uintptr_t)wc->wr_id)->item & PTLI_ITEM_NOTED;
+}
+
+/* How many of these completions are of operations with notes, up to the first other one; with
+ * driving held.  */
+static inline int take_noted(struct ptli_verbs *v, int n)
+{
+    int done = 0;
+    if (!is_noted(v->wc)) return 0;
+    ptli_mutex_lock(&v->posting.lock);
+    do {
+        const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)v->wc[done].wr_id;
+        ptli_fast_passed(slot->link, slot);
+        ptli_path_ended(v, slot, PTL_NI_OK);
+        ptli_verbs_advanced(slot->link->node);
+    } while (++done < n && is_noted(&v->wc[done]));
+    ptli_mutex_unlock(&v->posting.lock);
+    return done;
+}
+
+/* The rest of a round; with driving held.  */
+__attribute__((noinline)) static void path_work(struct ptli_verbs *v, int n, uint32_t rounds)
+{
+    const int done = n > 0 ? take_noted(v, n) : 0;
+    const bool listen = n <= 0 && ptli_verbs_is_time_to_listen(v, rounds);
+    if (done < n || listen || atomic_load_explicit(&v->face.due, memory_order_relaxed))
+        ptli_verbs_work(v, v->wc + done, n - done, listen);
+}
+
+/* A round of progress in few instructions if there is nothing to do.  */
+int PtlPoll(ptl_handle_ni_t ni, uint64_t *seen, ptl_note_t **notes)
+{
+    struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
+    *notes = NULL;
+    if (__builtin_expect(atomic_load_explicit(&engine->handle, memory_order_acquire) != ni ||
+                             !engine->transport->quick,
+                         0))
+        return poll_elsewhere(ni, seen);
+    struct ptli_verbs *v = ptli_verbs(engine->transport);
+    if (__builtin_expect(ptli_verbs_begin(v), 1)) {
+        const int n = ibv_poll_cq(v->cq, PTLI_BATCH, v->wc);
+        const uint32_t rounds = atomic_load_explicit(&v->rounds, memory_order_relaxed);
+        if (n || __builtin_expect(atomic_load_explicit(&v->face.due, memory_order_relaxed) ||
+                                      ptli_verbs_is_time_to_listen(v, rounds),
+                                  0))
+            path_work(v, n, rounds);
+        if (v->notes) {
+            *notes = v->notes;
+            v->notes = NULL;
+            v->last_note = &v->notes;
+        }
+        ptli_mutex_unlock(&v->driving);
+    }
+    return path_news(engine, seen);
+}
