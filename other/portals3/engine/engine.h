@@ -192,6 +192,7 @@ struct ptli_engine {
     struct ptli_eq *staged_eqs; /* queues with staged events */
     _Atomic bool any_staged_eq;
     _Atomic(struct ptli_posting *) puts, gets; /* for fast_put_get.c; NULL: no fast path */
+    _Atomic(struct ptli_verbs *) polls;        /* for path.c; NULL: not open, or no paths */
     _Atomic uint32_t looks;                    /* polls of the network by PtlEQGet */
     _Atomic uint64_t news;                     /* changes with each event of any queue */
     struct ptli_md *dead; /* unlinked MDs whose registration is still to be released */

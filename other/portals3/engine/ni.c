@@ -62,6 +62,7 @@ static void forget_in_child(void)
         /* Calls test these pointers before the handle.  */
         atomic_store(&engine->puts, NULL);
         atomic_store(&engine->gets, NULL);
+        atomic_store(&engine->polls, NULL);
         ptli_pool_forget(&engine->eqs);
     }
     pthread_mutex_init(&opening, NULL);

@@ -26,9 +26,11 @@ static void forget_md(struct ptli_posting *posting)
 /* With the engine's lock, or while the interface opens or closes.  */
 void ptli_fast_ways(struct ptli_engine *engine)
 {
-    const bool open = engine->transport->quick && !engine->fail_left &&
-                      atomic_load(&engine->handle) != PTL_INVALID_HANDLE;
-    struct ptli_posting *by = open ? &ptli_verbs(engine->transport)->posting : NULL;
+    const bool open =
+        engine->transport->quick && atomic_load(&engine->handle) != PTL_INVALID_HANDLE;
+    struct ptli_verbs *v = open ? ptli_verbs(engine->transport) : NULL;
+    struct ptli_posting *by = v && !engine->fail_left ? &v->posting : NULL;
+    atomic_store_explicit(&engine->polls, v, memory_order_release);
     atomic_store_explicit(&engine->puts, by, memory_order_release);
     atomic_store_explicit(&engine->gets, engine->cray_gets ? NULL : by, memory_order_release);
 }

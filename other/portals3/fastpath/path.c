@@ -151,11 +151,10 @@ int PtlPoll(ptl_handle_ni_t ni, uint64_t *seen, ptl_note_t **notes)
 {
     struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
     *notes = NULL;
-    if (__builtin_expect(atomic_load_explicit(&engine->handle, memory_order_acquire) != ni ||
-                             !engine->transport->quick,
+    struct ptli_verbs *v = atomic_load_explicit(&engine->polls, memory_order_acquire);
+    if (__builtin_expect(!v || atomic_load_explicit(&engine->handle, memory_order_relaxed) != ni,
                          0))
         return poll_elsewhere(ni, seen);
-    struct ptli_verbs *v = ptli_verbs(engine->transport);
     if (__builtin_expect(ptli_verbs_begin(v), 1)) {
         const int n = ibv_poll_cq(v->cq, PTLI_BATCH, v->wc);
         const uint32_t rounds = atomic_load_explicit(&v->rounds, memory_order_relaxed);

@@ -199,7 +199,7 @@ static bool thread_round(struct ptli_verbs *v, bool arm)
         ibv_req_notify_cq(v->cq, 0);
         atomic_store(&v->asleep, true);
         any = ptli_verbs_round(v); /* completions of before the arming raise no event */
-        if (any || atomic_load(&v->face.due)) atomic_store(&v->asleep, false), any = true;
+        if (any || atomic_load(&v->attention)) atomic_store(&v->asleep, false), any = true;
     }
     ptli_mutex_unlock(&v->driving);
     return any;
@@ -286,7 +286,7 @@ __attribute__((noinline)) static bool rounds_until(struct ptli_verbs *v, ptl_tim
             ptli_mutex_unlock(&v->driving);
             if (caller_round(v)) return true;
             atomic_store(&v->asleep, true);
-            if (!atomic_load(&v->face.due)) nap(v, true, sleep_ms(v, most));
+            if (!atomic_load(&v->attention)) nap(v, true, sleep_ms(v, most));
             atomic_store(&v->asleep, false);
             atomic_store(&v->needed, false);
         } else {
