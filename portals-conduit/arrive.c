@@ -465,7 +465,7 @@ unsigned net_portals_events(void)
     const ptl_handle_eq_t queue[QUEUES] = {net_portals.sys_eq, net_portals.safe_eq,
                                            net_portals.am_eq};
     ptl_size_t there[QUEUES];
-    ptl_event_t event;
+    const ptl_event_t *event;
     unsigned systems = 0, safe = 0;
     int result = PtlEQCount(queue, QUEUES, there);
     if (__builtin_expect(result != PTL_OK, 0)) {
@@ -475,13 +475,15 @@ unsigned net_portals_events(void)
     net_portals.requests = there[AM];
     net_portals.arrived = true;
     while (systems < there[SYS] && systems < net_portals.sys_limit &&
-           net_portals_event(net_portals.sys_eq, "SYS", &event)) {
-        net_portals_sys_event(&event);
+           (event = net_portals_event(net_portals.sys_eq, "SYS"))) {
+        net_portals_sys_event(event);
+        PtlEQDone(net_portals.sys_eq);
         systems++;
     }
     while (safe < there[SAFE] && safe < net_portals.safe_limit &&
-           net_portals_event(net_portals.safe_eq, "SAFE", &event)) {
-        net_portals_safe_event(&event);
+           (event = net_portals_event(net_portals.safe_eq, "SAFE"))) {
+        net_portals_safe_event(event);
+        PtlEQDone(net_portals.safe_eq);
         safe++;
     }
     net_portals.left = systems < there[SYS] || safe < there[SAFE];

@@ -343,16 +343,15 @@ static inline enum net_result net_long(net_peer_t *peer, void *header, size_t le
 
 /* --- reaping --- */
 
-/* True with the next event.  Any result other than an event or an empty queue is fatal. */
-HOT bool net_portals_event(ptl_handle_eq_t queue, const char *name, ptl_event_t *event)
+/* The next event, in its place until PtlEQDone; NULL: there is none.  Any result other than an
+ * event or an empty queue is fatal. */
+HOT const ptl_event_t *net_portals_event(ptl_handle_eq_t queue, const char *name)
 {
-    int result = PtlEQGet(queue, event);
-    if (__builtin_expect(result == PTL_EQ_EMPTY, 1)) return false;
-    if (__builtin_expect(result != PTL_OK, 0)) {
-        net_portals_queue_failed(name, result);
-        return false;
-    }
-    return true;
+    const ptl_event_t *event;
+    int result = PtlEQNext(queue, &event);
+    if (__builtin_expect(result == PTL_OK, 1)) return event;
+    if (__builtin_expect(result != PTL_EQ_EMPTY, 0)) net_portals_queue_failed(name, result);
+    return NULL;
 }
 
 /* A put or get without events has ended. */
@@ -403,7 +402,6 @@ HOT bool net_portals_holds_enough(void)
 
 HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
 {
-    ptl_event_t event;
     unsigned n = 0, events = 0;
     if (__builtin_expect(!net_portals.arrived, 1)) return 0;
     if (__builtin_expect(net_portals.replies || net_portals.words_waiting, 0))
@@ -412,8 +410,10 @@ HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *s
         if (__builtin_expect(!net_portals.in_hand, 0) && !net_portals_prepare()) break;
         if (net_portals_holds_enough()) break;
         net_portals.requests--;
-        if (!net_portals_event(net_portals.am_eq, "AM", &event)) break;
-        net_message_t *message = net_portals_am_event(&event);
+        const ptl_event_t *event = net_portals_event(net_portals.am_eq, "AM");
+        if (!event) break;
+        net_message_t *message = net_portals_am_event(event);
+        PtlEQDone(net_portals.am_eq);
         if (message) messages[n++] = message;
         events++;
     }

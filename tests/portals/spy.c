@@ -122,43 +122,72 @@ int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, p
     return result;
 }
 
-int PtlEQGet(ptl_handle_eq_t eq, ptl_event_t *event)
+static unsigned queue_of(ptl_handle_eq_t eq)
 {
-    NEXT(PtlEQGet, ptl_handle_eq_t, ptl_event_t *);
     unsigned n = 0;
     while (n < queues && spy.queue[n].handle != eq) n++;
-    if (n == queues) return next(eq, event);
+    return n;
+}
+
+int PtlEQNext(ptl_handle_eq_t eq, const ptl_event_t **event)
+{
+    NEXT(PtlEQNext, ptl_handle_eq_t, const ptl_event_t **);
+    const unsigned n = queue_of(eq);
+    if (n == queues || !spy.queue[n].stored || spy.queue[n].hold) return next(eq, event);
+    *event = &store[n][0];
+    return PTL_OK;
+}
+
+static void done_inside(ptl_handle_eq_t eq)
+{
+    static void (*next)(ptl_handle_eq_t);
+    if (!next) *(void **)(void *)&next = next_of("PtlEQDone");
+    next(eq);
+}
+
+void PtlEQDone(ptl_handle_eq_t eq)
+{
+    const unsigned n = queue_of(eq);
+    if (n == queues) {
+        done_inside(eq);
+        return;
+    }
     struct spy_queue *queue = &spy.queue[n];
+    queue->served++;
     if (queue->stored && !queue->hold) {
-        *event = store[n][0];
-        memmove(store[n], store[n] + 1, --queue->stored * sizeof *event);
-        queue->served++;
-        return PTL_OK;
+        memmove(store[n], store[n] + 1, --queue->stored * sizeof *store[n]);
+        return;
     }
-    int result = next(eq, event);
-    if (result == PTL_OK && n == SPY_SAFE) see(event);
-    if (result == PTL_OK && queue->hold && queue->stored < SPY_STORE) {
-        store[n][queue->stored++] = *event;
-        result = PTL_EQ_EMPTY;
-    }
-    queue->served += result == PTL_OK;
-    if (n == SPY_SAFE && result == PTL_EQ_EMPTY) looked_in_vain();
-    return result;
+    const ptl_event_t *event;
+    NEXT(PtlEQNext, ptl_handle_eq_t, const ptl_event_t **);
+    if (n == SPY_SAFE && next(eq, &event) == PTL_OK) see(event);
+    done_inside(eq);
+}
+
+/* Takes an event from the library into the store. */
+static bool keep_back(unsigned n)
+{
+    NEXT(PtlEQNext, ptl_handle_eq_t, const ptl_event_t **);
+    const ptl_event_t *event;
+    const ptl_handle_eq_t eq = spy.queue[n].handle;
+    if (spy.queue[n].stored == SPY_STORE || next(eq, &event) != PTL_OK) return false;
+    if (n == SPY_SAFE) see(event);
+    store[n][spy.queue[n].stored++] = *event;
+    done_inside(eq);
+    return true;
 }
 
 /* What is kept back is taken from the library all the same. */
 int PtlEQCount(const ptl_handle_eq_t *eqs, int size, ptl_size_t *counts)
 {
     NEXT(PtlEQCount, const ptl_handle_eq_t *, int, ptl_size_t *);
-    ptl_event_t event;
     int result = next(eqs, size, counts);
     if (result != PTL_OK) return result;
     for (int i = 0; i < size; i++) {
-        unsigned n = 0;
-        while (n < queues && spy.queue[n].handle != eqs[i]) n++;
+        const unsigned n = queue_of(eqs[i]);
         if (n == queues) continue;
-        if (spy.queue[n].hold)
-            while (counts[i]-- > 0) PtlEQGet(eqs[i], &event);
+        while (spy.queue[n].hold && keep_back(n)) {
+        }
         counts[i] = spy.queue[n].hold ? 0 : counts[i] + spy.queue[n].stored;
     }
     return PTL_OK;

@@ -102,7 +102,7 @@ static void unlinked(void)
 static void news(void)
 {
     ptl_note_t *ended;
-    ptl_event_t event;
+    const ptl_event_t *event;
     while (PtlPoll(ring.ni, &seen, &ended) != PTL_EQ_EMPTY) {
     }
     RING_OK(PtlPutRegion(local, 0, SHORT, PTL_ACK_REQ, ring.next, PT, 0, 0, 0, 0));
@@ -112,7 +112,10 @@ static void news(void)
         if (result == PTL_EQ_EMPTY) PtlProgress(ring.ni, 1);
     }
     ring_expect(result == PTL_OK, "an ACK is no news");
-    RING_OK(PtlEQGet(mine, &event));
+    RING_OK(PtlEQNext(mine, &event));
+    ring_expect(event->type == PTL_EVENT_ACK, "event %d in the queue", event->type);
+    PtlEQDone(mine);
+    RING_IS(PtlEQNext(mine, &event), PTL_EQ_EMPTY);
     RING_IS(PtlPoll(ring.ni, &seen, &ended), PTL_EQ_EMPTY);
 }
 

@@ -166,17 +166,23 @@ int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, p
 
 struct ptl_script_looks ptl_script_looks;
 
-int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
+int PtlEQNext(ptl_handle_eq_t handle, const ptl_event_t **event)
 {
     eq_t *eq = &eqs[index_of(handle, EQ)];
     struct ptl_script_looks *looks = &ptl_script_looks;
     if (looks->count < 4 && (looks->count == 0 || looks->queue[looks->count - 1] != handle))
         looks->queue[looks->count++] = handle;
     if (!eq->count) return PTL_EQ_EMPTY;
-    *event = eq->event[eq->first];
+    *event = &eq->event[eq->first];
+    return PTL_OK;
+}
+
+void PtlEQDone(ptl_handle_eq_t handle)
+{
+    eq_t *eq = &eqs[index_of(handle, EQ)];
+    if (!eq->count) broken("an event that is not there is done");
     eq->first = (eq->first + 1) % eq->size;
     eq->count--;
-    return PTL_OK;
 }
 
 int PtlEQCount(const ptl_handle_eq_t *handles, int size, ptl_size_t *counts)

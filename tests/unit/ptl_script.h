@@ -62,8 +62,8 @@ bool ptl_script_arrive(const ptl_script_message_t *message);
 extern bool ptl_script_hold_unlinks;
 bool ptl_script_unlink(void);
 
-/* The queues of the first calls of PtlEQGet since `count` was 0, in order; successive calls for one
- * queue count once. */
+/* The queues of the first calls of PtlEQNext since `count` was 0, in order; successive calls for
+ * one queue count once. */
 extern struct ptl_script_looks {
     unsigned count;
     ptl_handle_eq_t queue[4];

@@ -103,7 +103,7 @@ struct ptli_match ptli_match_request(struct ptli_engine *engine, const struct pt
                                      .offset = found.offset,
                                      .link = engine->next_link++};
     /* Each START constant is one less than its END.  */
-    ptli_log(engine, md, ptli_end_kind(header->type) - 1, info);
+    ptli_log_start(engine, md, ptli_end_kind(header->type) - 1, info);
     return (struct ptli_match){md, found.offset, found.mlength, info->link};
 }
 

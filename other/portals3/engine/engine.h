@@ -308,6 +308,12 @@ void ptli_end_logged(struct ptli_md *md);
 /* True if the queue is empty and no END event of a match is still to come.  With the engine's lock.
  */
 bool ptli_eq_quiet(struct ptli_eq *eq);
+static inline void ptli_log_start(struct ptli_engine *engine, struct ptli_md *md,
+                                  ptl_event_kind_t kind, const struct ptli_event_info *info)
+{
+    if (md->eq && !(md->user.options & PTL_MD_EVENT_START_DISABLE))
+        ptli_log(engine, md, kind, info);
+}
 /* An event was logged.  With the queue's lock; no number is stored twice.  */
 static inline void ptli_eq_news(struct ptli_eq *eq)
 {

@@ -297,6 +297,47 @@ int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
     return result == PTL_EQ_EMPTY ? eq_get(engine, eq, handle, event) : result;
 }
 
+/* Staged events are passed to their handler first.  */
+__attribute__((noinline)) static bool next_of_staged(struct ptli_eq *eq)
+{
+    ptli_eq_call_handler(eq);
+    return !none_to_take(eq);
+}
+
+int PtlEQNext(ptl_handle_eq_t handle, const ptl_event_t **event)
+{
+    struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
+    struct ptli_eq *eq = ptli_pool_again(&engine->eqs, handle);
+    int result;
+    if (!event) return PTL_SEGV;
+    if (__builtin_expect(!eq, 0)) {
+        if (!(engine = ptli_engine_of(handle, PTLI_EQ, PTL_EQ_INVALID, &result))) return result;
+        if (!(eq = ptli_pool_find(&engine->eqs, handle))) return PTL_EQ_INVALID;
+    }
+    if (atomic_load(&eq->any_staged) ? !next_of_staged(eq) : none_to_take(eq)) return PTL_EQ_EMPTY;
+    uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_acquire);
+    uint64_t taken = atomic_load_explicit(&eq->taken, memory_order_relaxed);
+    result = PTL_OK;
+    if (__builtin_expect(posted - taken > eq->size, 0)) {
+        taken = posted - eq->size;
+        atomic_store_explicit(&eq->taken, taken, memory_order_relaxed);
+        result = PTL_EQ_DROPPED;
+    }
+    *event = &eq->ring[taken & (eq->size - 1)];
+    return result;
+}
+
+/* release: the event has been read.  */
+void PtlEQDone(ptl_handle_eq_t handle)
+{
+    struct ptli_engine *engine = ptli_engines + ptli_interface_of(handle) % PTLI_INTERFACES;
+    struct ptli_eq *eq = ptli_pool_again(&engine->eqs, handle);
+    if (eq)
+        atomic_store_explicit(&eq->taken,
+                              atomic_load_explicit(&eq->taken, memory_order_relaxed) + 1,
+                              memory_order_release);
+}
+
 /* A staged event can be taken once the handler has returned.  */
 static inline ptl_size_t events_of(const struct ptli_eq *eq)
 {

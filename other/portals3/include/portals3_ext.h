@@ -98,6 +98,12 @@ int PtlPoll(ptl_handle_ni_t ni, uint64_t *seen, ptl_note_t **notes);
  * several queues need not try each with PtlEQGet.  */
 int PtlEQCount(const ptl_handle_eq_t *eqs, int size, ptl_size_t *counts);
 
+/* The oldest event of a queue, where it lies; PtlEQDone takes it from there.  PTL_OK, PTL_EQ_EMPTY,
+ * PTL_EQ_DROPPED (as PtlEQGet) or PTL_EQ_INVALID; no network is driven.  Between the two calls no
+ * thread may take events of the queue, and one that overflows may change the event.  */
+int PtlEQNext(ptl_handle_eq_t eq, const ptl_event_t **event);
+void PtlEQDone(ptl_handle_eq_t eq);
+
 /* Sets the mask of messages on stderr, and returns the old one.  PTL_INVALID_HANDLE: for interfaces
  * opened later.  */
 unsigned int PtlNIDebug(ptl_handle_ni_t ni, unsigned int mask);
