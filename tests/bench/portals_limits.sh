@@ -19,7 +19,7 @@ counted() { # OPERATION NAME
 
 rows='poll|poll that finds nothing|115
 am_short|AM Short request, injection|300
-put_nb|put_nb + wait|490
+put_nb|put_nb + wait|500
 get_nb|get_nb + wait|620'
 while IFS='|' read -r operation name limit; do
     for tries in 1 2 3; do
