@@ -9,7 +9,7 @@
 Works in a clone of the committed tree, in mutate/ of the build folder, which stays for the next run.  A change is
 judged by the suite of its folder (suites.py); the first failure ends it.  A failure counts if it comes again and the
 unchanged tree does not have it; one of time is compared with the unchanged tree at the same load.  For a change that
-does not compile the next one is taken.
+does not compile, or of a file that is not built here, the next one is taken.
 verdicts.txt keeps each change and what noticed it, or why no test can ("equivalent: ...").  A run judges only what is
 not there, and adds to it; to judge a change again, delete its lines.  A change is known by its file and the texts
 before and after, so one of a line that was edited is new.  The seed orders the lines of a folder by their text: an edit
@@ -33,7 +33,7 @@ from tree import Tree
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORD = re.compile(r'^(\S+): ([\w ]+): (.*)\n  - (.*)\n  \+ (.*)$', re.M)
 OUT_OF_TIME = re.compile(r'\bhangs\b|status (3|124|137|142|-9|-14)\b|did not come to its end')
-SO_FAR, SURVIVES, NO_CHANGE = 'survives so far', 'survives', 'does not compile'
+SO_FAR, SURVIVES, NO_CHANGE, NOT_BUILT = 'survives so far', 'survives', 'does not compile', 'not built here'
 Change = collections.namedtuple('Change', 'key line text')  # key: file, operator, before, after
 Key = collections.namedtuple('Key', 'file operator before after')
 
@@ -84,15 +84,15 @@ def changes(folder, seed, root):
 
 
 def attempt(tree, change, steps, favourites):
-    """'does not compile', 'survives', or the command that failed and what it said."""
+    """'does not compile', 'not built here', 'survives', or the command that failed and what it said."""
     with tree.changed(change.key.file, change.text):
         for step in steps:
             if not tree.makes(step):
                 return NO_CHANGE
-            failure = tree.fails(step, favourites)
+            failure = tree.has_built() and tree.fails(step, favourites)
             if failure:
                 return failure
-    return SURVIVES
+        return SURVIVES if tree.has_built() else NOT_BUILT
 
 
 def judge(tree, change, steps, favourites):
@@ -123,7 +123,7 @@ def next_verdict(tree, folder, untried, quick, verdicts):
             verdicts.add(change.key, verdict)
             print(f'{change.key.file}:{change.line + 1}: {change.key.operator}\n  - {change.key.before}\n  + {change.key.after}\n'
                   f'  {verdict}\n  # {time.time() - start:.0f} s', flush=True)
-        if verdict != NO_CHANGE:
+        if verdict not in (NO_CHANGE, NOT_BUILT):
             return change, verdict
     return None
 

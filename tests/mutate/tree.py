@@ -81,17 +81,23 @@ class Tree:
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
             self.restore()
 
-    def restore(self):
+    def made(self):
+        """What was written since the change, but for logs."""
         for folder, inner, files in os.walk(self.build):
             if folder == os.path.join(self.build, 'tests') and 'log' in inner:
                 inner.remove('log')
-            for name in files:
-                path = os.path.join(folder, name)
-                if os.lstat(path).st_mtime_ns >= self.started:
-                    as_before = os.path.join(self.pristine, os.path.relpath(path, self.build))
-                    os.unlink(path)
-                    if os.path.lexists(as_before):
-                        shutil.copy2(as_before, path, follow_symlinks=False)
+            paths = (os.path.join(folder, name) for name in files)
+            yield from (path for path in paths if os.lstat(path).st_mtime_ns >= self.started)
+
+    def has_built(self):
+        return any(path.endswith('.o') for path in self.made())
+
+    def restore(self):
+        for path in self.made():
+            as_before = os.path.join(self.pristine, os.path.relpath(path, self.build))
+            os.unlink(path)
+            if os.path.lexists(as_before):
+                shutil.copy2(as_before, path, follow_symlinks=False)
 
     def makes(self, step):
         targets = executables(self.build, step.programs) if step.programs else step.targets
