@@ -6,12 +6,16 @@
  * not send a request of its own.  The same where the peer itself copies to its memory, and where it
  * adds to it, as the kernel refuses to copy.
  *
+ * Two threads need more of a peer's memory mapped; the second waits for the first one's mapping.  A
+ * thread maps memory that it allocates; others that allocate or free memory or rings wait.
+ *
  * A thread polls, and its completion is held back by SOFTHCA_FAULTS.  The worker thread, which is
  * to wake who sleeps for it, waits for the queue's lock.
  *
  * A thread looks for a peer.  The worker thread, which is to wake that peer because of a receive in
  * a shared queue, waits for the table of peers.
  */
+#include "other/softhca/softhca.h"
 #include "pair.h"
 #include "rules.h"
 #include "tests/gate.h"
@@ -22,12 +26,13 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { IN_REQUEST = 1, IN_HOLD, IN_SEARCH, IN_SLEEP, LENGTH = 8 };
+enum { IN_REQUEST = 1, IN_HOLD, IN_SEARCH, IN_SLEEP, IN_MAPPING, LENGTH = 8 };
 
 /* What a thread of side A is in this test; DEVICE: a thread of the device. */
 static _Thread_local enum { DEVICE, MAIN, FIRST, SECOND } role;
@@ -97,6 +102,15 @@ GATE_INTERPOSED ssize_t write(int fd, const void *data, size_t length)
     *(void **)&next = dlsym(RTLD_NEXT, "write");
     if (role == DEVICE) note(GOES_ON);
     return next(fd, data, length);
+}
+
+GATE_INTERPOSED void *mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset)
+{
+    void *(*next)(void *, size_t, int, int, int, off_t);
+    *(void **)&next = dlsym(RTLD_NEXT, "mmap");
+    if (role == FIRST) gate_pass(IN_MAPPING);
+    if (role == SECOND) note(GOES_ON);
+    return next(at, length, protection, flags, fd, offset);
 }
 
 GATE_INTERPOSED int poll(struct pollfd *fds, nfds_t count, int timeout)
@@ -175,10 +189,10 @@ static int ask_second(void *side)
     return ask_as(side, 2);
 }
 
-static void ask_both(struct side *s, struct side *x)
+static void ask_both(struct side *s, struct side *x, int gate)
 {
     struct gate_worker first, second;
-    gate_shut(IN_REQUEST);
+    gate_shut(gate);
     gate_begin(&first, s, ask_first);
     gate_await_inside();
     see_nothing();
@@ -223,7 +237,7 @@ static void two_channels(struct side *s)
     }
     meet(s);
     if (s->is_a) {
-        ask_both(s, &x);
+        ask_both(s, &x, IN_REQUEST);
     } else {
         sleep_for(s);
         sleep_for(&x);
@@ -247,11 +261,100 @@ static void two_requests(struct side *s, enum ibv_wr_opcode opcode)
         kernel_refuses = true;
         reach(s);
         asks = opcode;
-        ask_both(s, &x);
+        ask_both(s, &x, IN_REQUEST);
     }
     meet(s);
     CHECK_EQ(ibv_destroy_qp(x.qp), 0);
     CHECK_EQ(ibv_destroy_cq(x.scq), 0);
+}
+
+/* Side B registers more memory than side A has mapped. */
+static void two_mappings(struct side *s)
+{
+    enum { MORE = 16 << 20 };
+    struct side more = *s;
+    struct ibv_mr *mr = NULL;
+    role = MAIN;
+    more.scq = ibv_create_cq(s->ctx, 16, s, NULL, 0);
+    CHECK(more.scq != NULL);
+    struct side x = another_qp(&more);
+    if (s->is_a) {
+        reach(s);
+        hear(s, &x.its, sizeof x.its);
+        s->its = x.its;
+        asks = IBV_WR_RDMA_WRITE;
+        ask_both(s, &x, IN_MAPPING);
+    } else {
+        char *memory = softhca_alloc(MORE);
+        mr = ibv_reg_mr(s->pd, memory, MORE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+        CHECK(mr != NULL);
+        const struct address end = {.addr = (uintptr_t)memory + MORE - LENGTH, .rkey = mr->rkey};
+        tell(s, &end, sizeof end);
+    }
+    meet(s);
+    if (mr) CHECK_EQ(ibv_dereg_mr(mr), 0);
+    CHECK_EQ(ibv_destroy_qp(x.qp), 0);
+    CHECK_EQ(ibv_destroy_cq(x.scq), 0);
+}
+
+static int allocate_first(void *unused)
+{
+    (void)unused;
+    role = FIRST;
+    softhca_free(softhca_alloc(LENGTH));
+    return 0;
+}
+
+static int allocate_memory(void *block)
+{
+    *(void **)block = softhca_alloc(LENGTH);
+    return *(void **)block ? 0 : -1;
+}
+
+static int free_memory(void *block)
+{
+    softhca_free(*(void **)block);
+    return 0;
+}
+
+static struct ibv_context *context;
+
+static int allocate_rings(void *queue)
+{
+    *(struct ibv_cq **)queue = ibv_create_cq(context, 16, NULL, NULL, 0);
+    return *(struct ibv_cq **)queue ? 0 : -1;
+}
+
+static int free_rings(void *queue)
+{
+    return ibv_destroy_cq(*(struct ibv_cq **)queue);
+}
+
+static void beside_mapping(void)
+{
+    void *block;
+    struct ibv_cq *queue;
+    const struct {
+        gate_call *call;
+        void *argument;
+    } rows[] = {{allocate_memory, &block},
+                {allocate_rings, &queue},
+                {free_rings, &queue},
+                {free_memory, &block}};
+    context = open_named("softhca0");
+    CHECK(context != NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct gate_worker first, second;
+        gate_shut(IN_MAPPING);
+        gate_begin(&first, NULL, allocate_first);
+        gate_await_inside();
+        gate_begin(&second, rows[i].argument, rows[i].call);
+        CHECK(gate_sleeps(&second));
+        gate_open();
+        CHECK_EQ(gate_end(&first), 0);
+        CHECK_EQ(gate_end(&second), 0);
+    }
+    CHECK_EQ(ibv_close_device(context), 0);
 }
 
 static void two_copies(struct side *s)
@@ -346,6 +449,8 @@ int main(void)
     report(run_pair(two_channels, NULL), "two threads wake a peer that sleeps on two channels");
     report(run_pair(two_copies, &ordinary), "two threads have a peer copy to its memory");
     report(run_pair(two_additions, &ordinary), "two threads have a peer add to its memory");
+    report(run_pair(two_mappings, NULL), "two threads map memory of a peer");
+    report(run_alone(beside_mapping), "memory and rings are allocated and freed by one at a time");
     report(run_pair(held_back, &held), "who wakes a sleeper for a completion that is held back "
                                        "waits for the thread that holds it");
     report(run_pair(late_receive, &shared),
