@@ -113,6 +113,8 @@ def judge(tree, change, steps, favourites):
 def next_verdict(tree, folder, untried, quick, verdicts):
     """The folder's next change that compiles, and its verdict; None if there is no further one."""
     for change in untried:
+        if change.key.file in tree.unbuilt:
+            continue
         verdict = verdicts.of.get(change.key)
         if not verdict or (verdict == SO_FAR and not quick):
             start = time.time()
@@ -120,10 +122,13 @@ def next_verdict(tree, folder, untried, quick, verdicts):
             verdict = judge(tree, change, steps, verdicts.noticed_by(change.key.file))
             if quick and verdict == SURVIVES:
                 verdict = SO_FAR
+            if verdict == NOT_BUILT:  # of this machine, not of the change
+                tree.unbuilt.add(change.key.file)
+                continue
             verdicts.add(change.key, verdict)
             print(f'{change.key.file}:{change.line + 1}: {change.key.operator}\n  - {change.key.before}\n  + {change.key.after}\n'
                   f'  {verdict}\n  # {time.time() - start:.0f} s', flush=True)
-        if verdict not in (NO_CHANGE, NOT_BUILT):
+        if verdict != NO_CHANGE:
             return change, verdict
     return None
 

@@ -25,7 +25,7 @@ def executables(folder, patterns):
 class Tree:
     def __init__(self, folder, origin, keep):
         self.root, self.build, self.pristine = folder, os.path.join(folder, 'build'), folder + '.built'
-        self.learned, self.started, self.mark, self.usual = {}, 0, f'MUTATE_MARK={os.getpid()}', {}
+        self.learned, self.started, self.mark, self.usual, self.unbuilt = {}, 0, f'MUTATE_MARK={os.getpid()}', {}, set()
         if not os.path.isdir(folder):
             self.must(['git', 'clone', '-q', origin, folder], '.')
             self.must(['./Bootstrap'], folder)
