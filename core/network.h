@@ -11,10 +11,10 @@
  * Locks and threads
  *   - The core holds a peer's lock when it makes a call that takes the peer (except net_connect):
  *     two threads never post to one peer at once, but several may post to different peers.
- *   - It holds the poll lock for net_reap and net_arrivals: one thread reaps at a time, and others
- *     may post meanwhile.
- *   - It holds no lock for net_refill and net_release; several threads may be in them at once, for
- *     different messages.
+ *   - It holds the poll lock for net_reap, net_arrivals and the calls about rings: one thread
+ *     reaps at a time, and others may post meanwhile.
+ *   - It holds no lock for net_refill and net_release...; several threads may be in them at once,
+ *     for different messages.
  *   - One thread calls net_open ... net_start and net_close, while no other is in the library.
  * In SEQ and PARSYNC libraries the locks are empty.
  *
@@ -63,6 +63,7 @@ typedef struct net_peer net_peer_t;
 typedef struct net_region net_region_t;
 typedef struct net_key net_key_t;
 typedef struct net_spare net_spare_t;
+typedef struct net_ring net_ring_t; /* no other file needs its contents */
 
 /* NET_COPIED, from net_am alone: sent, and complete at once; gasnetc_sent is not called.
  * NET_BUSY: no resources.  Callers treat the others alike but for counters and sleeps:
@@ -275,8 +276,20 @@ static inline unsigned net_reap(void);
  * Not hot. */
 bool net_quiet(void);
 
-/* Takes at most `budget` arrived messages into `messages` and returns their number; adds to
- * *systems the number of those from net_sys. */
+/* A ring in which a message is at hand, whose arrival no completion tells; NULL if there is none.
+ * Such messages have kept_buffer, and are not from net_sys.  Networks without rings include
+ * core/network_nearless.h. */
+static inline net_ring_t *net_at_hand(void);
+
+/* Takes the messages that are at hand in that ring, but not more than half of NET_DELIVER_MAX;
+ * returns the first of them, and their number. */
+static inline net_message_t *net_ring_take(net_ring_t *ring, unsigned *count);
+
+/* The message taken after that one, which may have been released.  No lock held. */
+static inline net_message_t *net_ring_after(const net_message_t *message);
+
+/* Takes at most `budget` other messages that have arrived into `messages` and returns their number;
+ * adds to *systems the number of those from net_sys. */
 static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems);
 
 /* --- counters (not hot; any thread, no lock held: values may be slightly old) --- */
@@ -333,6 +346,9 @@ static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spa
 
 /* After the handler: frees the message's buffer, to `spare` first. */
 static inline void net_release(net_message_t *message, net_spare_t *spare);
+
+/* The same for a message from net_ring_take, for which net_refill was not called. */
+static inline void net_release_at_hand(net_message_t *message);
 
 /* The same for a message from net_sys.  Not hot. */
 void net_release_system(net_message_t *message);

@@ -1,7 +1,7 @@
-/* network_nearless.h - the calls about neighbours for networks that write no messages into shared
- * memory.
+/* network_nearless.h - the calls about neighbours, and about messages without completions, for
+ * networks that write no messages into the memory of others.
  *
- * Included by the network's header.  The core reaches the first of them alone.
+ * Included by the network's header.  The core reaches net_near_size and net_at_hand alone.
  */
 #ifndef NETWORK_NEARLESS_H
 #define NETWORK_NEARLESS_H
@@ -22,6 +22,29 @@ static inline void net_near_open(void *mine, void (*wake)(uint32_t rank))
 static inline void net_near_peer(const net_peer_t *peer, void *theirs)
 {
     (void)peer, (void)theirs;
+    abort();
+}
+
+static inline net_ring_t *net_at_hand(void)
+{
+    return NULL;
+}
+
+static inline net_message_t *net_ring_take(net_ring_t *ring, unsigned *count)
+{
+    (void)ring, (void)count;
+    abort();
+}
+
+static inline net_message_t *net_ring_after(const net_message_t *message)
+{
+    (void)message;
+    abort();
+}
+
+static inline void net_release_at_hand(net_message_t *message)
+{
+    (void)message;
     abort();
 }
 

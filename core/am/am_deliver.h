@@ -18,7 +18,8 @@
 /* The address of a Long's payload; copies a packed payload there first. */
 void *gasnetc_long_payload(const gasnetc_am_t *am, const net_message_t *message);
 void gasnetc_count_payload(enum gasnetc_am_category category, uint32_t nbytes, bool request);
-/* Delivers any message but a system message; returns as gasnetc_act_on. */
+/* Delivers any message but a system message; returns as gasnetc_act_on.  `spare` NULL: it is from
+ * net_ring_take. */
 bool gasnetc_deliver_any(net_message_t *message, net_spare_t *spare);
 /* Acts on the system messages and removes them from `messages`; returns the number of the others.
  */
@@ -72,28 +73,29 @@ HOT void gasnetc_count_reply(gasnetc_peer_counts_t *counts, enum gasnetc_am_cate
 /* For a message that returns credits or is a Reply, and that is valid otherwise. */
 HOT void gasnetc_take_credits(enum gasnetc_am_category category, bool request,
                               const gasnetc_am_t *am, gasnetc_peer_t *peer,
-                              const net_message_t *message)
+                              const net_message_t *message, bool at_hand)
 {
     gasneti_lock(&peer->lock);
     bool sound = flow_returned(peer, am->credits, !request);
     if (!request) {
         gasnetc_count_reply(peer->counts, category, am->hidden);
-        flow_got_reply(peer, message);
+        flow_got_reply(peer, at_hand || message->kept_buffer);
     }
     gasneti_unlock(&peer->lock);
     if (__builtin_expect(!sound, 0)) gasnetc_malformed(message, "credit count");
 }
 
 /* Acts on a parsed message and releases it.  True when the caller must send the peer a hidden Reply
- * at the end of the poll.  Each category and direction has its own copy of this function. */
+ * at the end of the poll.  `spare` NULL: the message is from net_ring_take.  Each category and
+ * direction has its own copy of this function. */
 HOT bool gasnetc_act_on(enum gasnetc_am_category category, bool request, const gasnetc_am_t *am,
                         net_message_t *message, net_spare_t *spare)
 {
     gasnetc_peer_t *peer = gasnetc_peer_of(message->peer);
     if (!request || __builtin_expect(am->credits, 0))
-        gasnetc_take_credits(category, request, am, peer, message);
+        gasnetc_take_credits(category, request, am, peer, message, !spare);
     if (category != GASNETC_AM_SHORT) gasnetc_count_payload(category, am->nbytes, request);
-    if (request) message = net_refill(message, spare);
+    if (request && spare) message = net_refill(message, spare);
     bool overdue = false;
     if (__builtin_expect(!am->hidden, 1)) {
         gasnetc_token_t token;
@@ -104,7 +106,10 @@ HOT bool gasnetc_act_on(enum gasnetc_am_category category, bool request, const g
         gasnetc_run_handler(category, am, message, &token);
         if (request && !token.replied) overdue = flow_not_replied(peer, message);
     }
-    net_release(message, spare);
+    if (spare)
+        net_release(message, spare);
+    else
+        net_release_at_hand(message);
     return overdue;
 }
 
@@ -117,9 +122,9 @@ HOT bool gasnetc_deliver_one(net_message_t *message, net_spare_t *spare)
                       : gasnetc_act_on(GASNETC_AM_SHORT, false, &am, message, spare);
 }
 
-/* Acts on `n` <= GASNETC_DELIVER_MAX messages that arrived, `systems` of them from net_sys: runs
- * handlers, posts receive buffers again and returns credits.  `kept`: the spare that the calling
- * thread keeps from poll to poll, or NULL.  No lock held. */
+/* Acts on `n` <= GASNETC_DELIVER_MAX messages from net_arrivals, `systems` of them from net_sys:
+ * runs handlers, posts receive buffers again and returns credits.  `kept`: the spare that the
+ * calling thread keeps from poll to poll, or NULL.  No lock held. */
 HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems, net_spare_t *kept)
 {
     unsigned overdue = 0;
@@ -141,6 +146,21 @@ HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems,
     else
         net_spare_back(&own);
     while (overdue > 0) gasnetc_send_hidden_reply(peers[--overdue], NULL);
+}
+
+/* The same for a message from net_ring_take.  `overdue`: the peer that is to be sent a hidden Reply
+ * at the end of the poll, or NULL; returns it, or this message's peer instead. */
+HOT gasnetc_peer_t *gasnetc_deliver_at_hand(net_message_t *message, gasnetc_peer_t *overdue)
+{
+    gasneti_thread_t *self = gasneti_self();
+    self->handler_depth++;
+    const bool due = gasnetc_deliver_one(message, NULL);
+    self->handler_depth--;
+    if (__builtin_expect(!due, 1)) return overdue;
+    gasnetc_peer_t *peer = gasnetc_peer_of(message->peer);
+    if (overdue && (overdue != peer || flow_one_reply_each(peer)))
+        gasnetc_send_hidden_reply(overdue, NULL);
+    return peer;
 }
 
 #endif

@@ -45,8 +45,8 @@ HOT net_message_t *flow_answers(const gasnetc_token_t *token);
  * peer returns credits that it does not have. */
 HOT bool flow_returned(gasnetc_peer_t *peer, uint8_t credits, bool reply);
 
-/* The message is a Reply; peer's lock held. */
-HOT void flow_got_reply(gasnetc_peer_t *peer, const net_message_t *message);
+/* The message is a Reply, with or without kept_buffer (network.h); peer's lock held. */
+HOT void flow_got_reply(gasnetc_peer_t *peer, bool kept_buffer);
 
 /* Before the handler runs: sets what flow_answers returns. */
 HOT void flow_set_answers(gasnetc_token_t *token, net_message_t *message);

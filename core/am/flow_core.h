@@ -57,9 +57,9 @@ HOT bool flow_returned(gasnetc_peer_t *peer, uint8_t credits, bool reply)
     return gasnetc_credits_return(&peer->credits, credits, reply);
 }
 
-HOT void flow_got_reply(gasnetc_peer_t *peer, const net_message_t *message)
+HOT void flow_got_reply(gasnetc_peer_t *peer, bool kept_buffer)
 {
-    if (message->kept_buffer) gasnetc_credits_recv_kept(&peer->credits);
+    if (kept_buffer) gasnetc_credits_recv_kept(&peer->credits);
 }
 
 HOT void flow_set_answers(gasnetc_token_t *token, net_message_t *message)

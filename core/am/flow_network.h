@@ -51,9 +51,9 @@ HOT bool flow_returned(gasnetc_peer_t *peer, uint8_t credits, bool reply)
     return true;
 }
 
-HOT void flow_got_reply(gasnetc_peer_t *peer, const net_message_t *message)
+HOT void flow_got_reply(gasnetc_peer_t *peer, bool kept_buffer)
 {
-    (void)peer, (void)message;
+    (void)peer, (void)kept_buffer;
 }
 
 HOT void flow_set_answers(gasnetc_token_t *token, net_message_t *message)

@@ -78,11 +78,12 @@ static inline uint32_t amrdma_send(amrdma_out_t *out)
 }
 
 /* A message from the peer reported `freed`; under the poll lock.  Messages by a ring and by sends
- * are taken out of order, so `freed` may be older than the stored one; then fewer slots seem free
- * than are. */
+ * are taken out of order, so `freed` may be older than the stored one, which then stays. */
 static inline void amrdma_update_freed(amrdma_out_t *out, uint16_t freed)
 {
-    atomic_store_explicit(&out->freed, freed, memory_order_release);
+    const uint16_t known = atomic_load_explicit(&out->freed, memory_order_relaxed);
+    if ((int16_t)(uint16_t)(freed - known) > 0)
+        atomic_store_explicit(&out->freed, freed, memory_order_release);
 }
 
 /* By slot: the last message released; no lock. */

@@ -113,8 +113,7 @@ static __attribute__((noinline)) enum net_result by_network(net_qp_t *qp, net_sl
                                                             gasnetc_held_t *held)
 {
     net_rings_t *rings = atomic_load_explicit(&qp->rings, memory_order_relaxed);
-    const bool offer = atomic_load_explicit(&rings->offer, memory_order_relaxed);
-    net_ib_post_am(qp, slot, offer ? net_ib_ring_offer(qp, rings, 0) : HCA_SEND,
+    net_ib_post_am(qp, slot, net_ib_ring_unusual(qp, rings) < 0 ? HCA_SEND_IMM : HCA_SEND,
                    net_ib_local(qp, data, length, local), &(gasnetc_sent_t){.held = held});
     return NET_POSTED;
 }

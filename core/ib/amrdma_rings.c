@@ -148,7 +148,6 @@ static void set_up(net_ring_t *ring, char *slots, net_peer_t *peer)
             .next = &ring->slot[(i + 1) & net_ib.ring_mask]};
     }
     ring->message = &ring->slot[ring->in.expected & net_ib.ring_mask];
-    ring->trailer = ring->message->trailer;
 }
 
 /* From now on each poll examines the ring. */
@@ -171,6 +170,7 @@ static void give(net_peer_t *peer)
     ring->out = &rings->out;
     atomic_store(&rings->in, &ring->in);
     atomic_store(&rings->offer, index + 1);
+    atomic_store(&rings->usual, NULL);
     atomic_store(&peer->am->rings, rings);
     enter_circle(ring);
 }
@@ -227,10 +227,27 @@ void net_ib_count_ring_arrivals(uint32_t count)
     count_arrivals(AMRDMA_HAS_RING, count);
 }
 
-enum hca_kind net_ib_ring_offer(net_qp_t *qp, net_rings_t *rings, uint16_t freed)
+/* After each step to it.  give() may take its step meanwhile, which sets `offer` and then clears
+ * `usual`: whichever order the stores have, an offer leaves it NULL. */
+static void settle_usual(net_rings_t *rings)
 {
-    qp->send.wr.imm_data = atomic_exchange(&rings->offer, 0) << 16 | freed;
-    return HCA_SEND_IMM;
+    static amrdma_released_t nothing;
+    static amrdma_in_t no_ring = {.released = &nothing}; /* none of its messages is ever released */
+    amrdma_in_t *in = atomic_load(&rings->in);
+    if (atomic_load(&rings->offer) || !atomic_load(&rings->out.slots)) return;
+    atomic_store(&rings->usual, in ? in : &no_ring);
+    if (atomic_load(&rings->offer)) atomic_store(&rings->usual, NULL);
+}
+
+int32_t net_ib_ring_unusual(net_qp_t *qp, net_rings_t *rings)
+{
+    amrdma_in_t *in = atomic_load(&rings->in);
+    const uint16_t freed = in ? amrdma_freed(in, NET_IB_IN_ORDER) : 0;
+    const uint32_t offer = atomic_exchange(&rings->offer, 0);
+    if (!offer) return freed;
+    qp->send.wr.imm_data = offer << 16 | freed;
+    settle_usual(rings);
+    return -1;
 }
 
 void net_ib_ring_pad(char *pad, uint32_t length)
@@ -253,6 +270,7 @@ static void take_offer(net_peer_t *peer, uint32_t offer)
     if (near) rings->asleep = net_ib_near_asleep(peer);
     atomic_store(&out->slots, (uint16_t)(net_ib.ring_mask + 1));
     atomic_store(&rings->near, near);
+    settle_usual(rings);
     atomic_store(&peer->am->rings, rings);
 }
 

@@ -74,6 +74,9 @@ typedef struct net_rings {
     uint32_t rkey;                   /* of that memory */
     _Atomic uint32_t offer;    /* 1 + index of the local ring, until it is reported to the peer */
     _Atomic(amrdma_in_t *) in; /* of the local ring, or NULL */
+    /* Where `out` is in use and nothing is to be offered: `in`, or a ring that stays empty; else
+     * NULL. */
+    _Atomic(amrdma_in_t *) usual;
 } net_rings_t;
 
 /* One queue pair.  The queue pairs of a peer form a circle, which unordered transfers go round. */
@@ -139,8 +142,7 @@ typedef struct net_ring_message {
 
 /* A ring in local memory; the rings in use form a circle. */
 typedef struct net_ring {
-    const _Atomic uint64_t *trailer; /* of the next message, which is */
-    net_ring_message_t *message;
+    net_ring_message_t *message; /* the next */
     amrdma_in_t in;
     amrdma_out_t *out;          /* the ring in the other direction, of which the trailer tells */
     amrdma_released_t released; /* unless it is in shared memory */
@@ -189,8 +191,10 @@ void net_ib_post_failed(const net_qp_t *qp, const char *what, int error);
 /* For net_counts. */
 extern _Atomic uint64_t net_ib_registrations, net_ib_spares_out;
 uint32_t net_ib_connections(void);
-/* Fills the immediate data of the next message to this peer, which report that it has a ring. */
-enum hca_kind net_ib_ring_offer(net_qp_t *qp, net_rings_t *rings, uint16_t freed);
+/* For an Active Message without rings->usual: returns amrdma_freed of the local ring.  -1: the
+ * message is to be sent with immediate data, which are filled in, and report that the peer has a
+ * ring. */
+int32_t net_ib_ring_unusual(net_qp_t *qp, net_rings_t *rings);
 /* Zeroes the bytes between a message and its trailer. */
 void net_ib_ring_pad(char *pad, uint32_t length);
 /* An Active Message has arrived with immediate data. */
@@ -282,63 +286,26 @@ enum { NET_IB_IN_ORDER = !GASNETC_THREADED };
 
 /* An AM for a peer with rings: fills the work request for a write into the remote ring if that has
  * a free slot, else for a send.  Both report how far the local ring is free.  Peer's lock held. */
-HOT enum hca_kind net_ib_ring_fill(net_qp_t *qp, net_rings_t *rings, hca_local_t *local)
+HOT enum hca_kind net_ib_ring_fill(net_qp_t *qp, net_rings_t *rings, amrdma_in_t *usual,
+                                   hca_local_t *local)
 {
-    amrdma_in_t *in = atomic_load_explicit(&rings->in, memory_order_acquire);
-    uint16_t freed = in ? amrdma_freed(in, NET_IB_IN_ORDER) : 0;
-    uint32_t limit = local->inlined ? net_ib.ring_limit_inlined : net_ib.ring_limit;
-    if (__builtin_expect(atomic_load_explicit(&rings->offer, memory_order_relaxed), 0))
-        return net_ib_ring_offer(qp, rings, freed);
+    const uint32_t limit = local->inlined ? net_ib.ring_limit_inlined : net_ib.ring_limit;
+    const int32_t freed = __builtin_expect(usual != NULL, 1) ? amrdma_freed(usual, NET_IB_IN_ORDER)
+                                                             : net_ib_ring_unusual(qp, rings);
+    if (__builtin_expect(freed < 0, 0)) return HCA_SEND_IMM;
     if (local->length > limit || !amrdma_may_send(&rings->out)) {
-        qp->send.wr.imm_data = freed;
+        qp->send.wr.imm_data = (uint32_t)freed;
         return HCA_SEND_IMM;
     }
     uint32_t number = amrdma_send(&rings->out), padded = amrdma_padded(local->length);
     char *data = (char *)(uintptr_t)local->data;
-    uint64_t trailer = amrdma_trailer(number, freed, local->length);
+    uint64_t trailer = amrdma_trailer(number, (uint16_t)freed, local->length);
     if (local->length & 7) net_ib_ring_pad(data + local->length, padded - local->length);
     memcpy(data + padded, &trailer, sizeof trailer);
     local->length = padded + AMRDMA_TRAILER;
     uint64_t end = rings->end + (uint64_t)(number & net_ib.ring_mask) * net_ib.ring_slot;
     hca_send_target(&qp->send, end - local->length, rings->rkey);
     return HCA_WRITE;
-}
-
-/* Takes the message that `trailer` belongs to. */
-static inline net_message_t *net_ib_ring_take(net_ring_t *ring, uint64_t trailer)
-{
-    net_ring_message_t *slot = ring->message;
-    uint32_t length = amrdma_trailer_length(trailer);
-    if (__builtin_expect(length > net_ib.ring_limit, 0))
-        gasneti_malformed(slot->message.peer->rank, length, "length (longer than its slot)");
-    if (__builtin_expect(!amrdma_slot_released(&ring->in, NET_IB_IN_ORDER), 0))
-        gasneti_malformed(slot->message.peer->rank, length, "slot (it is still in use)");
-    amrdma_update_freed(ring->out, amrdma_trailer_freed(trailer));
-    slot->number = amrdma_take(&ring->in);
-    slot->message.length = length;
-    slot->message.data = (char *)(uintptr_t)ring->trailer - amrdma_padded(length);
-    ring->message = slot->next;
-    ring->trailer = slot->next->trailer;
-    return &slot->message;
-}
-
-/* Takes at most `budget` messages from the local rings. */
-HOT unsigned net_ib_ring_arrivals(net_message_t **messages, unsigned budget)
-{
-    unsigned n = 0;
-    net_ring_t *const first = net_ib.ring_first, *ring = first;
-    do {
-        for (;;) {
-            uint64_t trailer = atomic_load_explicit(ring->trailer, memory_order_acquire);
-            if (__builtin_expect(!amrdma_is_next(&ring->in, trailer), 1)) break;
-            messages[n++] = net_ib_ring_take(ring, trailer);
-            if (n < budget) continue;
-            net_ib.ring_first = ring->next; /* a busy ring must not starve the others */
-            return n;
-        }
-        ring = ring->next;
-    } while (ring != first);
-    return n;
 }
 
 /* --- posting --- */
@@ -514,10 +481,11 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
     hca_local_t from = net_ib_local(qp, data, length, local);
     net_rings_t *rings = atomic_load_explicit(&qp->rings, memory_order_acquire);
     enum hca_kind kind = HCA_SEND;
-    if (__builtin_expect(rings != NULL, 0)) {
-        if (atomic_load_explicit(&rings->near, memory_order_acquire))
+    if (rings) {
+        amrdma_in_t *usual = atomic_load_explicit(&rings->usual, memory_order_acquire);
+        if (!usual && atomic_load_explicit(&rings->near, memory_order_acquire))
             return net_ib_near_am(qp, slot, data, length, local, sent->held);
-        kind = net_ib_ring_fill(qp, rings, &from);
+        kind = net_ib_ring_fill(qp, rings, usual, &from);
     }
     net_ib_post_am(qp, slot, kind, from, sent);
     return NET_POSTED;
@@ -592,16 +560,62 @@ HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned bud
 /* net_ib_arrivals with several devices or a shared queue; reap_multi.c. */
 unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned *systems);
 
+static inline uint64_t net_ib_trailer(const net_ring_message_t *slot)
+{
+    return atomic_load_explicit(slot->trailer, memory_order_acquire);
+}
+
+HOT net_ring_t *net_at_hand(void)
+{
+    net_ring_t *const first = net_ib.ring_first, *ring = first;
+    while (ring && !amrdma_is_next(&ring->in, net_ib_trailer(ring->message))) {
+        ring = ring->next;
+        if (__builtin_expect(ring == first, 1)) return NULL;
+    }
+    return ring;
+}
+
+/* Takes the next message of the ring, which is in this slot. */
+static inline void net_ib_ring_take(net_ring_t *ring, net_ring_message_t *slot, uint32_t length)
+{
+    if (__builtin_expect(length > net_ib.ring_limit, 0))
+        gasneti_malformed(slot->message.peer->rank, length, "length (longer than its slot)");
+    if (__builtin_expect(!amrdma_slot_released(&ring->in, NET_IB_IN_ORDER), 0))
+        gasneti_malformed(slot->message.peer->rank, length, "slot (it is still in use)");
+    slot->number = amrdma_take(&ring->in);
+    slot->message.length = length;
+    slot->message.data = (char *)(uintptr_t)slot->trailer - amrdma_padded(length);
+}
+
+HOT net_message_t *net_ring_take(net_ring_t *ring, unsigned *count)
+{
+    enum { MOST = NET_DELIVER_MAX / 2 };
+    net_ring_message_t *const first = ring->message, *slot = first;
+    uint64_t trailer, next = net_ib_trailer(slot);
+    unsigned n = 0;
+    do {
+        trailer = next;
+        net_ib_ring_take(ring, slot, amrdma_trailer_length(trailer));
+        slot = slot->next;
+        next = net_ib_trailer(slot);
+    } while (++n < MOST && amrdma_is_next(&ring->in, next));
+    amrdma_update_freed(ring->out, amrdma_trailer_freed(trailer));
+    ring->message = slot;
+    net_ib.ring_first = ring->next; /* a busy ring must not starve the others */
+    if (__builtin_expect(net_ib.choosing, 0)) net_ib_count_ring_arrivals(n);
+    *count = n;
+    return &first->message;
+}
+
+static inline net_message_t *net_ring_after(const net_message_t *message)
+{
+    return &((const net_ring_message_t *)message)->next->message;
+}
+
 HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
 {
-    unsigned n = 0;
-    if (__builtin_expect(net_ib.ring_first != NULL, 0)) {
-        n = net_ib_ring_arrivals(messages, budget / 2);
-        if (__builtin_expect(net_ib.choosing, 0) && n) net_ib_count_ring_arrivals(n);
-    }
-    if (__builtin_expect(net_ib.indirect, 0))
-        return n + net_ib_arrivals_any(messages + n, budget - n, systems);
-    return n + net_ib_arrivals(net_ib.recv_cq[0], messages + n, budget - n, systems);
+    if (__builtin_expect(net_ib.indirect, 0)) return net_ib_arrivals_any(messages, budget, systems);
+    return net_ib_arrivals(net_ib.recv_cq[0], messages, budget, systems);
 }
 
 /* --- receive space --- */
@@ -620,13 +634,18 @@ static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spa
     return message;
 }
 
+static inline void net_release_at_hand(net_message_t *message)
+{
+    const net_ring_message_t *record = (const net_ring_message_t *)message;
+    amrdma_release(record->in, record->number, NET_IB_IN_ORDER);
+}
+
 static inline void net_release(net_message_t *message, net_spare_t *spare)
 {
     net_recv_t *recv = (net_recv_t *)message;
     if (__builtin_expect(message->mark, 0)) {
-        net_ring_message_t *record = (net_ring_message_t *)message;
         if (message->kept_buffer)
-            amrdma_release(record->in, record->number, NET_IB_IN_ORDER);
+            net_release_at_hand(message);
         else
             net_ib_release_settled(recv, spare);
     } else if (!spare->recv)

@@ -6,11 +6,12 @@
 #include "core/job/thread.h"
 
 /* Reaps what was sent and runs the handlers of what arrived, a bounded amount of each.  Never in a
- * handler.  Returns how many messages had arrived. */
-unsigned gasnetc_poll(void);
+ * handler. */
+void gasnetc_poll(void);
 
 /* The same for the receive thread: waits while another thread polls, and so finds all that had
- * arrived before the call.  `spare`: of the calling thread, from net_spare_own. */
+ * arrived before the call.  Returns 0 if no message had.  `spare`: of the calling thread, from
+ * net_spare_own. */
 struct net_spare;
 unsigned gasnetc_poll_blocking(struct net_spare *spare);
 

@@ -2,6 +2,7 @@
  *
  * One thread at a time reaps, under the poll lock; a thread that finds the lock taken returns,
  * since the other thread completes its operations too.  Handlers run after the lock is released.
+ * A poll that finds messages in a ring serves these alone: it looks at the queues after so many.
  */
 #include "core/job/progress.h"
 
@@ -42,39 +43,11 @@ void gasnetc_set_waiting(unsigned polls, uint32_t sleep_us)
     longest_sleep_us = sleep_us;
 }
 
-/* Poll lock held: reaps, takes arrivals, releases the lock; returns the number of arrivals. */
-HOT unsigned take_locked(net_message_t **messages, unsigned *reaped, unsigned *systems)
-{
-    *reaped = net_reap();
-    unsigned n = net_arrivals(messages, GASNETC_DELIVER_MAX, systems);
-    gasneti_unlock(&poll_lock);
-    return n;
-}
-
 /* Another thread polls, and completes this thread's operations too; it may need this processor. */
 static __attribute__((noinline, cold)) void yield_to_poller(void)
 {
     enum { TURNS = 4 };
     if (++gasneti_self()->lock_misses % TURNS == 0) sched_yield();
-}
-
-/* Nothing arrives in a job of one process; and before gasnet_init there is no job. */
-static __attribute__((noinline, cold)) unsigned take_nothing(void)
-{
-    if (gasnetc_job.size == 0)
-        gasnetc_require_attached("gasnet_AMPoll, or another call that polls,");
-    return 0;
-}
-
-/* The same, if the poll lock is free. */
-HOT unsigned take(net_message_t **messages, unsigned *reaped, unsigned *systems)
-{
-    if (__builtin_expect(gasnetc_job.size <= 1, 0)) return take_nothing();
-    if (!gasneti_trylock(&poll_lock)) {
-        yield_to_poller();
-        return 0;
-    }
-    return take_locked(messages, reaped, systems);
 }
 
 static void __attribute__((noinline)) idle(void)
@@ -108,52 +81,128 @@ static inline void found(void)
         gasnetc_tidy_pins();
 }
 
-/* Inlined into each of its callers.  `work`: also does the work of the Extended API that is due. */
-HOT unsigned poll_once(bool work)
+/* The end of each poll, which has found so much.  `work`: also does the work of the Extended API
+ * that is due. */
+HOT void finish(unsigned count, bool work)
 {
-    net_message_t *messages[GASNETC_DELIVER_MAX];
-    unsigned reaped = 0, systems = 0;
-    unsigned n = take(messages, &reaped, &systems);
-    if (n) gasnetc_deliver(messages, n, systems, NULL);
     if (__builtin_expect(pending(), 0)) gasnetc_exit_act();
     if (work &&
         __builtin_expect(atomic_load_explicit(&gasnete_progress_due, memory_order_relaxed), 0))
         gasnete_progress(true);
     remote_progress();
-    if (n + reaped) {
+    if (count) {
         idle_polls = 0;
         found();
     } else if (__builtin_expect(++idle_polls >= spins_before_yield, 0)) {
         idle();
     }
+}
+
+/* Poll lock held: reaps, takes what has arrived, releases the lock, and serves it; returns the
+ * number of messages. */
+HOT unsigned serve_arrivals(unsigned *reaped, net_spare_t *kept)
+{
+    net_message_t *messages[GASNETC_DELIVER_MAX];
+    unsigned systems = 0;
+    *reaped = net_reap();
+    const unsigned n = net_arrivals(messages, GASNETC_DELIVER_MAX, &systems);
+    gasneti_unlock(&poll_lock);
+    if (n) gasnetc_deliver(messages, n, systems, kept);
     return n;
 }
 
-unsigned gasnetc_poll(void)
+/* Poll lock held: takes messages from the ring, releases the lock, and serves them.  True after
+ * sixteen messages: the queues have their turn, too. */
+HOT bool serve_at_hand(net_ring_t *ring)
 {
-    return poll_once(true);
+    enum { TURN = 16 };
+    static unsigned served;
+    gasnetc_peer_t *overdue = NULL;
+    unsigned left;
+    net_message_t *message = net_ring_take(ring, &left);
+    const bool turn = (served += left) >= TURN;
+    if (__builtin_expect(turn, 0)) served = 0;
+    gasneti_unlock(&poll_lock);
+    while (overdue = gasnetc_deliver_at_hand(message, overdue), __builtin_expect(--left, 0))
+        message = net_ring_after(message);
+    if (__builtin_expect(overdue != NULL, 0)) gasnetc_send_hidden_reply(overdue, NULL);
+    return turn;
+}
+
+/* A poll of the client ends with one of these calls.  They are out of line, so that it does not pay
+ * for the others, and return GASNET_OK. */
+#define POLL static __attribute__((noinline)) int
+
+/* This thread may not look: nothing arrives in a job of one process, and before gasnet_init there
+ * is no job; or another thread polls. */
+POLL poll_nothing(bool work)
+{
+    if (gasnetc_job.size > 1)
+        yield_to_poller();
+    else if (gasnetc_job.size == 0)
+        gasnetc_require_attached("gasnet_AMPoll, or another call that polls,");
+    finish(0, work);
+    return GASNET_OK;
+}
+
+/* Poll lock held, which the following release. */
+POLL poll_arrivals(void)
+{
+    unsigned reaped;
+    const unsigned n = serve_arrivals(&reaped, NULL);
+    finish(n + reaped, true);
+    return GASNET_OK;
+}
+
+POLL poll_at_hand(net_ring_t *ring)
+{
+    if (__builtin_expect(serve_at_hand(ring), 0) && gasneti_trylock(&poll_lock))
+        return poll_arrivals();
+    finish(1, true);
+    return GASNET_OK;
+}
+
+/* For callers off the hot path: looks for both; returns 0 if there were no messages. */
+static __attribute__((noinline)) unsigned poll_all(unsigned *reaped, net_spare_t *kept)
+{
+    net_ring_t *ring = net_at_hand();
+    if (ring) {
+        serve_at_hand(ring);
+        gasneti_lock(&poll_lock);
+    }
+    return serve_arrivals(reaped, kept) + (ring != NULL);
+}
+
+HOT int poll_once(void)
+{
+    if (__builtin_expect(gasnetc_job.size <= 1, 0) || !gasneti_trylock(&poll_lock))
+        return poll_nothing(true);
+    net_ring_t *ring = net_at_hand();
+    return ring ? poll_at_hand(ring) : poll_arrivals();
+}
+
+void gasnetc_poll(void)
+{
+    poll_once();
 }
 
 void gasnetc_poll_stalled(void)
 {
-    poll_once(false);
-}
-
-/* A part of it out of line, for callers off the hot path. */
-static __attribute__((noinline)) unsigned take_slowly(net_message_t **messages, unsigned *reaped,
-                                                      unsigned *systems)
-{
-    return take_locked(messages, reaped, systems);
+    unsigned reaped;
+    if (gasnetc_job.size <= 1 || !gasneti_trylock(&poll_lock)) {
+        poll_nothing(false);
+        return;
+    }
+    const unsigned n = poll_all(&reaped, NULL);
+    finish(n + reaped, false);
 }
 
 unsigned gasnetc_poll_blocking(net_spare_t *spare)
 {
-    net_message_t *messages[GASNETC_DELIVER_MAX];
-    unsigned reaped = 0, systems = 0;
+    unsigned reaped;
     gasneti_lock(&poll_lock);
-    unsigned n = take_slowly(messages, &reaped, &systems);
+    const unsigned n = poll_all(&reaped, spare);
     gasnetc_tidy_pins();
-    if (n) gasnetc_deliver(messages, n, systems, spare);
     if (pending()) gasnetc_exit_act();
     if (atomic_load(&gasnete_progress_due)) gasnete_progress(false);
     remote_progress();
@@ -259,8 +308,14 @@ void gasnetc_poll_ending(void)
 {
     net_message_t *messages[GASNETC_DELIVER_MAX];
     unsigned reaped = 0, systems = 0, n = 0;
-    if (gasnetc_job.size > 1 && gasneti_trylock(&poll_lock))
-        n = take_slowly(messages, &reaped, &systems);
+    if (gasnetc_job.size > 1 && gasneti_trylock(&poll_lock)) {
+        net_ring_t *ring = net_at_hand();
+        if (ring) messages[0] = net_ring_take(ring, &n);
+        for (unsigned i = 1; i < n; i++) messages[i] = net_ring_after(messages[i - 1]);
+        reaped = net_reap();
+        n += net_arrivals(messages + n, GASNETC_DELIVER_MAX - n, &systems);
+        gasneti_unlock(&poll_lock);
+    }
     gasnetc_drop(messages, n);
     if (n + reaped == 0) wait_ending();
 }
@@ -268,8 +323,7 @@ void gasnetc_poll_ending(void)
 int gasnetc_AMPoll(void)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_AMPoll");
-    poll_once(true);
-    return GASNET_OK;
+    return poll_once();
 }
 
 /* Wake-ups that nobody sends, as for memory that a neighbour writes, take some 5 us each: together

@@ -228,7 +228,7 @@ static void nonsense(int length)
     if (test_rank != 0) GASNET_BLOCKUNTIL(false);
     net_ring_t *ring = net_ib.ring_first;
     uint64_t trailer = amrdma_trailer(ring->in.expected, 0, (uint32_t)length);
-    *(uint64_t *)(uintptr_t)ring->trailer = trailer;
+    *(uint64_t *)(uintptr_t)ring->message->trailer = trailer;
     GASNET_BLOCKUNTIL(false);
 }
 

@@ -117,11 +117,10 @@ static void deliver_all(void)
     while (in_bag) deliver_one();
 }
 
-unsigned gasnetc_poll(void)
+void gasnetc_poll(void)
 {
     if (++polls == MESSAGES) abort(); /* a thread waits for ever */
     for (unsigned n = at_each_poll; n && in_bag; n--) deliver_one();
-    return 0;
 }
 
 void gasneti_wait_poll(void)
