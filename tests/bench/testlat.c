@@ -113,6 +113,7 @@ static void measure(void)
         {"put, 4 KiB", put, 2000, 4096, 1, false},
         {"get, 4 KiB", get, 2000, 4096, 1, false},
         {"put, 8 B, 16 in flight", put_window, 2000, 8, 16, false},
+        {"put, 8 B, 64 in flight", put_window, 2048, 8, 64, false},
         {"AM Short there and back", short_ping, 1000, 0, 1, false},
         {"AM Medium 64 B there and back", medium_ping, 1000, 64, 1, false},
         {"put, 64 KiB, 16 in flight", put_window, 160, 64 << 10, 16, true},

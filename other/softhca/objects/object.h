@@ -188,6 +188,7 @@ struct shca_link {
     const struct shca_tear *tear; /* how a fault tears the message being executed, or NULL */
     uint32_t active;              /* last even value left in t->active */
     uint32_t prod;                /* a copy: the line of t->rq_prod moves with every receive */
+    uint32_t unmapped;            /* the last rkey found to be of memory that is not mapped here */
     uint32_t qkey;                /* of a datagram */
     uint16_t pkey;                /* of the sending QP */
     uint8_t type;                 /* type of the sending QP */
