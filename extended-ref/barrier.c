@@ -1,12 +1,16 @@
-/* barrier.c - the job's barrier: runs the state machine barrier_state over a transport, or counts
- * in memory that all nodes share (barrier_host.h); gasnet_barrier_{notify,wait,try,result}.
+/* barrier.c - the job's barrier: runs the state machine barrier_state over a transport;
+ * gasnet_barrier_{notify,wait,try,result}.
  *
  * Any thread that polls sends the next messages, from gasnete_barrier_progress, so a node that has
  * notified makes progress whenever it polls.  The lock protects the state machine and is never held
  * while a message is sent.
+ *
+ * Nodes that share memory count there (barrier_host.h).  Then one node of each supernode, its
+ * leader, has messages with the other leaders, and the state machine is the supernode's.
  */
 #include "gasnet.h"
 
+#include <stdlib.h>
 #include <strings.h>
 
 #include "core/job/progress.h"
@@ -25,25 +29,59 @@
 #include "extended-ref/transfer.h"
 
 static struct {
-    const gasnete_barrier_transport_t *transport; /* NULL: none, or not attached */
-    _Atomic uint64_t *host;                       /* NULL: messages, or not attached */
+    const gasnete_barrier_transport_t *calls;     /* NULL: the calls use `near`, or not attached */
+    const gasnete_barrier_transport_t *transport; /* NULL: there are no messages */
     gasnete_barrier_t object;
 } barrier;
 
-/* GASNET_BARRIER=AM...: Active Messages; any other value: the default, which is the memory that all
- * nodes share, if they do, else puts where the network has RDMA.  */
+/* Of the nodes that share memory with this one. */
+static struct {
+    gasnete_barrier_host_t *host; /* NULL: no nodes of the job share memory, or not attached */
+    uint32_t members, leader;
+    bool single;             /* the supernode is the job */
+    uint32_t *leaders;       /* of all supernodes, in a leader with messages; else NULL */
+    gasnete_barrier_t phase; /* of this node */
+    _Atomic uint8_t parity;  /* of the phase that this node has notified */
+} near;
+
+/* Finds the leaders.  False if each node is a supernode. */
+static bool attach_near(void)
+{
+    static gasnete_barrier_host_t alone;
+    const uint32_t nodes = gasnet_nodes(), me = gasnet_mynode();
+    uint32_t *leaders = calloc(nodes, sizeof *leaders), supernodes = 0;
+    if (!leaders) gasneti_fatal("out of memory for the barrier of %u nodes", nodes);
+    for (uint32_t r = 0; r < nodes; r++) {
+        if (gasnetc_pshm_supernode(r) == supernodes) leaders[supernodes++] = r;
+        near.members += gasnetc_pshm_supernode(r) == gasnetc_pshm_supernode(me);
+    }
+    near.single = nodes > 1 && supernodes == 1;
+    near.leader = leaders[gasnetc_pshm_supernode(me)];
+    gasnete_barrier_init(&barrier.object.state, gasnetc_pshm_supernode(me), supernodes);
+    if (supernodes < nodes) {
+        _Atomic uint64_t *words = gasnetc_pshm_barrier();
+        near.host = words ? (gasnete_barrier_host_t *)(void *)words : &alone;
+        gasnete_barrier_init(&near.phase.state, 0, 1);
+    }
+    if (supernodes < nodes && !near.single && near.leader == me)
+        near.leaders = leaders;
+    else
+        free(leaders);
+    return near.host != NULL;
+}
+
+/* GASNET_BARRIER=AM...: Active Messages of all nodes; any other value: the default, which is the
+ * memory that nodes share, where some do, and puts where the network has RDMA.  */
 void gasnete_barrier_attach(void)
 {
     const char *name = gasnetc_params.barrier;
-    bool by_am = name && !strncasecmp(name, "AM", 2);
-    barrier.host = by_am ? NULL : gasnetc_pshm_barrier();
-    if (barrier.host) { /* the state machine has no messages then, as in a job of one node */
-        gasnete_barrier_init(&barrier.object.state, 0, 1);
-        return;
-    }
-    gasnete_barrier_init(&barrier.object.state, gasnet_mynode(), gasnet_nodes());
-    barrier.transport =
-        by_am ? &gasnete_barrier_am : gasnete_default_barrier(barrier.object.state.steps);
+    const bool by_am = name && !strncasecmp(name, "AM", 2);
+    if (by_am || !attach_near())
+        gasnete_barrier_init(&barrier.object.state, gasnet_mynode(), gasnet_nodes());
+    if (!near.single)
+        barrier.transport =
+            by_am ? &gasnete_barrier_am : gasnete_default_barrier(barrier.object.state.steps);
+    if (!near.host) barrier.calls = barrier.transport;
 }
 
 /* With the lock held: passes the awaited message to the state machine, if it has arrived.  */
@@ -77,12 +115,19 @@ static bool barrier_next(gasnete_barrier_message_t *message)
 static void barrier_advance(void)
 {
     gasnete_barrier_message_t message;
-    while (barrier_next(&message)) barrier.transport->send(&message);
+    while (barrier_next(&message)) {
+        if (near.leaders) message.to = near.leaders[message.to];
+        barrier.transport->send(&message);
+    }
 }
 
-void gasnete_barrier_progress(void)
+/* The sender of the messages of a step. */
+uint32_t gasnete_barrier_sender(uint8_t step)
 {
-    barrier_advance();
+    const gasnete_barrier_state_t *state = &barrier.object.state;
+    const uint32_t from =
+        (uint32_t)((state->rank + state->size - ((uint64_t)1 << step) % state->size) % state->size);
+    return near.leaders ? near.leaders[from] : from;
 }
 
 void gasnete_barrier_bad(uint32_t from, uint32_t word)
@@ -101,58 +146,99 @@ void gasnete_barrier_arrived(uint32_t from, const gasnete_barrier_message_t *mes
 
 /* --- client calls --- */
 
-static void barrier_enter(int id, int flags)
+static void barrier_enter(gasnete_barrier_t *phase, int id, int flags)
 {
-    if (!gasnete_barrier_object_enter(&barrier.object, gasnete_barrier_value(id, flags)))
+    if (!gasnete_barrier_object_enter(phase, gasnete_barrier_value(id, flags)))
         gasneti_fatal("gasnet_barrier_notify is called twice without gasnet_barrier_wait (or a "
                       "successful gasnet_barrier_try) in between");
 }
 
 /* Fatal for a wait or try without a notify.  */
-static void barrier_check_notified(void)
+static void barrier_check_notified(gasnete_barrier_t *phase)
 {
-    if (!gasnete_barrier_object_notified(&barrier.object))
+    if (!gasnete_barrier_object_notified(phase))
         gasneti_fatal("gasnet_barrier_wait or _try is called without a gasnet_barrier_notify that "
                       "it could end");
 }
 
-static int barrier_leave(int id, int flags)
+static int barrier_leave(gasnete_barrier_t *phase, int id, int flags)
 {
-    return gasnete_barrier_object_leave(&barrier.object, gasnete_barrier_value(id, flags));
+    return gasnete_barrier_object_leave(phase, gasnete_barrier_value(id, flags));
 }
 
-/* The calls by shared memory, out of line for the sake of those by messages; fatal before attach.
- */
+/* --- the calls where nodes share memory, out of line for the sake of those by messages --- */
 
-/* The last node wakes those that sleep. */
-static __attribute__((noinline)) void host_notify(int id, int flags)
+/* The phase is complete in the whole job. */
+static void near_end(uint8_t parity, gasnete_barrier_value_t all)
 {
-    if (!barrier.host) gasnetc_require_attached("a barrier");
-    barrier_enter(id, flags);
-    const gasnete_barrier_state_t *state = &barrier.object.state;
-    if (gasnete_barrier_host_notify(barrier.host, state->parity, state->value, gasnet_nodes()))
-        gasnetc_common_wake_all();
+    gasnete_barrier_host_end(near.host, parity, all);
+    if (near.members > 1) gasnetc_common_wake_all();
 }
 
-static bool host_complete(void)
+/* Leader: enters the phase that all nodes of the supernode have notified, and ends it here when it
+ * is complete among the leaders. */
+static __attribute__((noinline)) void leader_advance(void)
 {
     gasnete_barrier_state_t *state = &barrier.object.state;
-    return gasnete_barrier_host_complete(barrier.host, state->parity, gasnet_nodes(),
-                                         &state->value);
+    gasnete_barrier_value_t all;
+    const uint8_t parity = atomic_load_explicit(&near.parity, memory_order_acquire);
+    gasneti_lock(&barrier.object.lock);
+    if (parity != state->parity &&
+        gasnete_barrier_host_joined(near.host, parity, near.members, &all))
+        gasnete_barrier_enter(state, all);
+    gasneti_unlock(&barrier.object.lock);
+    barrier_advance();
+    gasneti_lock(&barrier.object.lock);
+    const bool ends = state->notified && state->complete, goes_on = parity != state->parity;
+    if (ends) {
+        gasnete_barrier_leave(state, state->value);
+        near_end(state->parity, state->value);
+    }
+    gasneti_unlock(&barrier.object.lock);
+    if (goes_on) atomic_store_explicit(&gasnete_progress_due, true, memory_order_relaxed);
 }
 
-/* Polls, as gasnete_barrier_wait. */
-static __attribute__((noinline)) int host_try(int id, int flags, bool block)
+void gasnete_barrier_progress(void)
 {
-    if (!barrier.host) gasnetc_require_attached("a barrier");
-    barrier_check_notified();
+    if (near.leaders)
+        leader_advance();
+    else
+        barrier_advance();
+}
+
+/* Fatal before attach. */
+static __attribute__((noinline)) void near_notify(int id, int flags)
+{
+    if (!near.host) gasnetc_require_attached("a barrier");
+    barrier_enter(&near.phase, id, flags);
+    const gasnete_barrier_state_t *state = &near.phase.state;
+    const uint8_t parity = state->parity;
+    const bool last = gasnete_barrier_host_notify(near.host, parity, state->value, near.members);
+    gasnete_barrier_value_t all = state->value;
+    if (near.leaders) {
+        atomic_store_explicit(&near.parity, parity, memory_order_release);
+        leader_advance();
+    } else if (last && near.single) {
+        gasnete_barrier_host_joined(near.host, parity, near.members, &all);
+        near_end(parity, all);
+    } else if (last) {
+        gasnetc_common_wake(near.leader);
+    }
+}
+
+/* Polls, as gasnete_barrier_wait.  A leader waits for messages too. */
+static __attribute__((noinline)) int near_try(int id, int flags, bool block)
+{
+    if (!near.host) gasnetc_require_attached("a barrier");
+    barrier_check_notified(&near.phase);
+    gasnete_barrier_state_t *state = &near.phase.state;
     gasnetc_poll();
-    while (!host_complete()) {
+    while (!gasnete_barrier_host_complete(near.host, state->parity, &state->value)) {
         if (!block) return GASNET_ERR_NOT_READY;
-        gasnetc_wait_ring();
+        near.leaders ? gasneti_wait_poll() : gasnetc_wait_ring();
     }
     gasneti_wait_over();
-    return barrier_leave(id, flags);
+    return barrier_leave(&near.phase, id, flags);
 }
 
 void gasnete_barrier_notify(int id, int flags)
@@ -161,38 +247,39 @@ void gasnete_barrier_notify(int id, int flags)
         gasnetc_check_may_communicate("gasnet_barrier_notify");
         gasnete_coll_check_none("gasnet_barrier_notify");
     }
-    if (gasnete_rarely(barrier.transport == NULL)) {
-        host_notify(id, flags);
+    if (gasnete_rarely(barrier.calls == NULL)) {
+        near_notify(id, flags);
         return;
     }
-    barrier_enter(id, flags);
+    barrier_enter(&barrier.object, id, flags);
     barrier_advance();
 }
 
 bool gasnete_barrier_is_split(void)
 {
-    return gasnete_barrier_object_notified(&barrier.object);
+    return gasnete_barrier_object_notified(near.host ? &near.phase : &barrier.object);
 }
 
 /* Polls at least once, so that a loop of barriers serves Active Messages even if no wait blocks. */
 int gasnete_barrier_wait(int id, int flags)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_wait or _try");
-    if (gasnete_rarely(barrier.transport == NULL)) return host_try(id, flags, true);
-    barrier_check_notified();
+    if (gasnete_rarely(barrier.calls == NULL)) return near_try(id, flags, true);
+    barrier_check_notified(&barrier.object);
     gasnetc_poll();
     while (!gasnete_barrier_object_complete(&barrier.object)) gasneti_wait_poll();
-    return barrier_leave(id, flags);
+    return barrier_leave(&barrier.object, id, flags);
 }
 
 int gasnete_barrier_try(int id, int flags)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_wait or _try");
-    if (gasnete_rarely(barrier.transport == NULL)) return host_try(id, flags, false);
-    barrier_check_notified();
+    if (gasnete_rarely(barrier.calls == NULL)) return near_try(id, flags, false);
+    barrier_check_notified(&barrier.object);
     gasnetc_poll();
-    return gasnete_barrier_object_complete(&barrier.object) ? barrier_leave(id, flags)
-                                                            : GASNET_ERR_NOT_READY;
+    return gasnete_barrier_object_complete(&barrier.object)
+               ? barrier_leave(&barrier.object, id, flags)
+               : GASNET_ERR_NOT_READY;
 }
 
 int gasnete_barrier(int id, int flags)
@@ -203,5 +290,5 @@ int gasnete_barrier(int id, int flags)
 
 int gasnete_barrier_result(int *id)
 {
-    return gasnete_barrier_object_result(&barrier.object, id);
+    return gasnete_barrier_object_result(near.host ? &near.phase : &barrier.object, id);
 }

@@ -52,10 +52,8 @@ static bool barrier_rdma_collect(uint8_t parity, uint8_t step, gasnete_barrier_m
 {
     uint64_t word;
     if (!gasnetc_remote_flag_take(barrier_rdma_index(parity, step), &word)) return false;
-    if (!barrier_rdma_decode(word, message) || message->parity != parity || message->step != step) {
-        uint32_t nodes = gasnet_nodes(), distance = (1u << step) % nodes;
-        gasnete_barrier_bad((gasnet_mynode() + nodes - distance) % nodes, (uint32_t)(word >> 32));
-    }
+    if (!barrier_rdma_decode(word, message) || message->parity != parity || message->step != step)
+        gasnete_barrier_bad(gasnete_barrier_sender(step), (uint32_t)(word >> 32));
     return true;
 }
 

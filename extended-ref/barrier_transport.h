@@ -19,6 +19,7 @@ extern const gasnete_barrier_transport_t gasnete_barrier_am, gasnete_barrier_rdm
 
 /* A message has arrived.  An invalid one ends the job; the error names the sender.  */
 void gasnete_barrier_arrived(uint32_t from, const gasnete_barrier_message_t *message);
+uint32_t gasnete_barrier_sender(uint8_t step); /* of the messages that are received in a step */
 void gasnete_barrier_bad(uint32_t from, uint32_t word) __attribute__((noreturn));
 
 /* Called by attach on every node; `steps`: of a phase.  */

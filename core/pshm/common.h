@@ -18,7 +18,7 @@
 #include "other/hostmem/bell.h"
 
 typedef struct gasnetc_common {
-    _Atomic uint64_t barrier[2]; /* of the Extended API */
+    _Atomic uint64_t barrier[4]; /* of the Extended API */
     hostmem_bell_t bell __attribute__((aligned(64)));
 } __attribute__((aligned(64))) gasnetc_common_t;
 

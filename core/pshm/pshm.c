@@ -298,5 +298,5 @@ void gasnetc_pshm_map(void)
 
 _Atomic uint64_t *gasnetc_pshm_barrier(void)
 {
-    return gasnetc_common && near_count == gasnetc_job.size ? gasnetc_common->barrier : NULL;
+    return gasnetc_common ? gasnetc_common->barrier : NULL;
 }

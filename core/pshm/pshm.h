@@ -31,8 +31,8 @@ void *gasnetc_pshm_alloc(size_t size);
  * node cannot. */
 void gasnetc_pshm_map(void);
 
-/* After attach: the words of the barrier, if all processes of the job are in one supernode of
- * several; else NULL. */
+/* After attach: the words of the barrier, 0 at first, if this supernode has several processes; else
+ * NULL. */
 _Atomic uint64_t *gasnetc_pshm_barrier(void);
 
 /* Copies to the segment of a node of this supernode; false, with nothing done, if it is another's.
@@ -55,6 +55,11 @@ static inline void gasnetc_pshm_info(uint32_t rank, gasnet_nodeinfo_t *info)
 #else
 
 static inline void gasnetc_pshm_find(void) {}
+
+static inline uint32_t gasnetc_pshm_supernode(uint32_t rank)
+{
+    return rank;
+}
 
 static inline void *gasnetc_pshm_alloc(size_t size)
 {

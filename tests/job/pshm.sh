@@ -41,6 +41,18 @@ for conduit in $conduits; do
     forms "$conduit: GASNET_SUPERNODE_MAXSIZE=2" "testpshm-$conduit-seq" 4 2 2 0
     forms "$conduit: GASNET_SUPERNODE_MAXSIZE=1" "testpshm-$conduit-seq" 2 1 2 9
 done
+
+# puts RANK: of it, to all peers.
+puts() {
+    awk -v rank="$1" '$1 == rank && ($2 == "all" || $2 == "-") && $3 == "puts" { print $4 }' "$tap_scratch/stats"
+}
+for conduit in $conduits; do
+    GASNET_STATSFILE=$tap_scratch/stats job "testbarrier-$conduit-seq" 4 2
+    [ $status -eq 0 ] && [ "$(puts 1)$(puts 3)" = 00 ] && [ "$(puts 0)" -gt 0 ] && [ "$(puts 2)" -gt 0 ]
+    result=$?
+    tap_ok $result "$conduit: of each supernode one process has the barrier's messages ($(puts 0) $(puts 1) $(puts 2) $(puts 3))"
+    [ $result -eq 0 ] || tap_tail "$log"
+done
 forms "two of three, and one by itself" testpshm-ibv-seq 3 2 2 9
 forms "one process" testpshm-ibv-seq 1 0 1 9
 

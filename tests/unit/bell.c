@@ -65,20 +65,26 @@ static void *pass_on(void *number)
 /* --- a barrier of all --- */
 
 enum { PHASES = 3000 };
-static _Atomic uint64_t words[2];
+static gasnete_barrier_host_t host;
 static atomic_uint wrong;
 
 static void *meet(void *number)
 {
     const uint32_t me = (uint32_t)(uintptr_t)number;
     for (uint32_t i = 0; i < PHASES; i++) {
-        gasnete_barrier_value_t all,
-            mine = {i % THREADS == me ? GASNETE_BARRIER_NAMED : GASNETE_BARRIER_NONE, (int32_t)i};
+        const gasnete_barrier_value_t mine = {
+            i % THREADS == me ? GASNETE_BARRIER_NAMED : GASNETE_BARRIER_NONE, (int32_t)i};
+        gasnete_barrier_value_t all = mine;
         const uint8_t parity = i % 2;
-        if (gasnete_barrier_host_notify(words, parity, mine, THREADS)) hostmem_bell_ring_all(bell);
-        while (!gasnete_barrier_host_complete(words, parity, THREADS, &all)) {
+        if (gasnete_barrier_host_notify(&host, parity, mine, THREADS)) {
+            if (!gasnete_barrier_host_joined(&host, parity, THREADS, &all))
+                atomic_fetch_add(&wrong, 1);
+            gasnete_barrier_host_end(&host, parity, all);
+            hostmem_bell_ring_all(bell);
+        }
+        while (!gasnete_barrier_host_complete(&host, parity, &all)) {
             const uint32_t rings = hostmem_bell_arm(bell, me, NULL, 0, true);
-            if (gasnete_barrier_host_complete(words, parity, THREADS, &all)) break;
+            if (gasnete_barrier_host_complete(&host, parity, &all)) break;
             sleep_for(me, rings);
         }
         if (all.kind != GASNETE_BARRIER_NAMED || all.id != (int32_t)i) atomic_fetch_add(&wrong, 1);
@@ -156,21 +162,27 @@ static void barrier_words(void)
 {
     for (int round = 0; round < 1000; round++) {
         const uint32_t size = 1 + check_below(300);
-        _Atomic uint64_t pair[2] = {0, 0};
+        gasnete_barrier_host_t some = {{0, 0}, {0, 0}};
         for (uint8_t phase = 1; phase < 4; phase++) {
             gasnete_barrier_value_t all = values[0], found;
             for (uint32_t i = 0; i < size; i++) {
                 const gasnete_barrier_value_t mine = values[check_below(VALUES)];
-                check_each(!gasnete_barrier_host_complete(pair, phase % 2, size, &found),
+                check_each(!gasnete_barrier_host_joined(&some, phase % 2, size, &found) &&
+                               !gasnete_barrier_host_complete(&some, phase % 2, &found),
                            "complete after %u of %u", i, size);
                 all = gasnete_barrier_join(all, mine);
-                check_each(gasnete_barrier_host_notify(pair, phase % 2, mine, size) ==
+                check_each(gasnete_barrier_host_notify(&some, phase % 2, mine, size) ==
                                (i == size - 1),
                            "the last of %u is %u", size, i);
             }
-            check_each(gasnete_barrier_host_complete(pair, phase % 2, size, &found) &&
-                           same(found, all),
+            check_each(gasnete_barrier_host_joined(&some, phase % 2, size, &found) &&
+                           same(found, all) &&
+                           !gasnete_barrier_host_complete(&some, phase % 2, &found),
                        "%u nodes: another value", size);
+            gasnete_barrier_host_end(&some, phase % 2, values[phase]);
+            check_each(gasnete_barrier_host_complete(&some, phase % 2, &found) &&
+                           same(found, values[phase]),
+                       "%u nodes: another value of the job", size);
         }
     }
     check_all("a barrier's word counts the nodes and joins their values");
