@@ -120,7 +120,7 @@ def next_verdict(tree, folder, untried, quick, verdicts):
             start = time.time()
             steps = suites.quick(folder.steps) if quick else folder.steps
             verdict = judge(tree, change, steps, verdicts.noticed_by(change.key.file))
-            if quick and verdict == SURVIVES:
+            if quick and verdict in (SURVIVES, NOT_BUILT):
                 verdict = SO_FAR
             if verdict == NOT_BUILT:  # of this machine, not of the change
                 tree.unbuilt.add(change.key.file)
