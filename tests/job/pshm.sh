@@ -47,8 +47,10 @@ puts() {
     awk -v rank="$1" '$1 == rank && ($2 == "all" || $2 == "-") && $3 == "puts" { print $4 }' "$tap_scratch/stats"
 }
 for conduit in $conduits; do
-    GASNET_STATSFILE=$tap_scratch/stats job "testbarrier-$conduit-seq" 4 2
-    [ $status -eq 0 ] && [ "$(puts 1)$(puts 3)" = 00 ] && [ "$(puts 0)" -gt 0 ] && [ "$(puts 2)" -gt 0 ]
+    rm -f "$tap_scratch/stats"
+    GASNET_STATSFILE=$tap_scratch/stats GASNET_SUPERNODE_MAXSIZE=2 timeout -k 2 90 "$TEST_BUILD/gasnetrun_$conduit" -n 4 \
+        "$TEST_BUILD/tests/bench/crowd-$conduit-seq" barrier 100 >"$log" 2>&1 </dev/null
+    [ $? -eq 0 ] && [ "$(puts 1)$(puts 3)" = 00 ] && [ "$(puts 0)" -gt 0 ] && [ "$(puts 2)" -gt 0 ]
     result=$?
     tap_ok $result "$conduit: of each supernode one process has the barrier's messages ($(puts 0) $(puts 1) $(puts 2) $(puts 3))"
     [ $result -eq 0 ] || tap_tail "$log"
