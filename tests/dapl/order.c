@@ -285,6 +285,30 @@ static void shared_receives(world_t *world)
     dapl_evd_free(connection);
 }
 
+/* Nothing tells the end of the receives but the connection's end, which has the same EVD. */
+static void shared_receives_alone(world_t *world)
+{
+    dapl_evd_t *evd = evd_of(world, DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, 64, NULL);
+    dapl_work_t work = {.flags = DAPL_WORK_RECEIVE, .event.user_cookie.as_64 = 7};
+    endpoint_t ep = {.receive = evd, .connection = evd};
+    const dapl_link_attr_t attr = {.ep_handle = (DAT_EP_HANDLE)&ep,
+                                   .receive = evd,
+                                   .connection = evd,
+                                   .flush = flush,
+                                   .arg = &ep,
+                                   .receives = 4,
+                                   .shared_receive = true,
+                                   .qp_num = 100};
+    dapl_link_create(&attr, &ep.link);
+    dapl_link_established(ep.link, 0, NULL);
+    mock_complete_as(evd, &work, IBV_WC_SUCCESS, false, 100);
+    dapl_link_disconnected(ep.link, DAT_CONNECTION_EVENT_DISCONNECTED);
+    check(next_is(evd, UP, 0) && next_is(evd, DTO, 7) && next_is(evd, DOWN, 0),
+          "R22 a receive of a shared queue precedes a disconnection without sentinels");
+    dapl_link_free(ep.link);
+    dapl_evd_free(evd);
+}
+
 /* Endings without a connection, without sentinels, and with a full queue. */
 static void odd_ends(world_t *world)
 {
@@ -368,6 +392,7 @@ int main(int argc, char **argv)
         behind_others(&world);
         half(&world);
         shared_receives(&world);
+        shared_receives_alone(&world);
         odd_ends(&world);
         every_nth(&world);
         world_close(&world);
