@@ -240,12 +240,13 @@ static void killed(int microseconds)
     struct sigevent end = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
     const struct itimerspec soon = {.it_value.tv_nsec = 1000L * (microseconds + 1)};
     timer_t timer;
+    bool armed = false;
     ping(1, 2);
     if (test_rank == 0) {
-        const int before = pings;
-        GASNET_BLOCKUNTIL(pings > before);
+        GASNET_BLOCKUNTIL(pings > due);
         printf("# the first has arrived\n");
         fflush(stdout);
+        gasnet_AMRequestShort0(1, H_PING);
         GASNET_BLOCKUNTIL(wrong);
         printf("not ok - a message is not whole\n");
         gasnet_exit(3);
@@ -254,7 +255,10 @@ static void killed(int microseconds)
     for (size_t n = 1;; n = n % 4000 + 1) {
         test_fill(bytes, n, n);
         gasnet_AMRequestMedium0(0, H_BYTES, bytes, n);
-        if (n == 1 && timer_settime(timer, 0, &soon, NULL)) gasnet_exit(5);
+        if (n != 1 || armed) continue;
+        GASNET_BLOCKUNTIL(pings > 0);
+        armed = timer_settime(timer, 0, &soon, NULL) == 0;
+        if (!armed) gasnet_exit(5);
     }
 }
 
