@@ -51,8 +51,8 @@ family() {
     exec 7>&-
 }
 
-# A family is a line `# family: NAME [alone] [TEST_CONDUIT=...]` in a script of tests/ or of a folder there.  One for a
-# conduit that is not in this build is left out.  One that counts what depends on the load runs alone.
+# A family is a line `# family: NAME [alone] [VARIABLE=...]` in a script of tests/ or of a folder there.  One for a
+# conduit (TEST_CONDUIT) that is not in this build is left out.  One that counts what depends on the load runs alone.
 families() { # [alone]: prints NAME SCRIPT [SETTING], one a line
     local script name setting alone
     while IFS=: read -r script _ name; do
@@ -61,7 +61,7 @@ families() { # [alone]: prints NAME SCRIPT [SETTING], one a line
         [ "${setting%% *}" != alone ] || { alone=alone && read -r _ setting <<<"$setting"; }
         [ "$alone" = "$1" ] || continue
         [ -z "$TEST_FAMILIES" ] || [[ " $TEST_FAMILIES " = *" $name "* ]] || continue
-        [ -z "$setting" ] || [ -x "$TEST_BUILD/gasnetrun_${setting#TEST_CONDUIT=}" ] || continue
+        [[ $setting != TEST_CONDUIT=* ]] || [ -x "$TEST_BUILD/gasnetrun_${setting#TEST_CONDUIT=}" ] || continue
         echo "$name $script $setting"
     done < <(grep -H '^# family: ' "$TEST_SOURCE"/*.sh "$TEST_SOURCE"/*/*.{sh,py})
 }

@@ -2,8 +2,10 @@
 # sanitizers.sh - the client suite, the unit tests and the fuzzers in builds with sanitizers.
 #
 # Makes three more builds, in $TEST_BUILD/sanitizers: AddressSanitizer with UndefinedBehaviorSanitizer, ThreadSanitizer
-# for the PAR library, and the same for GASNET_SEGMENT_EVERYTHING.  Any report is a failure.
-# family: sanitizers
+# for the PAR library, and the same for GASNET_SEGMENT_EVERYTHING.  Any report is a failure.  TEST_SANITIZER=address or
+# thread: that alone.
+# family: sanitizers-address TEST_SANITIZER=address
+# family: sanitizers-thread TEST_SANITIZER=thread
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 
@@ -96,6 +98,9 @@ provider() {
     grep -E '^not ok' "$log" | sed 's/^/# /'
 }
 
+# wanted SANITIZER
+wanted() { [ "${TEST_SANITIZER:-$1}" = "$1" ]; }
+
 asan=address,undefined
 programs="testhello testam testamsize testamflood testputget testhandles testvalue testbarrier testlock testvis"
 targets=(gasnetrun_ibv)
@@ -112,7 +117,7 @@ portals_programs="testam testputget testamflood"
 targets+=(gasnetrun_portals)
 for program in $portals_programs; do targets+=("tests/$program-portals-seq"); done
 mapfile -t units < <(cd "$main_build/tests" && find unit fuzz sim -maxdepth 1 -type f -perm -u+x ! -name '*.*' ! -name '*_static' | sed 's|^|tests/|')
-if build $asan "${targets[@]}" "${units[@]}"; then
+if wanted address && build $asan "${targets[@]}" "${units[@]}"; then
     for program in $programs; do job $asan 2 "$program-ibv-seq"; done
     with="connected at start-up" GASNET_CONNECT_DYNAMIC=0 job $asan 2 testhello-ibv-seq
     job $asan 2 testthreads-ibv-par
@@ -149,7 +154,7 @@ targets+=(tests/portals3/{mirrored,locks} tests/unit/{exit_engine,firehose_threa
 portals_programs="testthreads testbarrier"
 targets+=(gasnetrun_portals)
 for program in $portals_programs; do targets+=("tests/$program-portals-par"); done
-if build thread "${targets[@]}"; then
+if wanted thread && build thread "${targets[@]}"; then
     for program in $programs; do job thread 2 "$program-ibv-par"; done
     for program in $portals_programs; do job thread 2 "$program-portals-par"; done
     for program in testthreads testamflood; do sharing thread 3 "$program-ibv-par"; done
@@ -182,7 +187,7 @@ if build thread "${targets[@]}"; then
 fi
 
 segment=everything
-if build thread gasnetrun_ibv tests/testputget-ibv-par tests/builds/segments-ibv-par; then
+if wanted thread && build thread gasnetrun_ibv tests/testputget-ibv-par tests/builds/segments-ibv-par; then
     job thread 2 testputget-ibv-par
     with="receive thread" GASNET_RCV_THREAD=1 job thread 2 builds/segments-ibv-par
     with="small pools" GASNET_FIREHOSE_M=2 GASNET_FIREHOSE_MAXVICTIM_M=1 GASNET_FIREHOSE_MAXREGION_SIZE=64K \
