@@ -83,7 +83,9 @@ static void expiries(bool by_cno)
     if (cno) dapl_cno_free(cno);
 }
 
-/* 8, 14: several waiters of one CNO, who dequeue from all its EVDs. */
+/* 8, 14: several waiters of one CNO, which dequeue from all its EVDs. */
+enum { CROWD = 4 };
+
 static void *consume_by_cno(void *arg)
 {
     side_t *side = arg;
@@ -92,8 +94,10 @@ static void *consume_by_cno(void *arg)
     uint64_t seed = side->seed;
     while (!atomic_load(&side->stop)) {
         int64_t timeout = seed >> 63 ? (int64_t)(seed >> 50) % 20000 : 1000000;
+        /* One trigger may stand for several EVDs. */
         if (dapl_cno_wait_ns(side->cno, timeout, &told) == DAT_SUCCESS && told)
-            while (dapl_evd_dequeue(told, &event) == DAT_SUCCESS) side->done++;
+            for (int i = 0; i < CROWD; i++)
+                while (dapl_evd_dequeue(side->evds[i], &event) == DAT_SUCCESS) side->done++;
         spin(&seed, 100);
     }
     return NULL;
@@ -103,13 +107,14 @@ static void crowd(void)
 {
     dapl_cno_t *cno = cno_of(&world);
     side_t consumers[3], producers[4];
-    dapl_evd_t *evds[4];
+    dapl_evd_t *evds[CROWD];
     const int n = 2500 * SCALE;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < CROWD; i++)
         evds[i] = evd_of(&world, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG, 64, cno);
     interrupt_by_signals();
     for (int i = 0; i < 3; i++) {
         consumers[i] = (side_t){.cno = cno, .seed = check_random()};
+        memcpy(consumers[i].evds, evds, sizeof evds);
         thread_begin(&consumers[i].thread, consume_by_cno, &consumers[i]);
     }
     for (int i = 0; i < 4; i++) begin_producer(&producers[i], evds[i], n, 3, NULL);
