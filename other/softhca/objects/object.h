@@ -5,8 +5,8 @@
  * datapath.h, tcp.h.
  *
  * Lock order: shca.lock, then a QP's send lock, its receive lock, then a CQ's lock, an SRQ's, and
- * shca.peer_lock. The RPC thread (rpc_server.c) takes none of these, because a peer may wait for
- * its reply while holding its own.
+ * shca.peer_lock. The links of connected QPs change under shca.lock. The RPC thread
+ * (rpc_server.c) takes none of these, because a peer may wait for its reply while holding its own.
  */
 #ifndef SOFTHCA_OBJECT_H
 #define SOFTHCA_OBJECT_H

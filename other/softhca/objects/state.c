@@ -63,10 +63,14 @@ static void state_take_values(struct ibv_qp_attr *mine, const struct ibv_qp_attr
 
 static int state_connect(struct shca_qp *qp)
 {
-    struct shca_peer *old = qp->link.peer;
     struct shca_place place = shca_place_of(qp->port, &qp->attr.ah_attr);
-    shca_link(&qp->link, place, qp->base.qp_type, qp->base.qp_num, qp->attr.dest_qp_num);
-    qp->link.route = shca_route(qp->port, &qp->attr.ah_attr);
+    struct shca_link link;
+    shca_link(&link, place, qp->base.qp_type, qp->base.qp_num, qp->attr.dest_qp_num);
+    link.route = shca_route(qp->port, &qp->attr.ah_attr);
+    pthread_mutex_lock(&shca.lock); /* shca_quiesce() reads the links of all QPs */
+    struct shca_peer *old = qp->link.peer;
+    qp->link = link;
+    pthread_mutex_unlock(&shca.lock);
     shca_peer_put(old);
     return place.host > SHCA_HERE ? shca_tcp_send_bind(qp, place) : 0;
 }
@@ -160,9 +164,9 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
         shca_lock(&qp->sq);
         shca_qp_reset(qp);
         shca_unlock(&qp->sq);
-        pthread_mutex_unlock(&shca.lock);
         struct shca_peer *old = qp->link.peer;
         qp->link.peer = NULL;
+        pthread_mutex_unlock(&shca.lock);
         qp->attr = (struct ibv_qp_attr){0};
         shca_peer_put(old);
         return 0;

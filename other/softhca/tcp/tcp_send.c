@@ -345,19 +345,21 @@ int shca_tcp_send_bind(struct shca_qp *qp, struct shca_place place)
     struct shca_remote_process *f = NULL;
     if (shca_link_up(&r->link))
         f = shca_remote_process_find(place.host - 1, shm_qpn_slot(r->dest_qpn));
-    pthread_mutex_lock(&shca_wire.lock);
-    if (f) {
-        r->process = f;
-        r->next = f->remotes;
-        f->remotes = r;
-        shca_wire.remote[qp->index] = r;
-        qp->link.remote = r;
+    if (!f) {
+        shca_peer_put(r->link.peer);
+        free(r);
+        return ENOMEM;
     }
+    r->process = f;
+    pthread_mutex_lock(&shca.lock);
+    qp->link.remote = r;
+    pthread_mutex_unlock(&shca.lock);
+    pthread_mutex_lock(&shca_wire.lock);
+    r->next = f->remotes;
+    f->remotes = r;
+    shca_wire.remote[qp->index] = r;
     pthread_mutex_unlock(&shca_wire.lock);
-    if (f) return 0;
-    shca_peer_put(r->link.peer);
-    free(r);
-    return ENOMEM;
+    return 0;
 }
 
 static void tcp_send_forget(struct shca_remote *r)
@@ -380,15 +382,23 @@ void shca_tcp_send_drop(struct shca_qp *qp)
 {
     struct shca_remote *r = qp->link.remote;
     if (!r) return;
-    pthread_mutex_lock(&shca_wire.lock);
     struct shca_remote_process *f = r->process;
+    pthread_mutex_lock(&shca_wire.lock);
     shca_tcp_respond_answer(f);
     tcp_send_forget(r);
+    pthread_mutex_unlock(&shca_wire.lock);
+    /* Without the wire lock: a thread in shca_quiesce() holds shca.lock and waits for the wire
+     * thread. */
+    pthread_mutex_lock(&shca.lock);
+    shca_lock(&qp->sq);
+    qp->link.remote = NULL;
+    shca_unlock(&qp->sq);
+    pthread_mutex_unlock(&shca.lock);
+    pthread_mutex_lock(&shca_wire.lock);
     shca_lock(&qp->sq);
     shca_lock(&f->out);
     tcp_send_list_remove(r);
     shca_unlock(&f->out);
-    qp->link.remote = NULL;
     shca_unlock(&qp->sq);
     shca_remote_process_put(f);
     shca_remote_process_release(f);
