@@ -169,7 +169,7 @@ static enum net_result try_send(uint32_t node, const gasnetc_exit_action_t *acti
  * at the same time, and one that is gone delays no other. */
 static void send_to(uint32_t *nodes, uint32_t count, const gasnetc_exit_action_t *action)
 {
-    double deadline = gasneti_ending() ? exit_deadline() : gasnetc_clock() + exit_timeout();
+    const double deadline = gasnetc_clock() + exit_timeout(); /* of a node that is not ending yet */
     for (unsigned turn = 0;; turn++) {
         uint32_t left = 0;
         bool connecting = false;
@@ -179,7 +179,8 @@ static void send_to(uint32_t *nodes, uint32_t count, const gasnetc_exit_action_t
             if (result != NET_POSTED) nodes[left++] = nodes[i];
         }
         count = left;
-        if (!count || gasnetc_clock() >= deadline) return;
+        if (!count || (gasneti_ending() ? gasnetc_exit_time_is_up() : gasnetc_clock() >= deadline))
+            return;
         gasnetc_poll_sends();
         if (connecting) gasnetc_nap(turn);
     }
@@ -271,7 +272,6 @@ static void warn_time_over(bool master)
  * ordered by it to exit.  False if the launcher does not offer this, or is silent. */
 static bool agree_by_launcher(int code)
 {
-    if (state_now() == GASNETC_EXIT_DONE) return true; /* alone */
     double left = exit_deadline() - gasnetc_clock();
     if (!bootstrap_leaving(code, left > 0 ? left : 0)) return false;
     bool noted = false;
@@ -316,7 +316,9 @@ static bool coordinate(int code)
     gasneti_lock(&the_exit.lock);
     gasnetc_exit_action_t action = gasnetc_exit_want(&the_exit.protocol, (uint8_t)code);
     gasneti_unlock(&the_exit.lock);
-    if (!agree_by_launcher(code)) {
+    if (state_now() == GASNETC_EXIT_DONE) {
+        perform(&action); /* ordered to exit, or the last to want it: node 0 tells the others */
+    } else if (!agree_by_launcher(code)) {
         restart_clock();
         gasnetc_exit_arm(exit_timeout() + SPARE);
         agree_among_nodes(action);

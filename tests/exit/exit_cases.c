@@ -61,6 +61,13 @@ static void on_take(gasnet_token_t t, void *data, size_t bytes)
     (void)t, (void)data, (void)bytes;
 }
 
+int exits_announced;
+static void on_count(gasnet_token_t t)
+{
+    (void)t;
+    exits_announced++;
+}
+
 static volatile bool released;
 static void on_released(gasnet_token_t t)
 {
@@ -68,11 +75,9 @@ static void on_released(gasnet_token_t t)
     released = true;
 }
 
-gasnet_handlerentry_t exit_table[] = {{H_EXIT, on_exit_request},
-                                      {H_NOTHING, on_nothing},
-                                      {H_STAY, on_stay},
-                                      {H_TAKE, on_take},
-                                      {H_RELEASED, on_released}};
+gasnet_handlerentry_t exit_table[] = {{H_EXIT, on_exit_request}, {H_NOTHING, on_nothing},
+                                      {H_STAY, on_stay},         {H_TAKE, on_take},
+                                      {H_COUNT, on_count},       {H_RELEASED, on_released}};
 const int exit_table_count = TEST_COUNT(exit_table);
 
 /* --- peer states --- */

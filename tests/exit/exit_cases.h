@@ -37,10 +37,11 @@ extern const int exit_cases_count;
 extern const struct peer_state peer_states[];
 extern const int peer_states_count;
 
-extern int odd; /* the rank that acts alone */
+extern int odd;             /* the rank that acts alone */
+extern int exits_announced; /* calls of H_COUNT */
 
 /* Handlers of the client's table; main registers exit_table. */
-enum { H_EXIT = 128, H_NOTHING, H_STAY, H_TAKE, H_RELEASED, H_UNREGISTERED = 240 };
+enum { H_EXIT = 128, H_NOTHING, H_STAY, H_TAKE, H_COUNT, H_RELEASED, H_UNREGISTERED = 240 };
 extern gasnet_handlerentry_t exit_table[];
 extern const int exit_table_count;
 enum { EXIT_SEGMENT = 64 * 1024 };

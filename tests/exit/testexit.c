@@ -81,6 +81,21 @@ static int late_return_counts(void)
     return print_last(), 17;
 }
 
+/* Rank 0 begins when the exits of all others have reached it, so that its own is the last word. */
+static int others_came_first(void)
+{
+    if (test_rank != 0) {
+        gasnet_AMRequestShort0(0, H_COUNT);
+        leave(0);
+    }
+    while (exits_announced < test_size - 1) gasnet_AMPoll();
+    for (int i = 0; i < 2000; i++) { /* what they send next is their exit */
+        gasnet_AMPoll();
+        sched_yield();
+    }
+    leave(0);
+}
+
 /* An exit does not wait for operations in flight. */
 static int operations_in_flight(void)
 {
@@ -365,6 +380,7 @@ static const struct special {
     {{"leave_at_different_times", "0", "all", "together", "B116", 1, leave_at_different_times},
      ATTACHED},
     {{"late_return_counts", "17", "all", "together", "B116", 1, late_return_counts}, ATTACHED},
+    {{"others_came_first", "0", "all", "together", "B116", 1, others_came_first}, ATTACHED},
     {{"operations_in_flight", "6", "all", "together", "2.6", 1, operations_in_flight}, ATTACHED},
     {{"forked_child_exits", "0", "all", "together", "IB-X7", 1, forked_child_exits}, ATTACHED},
     {{"forked_child_gasnet_exits", "0", "all", "together", "IB-X7", 1, forked_child_gasnet_exits},
