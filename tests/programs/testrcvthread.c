@@ -6,6 +6,8 @@
  * threads, here and there, can run the handlers that change it.
  */
 #include "test.h"
+#include <gasnet_coll.h>
+#include <pthread.h>
 #include <sched.h>
 
 enum {
@@ -16,9 +18,15 @@ enum {
     SEGMENT = 1 << 20,
     LONG_SIZE = 100000
 };
-enum { H_ASK = 128, H_ANSWER, H_MEDIUM, H_LONG, H_LOCKED };
+enum { H_ASK = 128, H_ANSWER, H_MEDIUM, H_LONG, H_LOCKED, H_STAY, H_STAYS };
 
 static int asked, answered, damaged; /* since the start: a neighbour may be ahead */
+
+/* Without a call of the library. */
+static void watch(int *counter, int until)
+{
+    while (test_get(counter) < until) sched_yield();
+}
 
 static void on_ask(gasnet_token_t t)
 {
@@ -60,17 +68,30 @@ static void on_locked(gasnet_token_t t)
     test_add(&locked_runs, 1);
 }
 
-static gasnet_handlerentry_t table[] = {{H_ASK, on_ask},
-                                        {H_ANSWER, on_answer},
-                                        {H_MEDIUM, on_payload},
-                                        {H_LONG, on_payload},
-                                        {H_LOCKED, on_locked}};
+/* Stays on the receive thread until the client thread has called what a handler may not; does not
+ * stay where that thread itself, inside a call, runs it. */
+static pthread_t client;
+static int replied, stays, staying, left;
 
-/* Without a call of the library. */
-static void watch(int *counter, int until)
+static void on_stay(gasnet_token_t t)
 {
-    while (test_get(counter) < until) sched_yield();
+    bool stay = !pthread_equal(pthread_self(), client);
+    gasnet_AMReplyShort1(t, H_STAYS, stay);
+    if (!stay) return;
+    test_add(&staying, 1);
+    watch(&left, 1);
 }
+
+static void on_stays(gasnet_token_t t, gasnet_handlerarg_t stay)
+{
+    (void)t;
+    test_add(&stays, stay);
+    test_add(&replied, 1);
+}
+
+static gasnet_handlerentry_t table[] = {
+    {H_ASK, on_ask},       {H_ANSWER, on_answer}, {H_MEDIUM, on_payload}, {H_LONG, on_payload},
+    {H_LOCKED, on_locked}, {H_STAY, on_stay},     {H_STAYS, on_stays}};
 
 static void shorts(void)
 {
@@ -121,6 +142,24 @@ static void locked(void)
     test_check(count == 2 * LOCKED, "%d counts of %d", count, 2 * LOCKED);
 }
 
+/* What a handler may not call is the client's to call, whatever the thread runs meanwhile. */
+static void beside_a_handler(void)
+{
+    int word = test_rank == 0 ? 4711 : 0;
+    client = pthread_self();
+    gasnet_coll_init(NULL, 0, NULL, 0, 0);
+    test_sync();
+    if (test_rank == 0 && test_size > 1) watch(&staying, 1);
+    for (int tried = 0; test_rank == 1 && test_get(&stays) == 0; tried++) {
+        gasnet_AMRequestShort0(0, H_STAY);
+        watch(&replied, tried + 1);
+    }
+    gasnet_coll_broadcast(GASNET_TEAM_ALL, &word, 0, &word, sizeof word,
+                          GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCAL);
+    test_add(&left, 1);
+    test_check(word == 4711, "a broadcast brought %d", word);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_rule rules[] = {
@@ -128,6 +167,8 @@ int main(int argc, char **argv)
         {"IB-C8 Mediums and Longs too", payloads},
         {"IB-C8 and together with a program that polls", together},
         {"IB-C8 a handler-safe lock excludes the thread's handlers", locked},
+        {"IB-C8 IB-C10 the client calls what a handler may not while the thread runs one",
+         beside_a_handler},
     };
     test_start(&argc, &argv, table, TEST_COUNT(table), SEGMENT);
     const char *asked_for = gasnet_getenv("GASNET_RCV_THREAD");

@@ -87,6 +87,17 @@ for ((round = 0; round < 3; round++)); do
 done
 says "IB-C8 R49 and while messages arrive at all of them, 3 times" '' 19
 
+# ---- what has locks
+
+# locks FILE: functions and how many locked instructions each has; parts of one function count as it.
+locks() {
+    objdump -d --no-show-raw-insn "$1" | awk '/^[0-9a-f]+ <.*>:$/ { f = $2; gsub(/[<>:]/, "", f); sub(/\..*/, "", f) }
+        /\<lock |xchg +.*\(/ { n[f]++ } END { for (f in n) print f, n[f] }' | sort
+}
+# Of those, where messages and transfers go.
+paths='gasnetc_(poll|AMPoll|deliver.*|AMRequest.*|AMReply.*|rdma_.*)|take|poll_once|gasnete_(put|get)_.*'
+locks_on_paths() { locks "$1" | grep -E "^($paths) " | paste -sd' '; }
+
 # ---- IB-C10: one client thread and the receive thread
 
 always=$(sed -n 's/^SEQ_RCV_THREAD = //p' "$TEST_BUILD/Makefile")
@@ -111,6 +122,13 @@ if variant seq-thread IB-C10 "--enable-seq-rcv-thread ac_cv_header_dat2_udat_h=n
         done
         job GASNET_RCV_THREAD=0 testputget-$conduit-$mode
         says "IB-C10 $mode without it" '^ok '
+        if [ "$(uname -m)" = x86_64 ]; then
+            found=$(locks_on_paths "$TEST_BUILD/seq-thread/.libs/libgasnet-$conduit-$mode.so")
+            tap_ok "$([ -n "$found" ] && [ "$found" = "$(locks_on_paths "$TEST_BUILD/.libs/libgasnet-$conduit-par.so")" ]; echo $?)" \
+                "IB-C10 $mode has the locks of PAR where messages and transfers go: ${found:-none}"
+        else
+            tap_skip "IB-C10 $mode has the locks of PAR where messages and transfers go" "written for x86-64"
+        fi
     done
     nm -D "$TEST_BUILD/seq-thread/.libs/libgasnet-$conduit-seq.so" | grep -q ' gasneti_init_SEQ_rcvthread_'
     tap_ok $? "IB-C10 SEQ programs compiled for locks that are empty do not link with that library"
@@ -132,11 +150,6 @@ parts() { nm "$1/libgasnet-$conduit-par.so" | grep -cE " ($own)\$"; }
 tap_ok "$([ "$(parts "$ordinary")" = 4 ]; echo $?)" "IB-C8 the ordinary library has the thread, how it arms and sleeps, and its spare buffer"
 tap_ok "$(parts "$without/.libs")" "IB-B3 the other has none of the four"
 
-# locks FILE: functions and how many locked instructions each has; parts of one function count as it.
-locks() {
-    objdump -d --no-show-raw-insn "$1" | awk '/^[0-9a-f]+ <.*>:$/ { f = $2; gsub(/[<>:]/, "", f); sub(/\..*/, "", f) }
-        /\<lock |xchg +.*\(/ { n[f]++ } END { for (f in n) print f, n[f] }' | sort
-}
 case $(uname -m) in
 x86_64)
     locks "$ordinary/libgasnet-$conduit-par.so" >"$tap_scratch/with"
@@ -145,12 +158,11 @@ x86_64)
     [ -s "$tap_scratch/without" ] && [ -z "$more" ]
     tap_ok $? "IB-B3 no function there has more locks than with the thread${more:+: $more}"
     # Threads of the client are what PAR has locks for; the other libraries have one at a time.
-    paths='gasnetc_(poll|AMPoll|deliver.*|AMRequest.*|AMReply.*|rdma_.*)|take|poll_once|gasnete_(put|get)_.*'
     [ "$(grep -cE "^($paths) " "$tap_scratch/without")" -gt 3 ]
     tap_ok $? "IB-B3 PAR has locks where messages and transfers go, for its client's threads"
     for mode in seq parsync; do
         [ "$always" = 1 ] && break
-        found=$(locks "$ordinary/libgasnet-$conduit-$mode.so" | grep -E "^($paths) " | paste -sd' ')
+        found=$(locks_on_paths "$ordinary/libgasnet-$conduit-$mode.so")
         tap_ok "$([ -z "$found" ]; echo $?)" "IB-B3 $mode has none there, thread or no thread${found:+: $found}"
     done
     ;;
