@@ -119,6 +119,14 @@ for way in "${ways[@]}"; do
     expect 0 "$way: output" "${command[@]}"
     [ "$(grep -c '^<rank [0-2] line [0-9]* of the test>$' "$tmp/out")" = 600 ]
     say $? "  lines are whole and complete"
+    # Or sched_yield gives way to no other rank, where the kernel has autogroups.
+    # shellcheck disable=SC2016 # for the wrapper's shell
+    with "$way" 3 sh -c 'read -r _ _ _ _ group session _ <"/proc/$$/stat"; echo "$(($$ == group)) $session"; exec "$@"' \
+        wrapper "$job" collectives
+    expect 0 "$way: sessions" "${command[@]}"
+    case $way in local) sessions=1 ;; *) sessions=3 ;; esac
+    [ "$(grep -c '^1 ' "$tmp/out")" = 3 ] && [ "$(sort -u "$tmp/out" | grep -c '^1 ')" = $sessions ]
+    say $? "  each rank leads a process group, in one session for each host"
     with "$way" 2 "$job" inherited
     expect 0 "$way: no descriptor of ours is inherited by programs" "${command[@]}"
 done

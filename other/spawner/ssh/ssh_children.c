@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,27 +198,146 @@ static bool children_socketpair(int ends[2])
     return true;
 }
 
-bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t rank,
-                             const struct ssh_program *program, const int fds[3])
+/* --- nursery --- */
+
+/* A rank to start: the launcher's end of its socket is passed with the message, and behind it those
+ * of the descriptors 0 to 2 that are not the nursery's own. */
+struct order {
+    uint32_t rank;
+    bool passed[3];
+};
+enum { ORDER_FDS = 4, SIBLING_STACK = 64 * 1024 };
+
+struct sibling {
+    const struct ssh_program *program;
+    struct order order;
+    int fds[ORDER_FDS];
+    pid_t parent;
+};
+
+/* Executes the program of a rank, which leads a process group. */
+static int sibling_run(void *arg)
 {
-    int ends[2];
+    const struct sibling *s = arg;
+    const int *fd = s->fds + 1;
     struct stat st;
     char control[96];
-    if (!children_socketpair(ends)) return false;
-    fstat(ends[1], &st);
-    snprintf(control, sizeof control, SPAWNER_CONTROL "=ssh %d %ju %" PRIu32, ends[1],
-             (uintmax_t)st.st_ino, rank);
-    const char **envp = children_environment(program, control);
-    pid_t parent = getpid();
-    pid_t pid = envp ? fork() : -1;
-    if (pid == 0) {
-        children_new_session(kids, parent);
-        for (int i = 0; i < 3; i++)
-            if (fds[i] > 2) dup2(fds[i], i);
-        children_exec(program, envp, ends[1], rank);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != s->parent) _exit(1); /* the parent died before prctl */
+    for (int i = 0; i < 3; i++)
+        if (s->order.passed[i]) dup2(*fd++, i);
+    fstat(s->fds[0], &st);
+    snprintf(control, sizeof control, SPAWNER_CONTROL "=ssh %d %ju %" PRIu32, s->fds[0],
+             (uintmax_t)st.st_ino, s->order.rank);
+    const char **envp = children_environment(s->program, control);
+    if (!envp) _exit(127);
+    children_exec(s->program, envp, s->fds[0], s->order.rank);
+}
+
+/* False at the end of the connection. */
+static bool nursery_take(int orders, struct order *order, int fds[ORDER_FDS])
+{
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(ORDER_FDS * sizeof(int))];
+    } control;
+    struct iovec data = {order, sizeof *order};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    for (int i = 0; i < ORDER_FDS; i++) fds[i] = -1;
+    if (recvmsg(orders, &message, MSG_CMSG_CLOEXEC) != sizeof *order) return false;
+    const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    if (head) memcpy(fds, CMSG_DATA(head), head->cmsg_len - CMSG_LEN(0));
+    return true;
+}
+
+/* The ranks of a host share a session, because the kernel may give each session a share of its own
+ * of the processors (autogroup): then sched_yield gives way only to processes of the same session.
+ * This process leads it, and starts the ranks as children of its parent. */
+static void nursery_run(const struct ssh_children *kids, const struct ssh_program *program,
+                        pid_t parent, int orders) __attribute__((noreturn));
+static void nursery_run(const struct ssh_children *kids, const struct ssh_program *program,
+                        pid_t parent, int orders)
+{
+    static char stack[SIBLING_STACK] __attribute__((aligned(64)));
+    struct sibling next = {.program = program, .parent = parent};
+    int null;
+    children_new_session(kids, parent);
+    while ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && null <= 2) continue;
+    while (nursery_take(orders, &next.order, next.fds)) {
+        int answer = clone(sibling_run, stack + sizeof stack, CLONE_PARENT | SIGCHLD, &next);
+        if (answer < 0) answer = -errno;
+        for (int i = 0; i < ORDER_FDS; i++)
+            if (next.fds[i] >= 0) close(next.fds[i]);
+        if (send(orders, &answer, sizeof answer, MSG_NOSIGNAL) < 0) break;
     }
+    _exit(0);
+}
+
+bool ssh_children_open_nursery(struct ssh_children *kids, const struct ssh_program *program)
+{
+    int ends[2];
+    const pid_t parent = getpid();
+    if (!children_socketpair(ends)) return false;
+    kids->session = fork();
+    if (kids->session == 0) {
+        close(ends[0]);
+        nursery_run(kids, program, parent, ends[1]);
+    }
+    close(ends[1]);
+    kids->orders = ends[0];
+    if (kids->session < 0) close(ends[0]);
+    return kids->session > 0;
+}
+
+void ssh_children_close_nursery(struct ssh_children *kids)
+{
+    if (kids->session <= 0) return; /* it could not be opened */
+    close(kids->orders);
+    while (waitpid(kids->session, NULL, 0) < 0 && errno == EINTR) continue;
+}
+
+/* Returns the process, or -1 with errno. */
+static pid_t children_order(const struct ssh_children *kids, uint32_t rank, int control_fd,
+                            const int fds[3])
+{
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(ORDER_FDS * sizeof(int))];
+    } control = {.space = {0}};
+    struct order order = {.rank = rank};
+    int passed[ORDER_FDS] = {control_fd}, count = 1, answer;
+    for (int i = 0; i < 3; i++) {
+        order.passed[i] = fds[i] > 2;
+        if (order.passed[i]) passed[count++] = fds[i];
+    }
+    struct iovec data = {&order, sizeof order};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = CMSG_SPACE((size_t)count * sizeof(int))};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
+    memcpy(CMSG_DATA(head), passed, (size_t)count * sizeof(int));
+    if (sendmsg(kids->orders, &message, MSG_NOSIGNAL) < 0) return -1;
+    if (recv(kids->orders, &answer, sizeof answer, 0) != sizeof answer) answer = -ECHILD;
+    if (answer > 0) return answer;
+    errno = -answer;
+    return -1;
+}
+
+bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t rank,
+                             const int fds[3])
+{
+    int ends[2];
+    if (!children_socketpair(ends)) return false;
+    const pid_t pid = children_order(kids, rank, ends[1], fds);
     int error = errno;
-    free(envp);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
@@ -247,11 +367,13 @@ pid_t ssh_children_start_helper(struct ssh_children *kids, char *const *argv, co
 
 /* --- programs behind wrappers --- */
 
-void ssh_children_note_program(struct ssh_child *child, pid_t program)
+void ssh_children_note_program(const struct ssh_children *kids, struct ssh_child *child,
+                               pid_t program)
 {
-    /* Only a process of our own session has a number that is valid here; in a container it is
+    /* Only a process of the ranks' session has a number that is valid here; in a container it is
      * another. */
-    if (child->program >= 0 || program == child->pid || getsid(program) != child->pid) return;
+    if (child->program >= 0 || getsid(program) != kids->session || ssh_children_find(kids, program))
+        return;
     child->program = (int)syscall(SYS_pidfd_open, program, 0); /* -1 on old kernels: not watched */
 }
 
@@ -266,7 +388,7 @@ void ssh_children_forget(struct ssh_child *child)
 
 void ssh_children_signal(struct ssh_children *kids, uint32_t index, int signo)
 {
-    /* In its first microseconds the child may not have its session yet: then signal the process
+    /* In its first microseconds the child may not have its group yet: then signal the process
      * alone. */
     pid_t pid = kids->ranks[index].pid;
     if (pid > 0 && kill(-pid, signo) != 0) kill(pid, signo);
@@ -286,7 +408,7 @@ void ssh_children_poll(const struct ssh_children *kids, struct pollfd *fds)
     }
 }
 
-struct ssh_child *ssh_children_find(struct ssh_children *kids, pid_t pid)
+struct ssh_child *ssh_children_find(const struct ssh_children *kids, pid_t pid)
 {
     for (uint32_t i = 0; i < kids->count; i++)
         if (kids->ranks[i].pid == pid) return &kids->ranks[i];

@@ -1,8 +1,9 @@
 /* ssh_children.h - the processes that the launcher or a control process starts on its own host.
  *
- * Each child leads a session of its own, so that its whole process group can be ended, and so that
- * it may read the terminal although it is not in the terminal's foreground group.  All children
- * die with the process that started them, even if that is killed by SIGKILL: see children_guard.
+ * Each child leads a process group of its own, so that the whole of it can be ended.  The ranks
+ * form a session, and so does each helper, so that they may read the terminal although they are not
+ * in the terminal's foreground group.  All children die with the process that started them, even if
+ * that is killed by SIGKILL: see children_guard.
  */
 #ifndef SSH_CHILDREN_H
 #define SSH_CHILDREN_H
@@ -32,6 +33,8 @@ struct ssh_children {
     uint32_t count;
     volatile pid_t *groups; /* shared with the guard; [slots], 0: free */
     size_t slots;
+    pid_t session; /* of the ranks: the process that starts them; 0 or less: none */
+    int orders;    /* connection to it, while it lives */
     pid_t guard;
     int guard_fd;
     sigset_t mask_before;     /* restored in children */
@@ -50,17 +53,21 @@ bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t other
 /* Kills the remaining children and ends the guard. */
 void ssh_children_close(struct ssh_children *kids);
 
+/* Before the ranks start, and after: the process that starts them.  Returns false with errno. */
+bool ssh_children_open_nursery(struct ssh_children *kids, const struct ssh_program *program);
+void ssh_children_close_nursery(struct ssh_children *kids);
 /* Starts kids->ranks[index] as `rank`, with these descriptors as 0, 1, 2 (the values 0 to 2 are
  * the caller's own).  Returns false with errno. */
 bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t rank,
-                             const struct ssh_program *program, const int fds[3]);
+                             const int fds[3]);
 /* Starts a helper (a remote shell) with these descriptors as 0, 1, 2; returns -1 on failure. */
 pid_t ssh_children_start_helper(struct ssh_children *kids, char *const *argv, const int fds[3]);
 
 /* Notes the process id that the rank of `child` sent.  If it differs from the child's, a wrapper
  * runs the program, and may outlive it and hold the rank's socket open: the program's end is
  * watched too. */
-void ssh_children_note_program(struct ssh_child *child, pid_t program);
+void ssh_children_note_program(const struct ssh_children *kids, struct ssh_child *child,
+                               pid_t program);
 void ssh_children_forget(struct ssh_child *child); /* closes its descriptors */
 
 /* Sends a signal to the process group of a running rank. */
@@ -74,6 +81,6 @@ void ssh_children_poll(const struct ssh_children *kids, struct pollfd *fds);
  * process group is killed if the child failed or `kill_group` is set; processes left by a rank
  * that ended well are not touched. */
 pid_t ssh_children_reap(struct ssh_children *kids, bool kill_group, int *status);
-struct ssh_child *ssh_children_find(struct ssh_children *kids, pid_t pid);
+struct ssh_child *ssh_children_find(const struct ssh_children *kids, pid_t pid);
 
 #endif

@@ -169,7 +169,7 @@ static void control_pass_up(void *ctx, const struct ssh_wire_frame *frame)
         return;
     }
     if (frame->type == SSH_WIRE_HELLO && frame->len == 4)
-        ssh_children_note_program(from->child, (pid_t)ssh_wire_u32(frame->data));
+        ssh_children_note_program(&from->c->kids, from->child, (pid_t)ssh_wire_u32(frame->data));
     struct ssh_parcel *parcel = ssh_parcel_of_frame(frame);
     ssh_link_post(&from->c->up, parcel);
     ssh_parcel_drop(parcel);
@@ -225,14 +225,13 @@ static const char **control_merge_environment(const char *strings, uint32_t envc
 }
 
 /* Each rank has pipes of its own, so that its output can be forwarded in whole lines. */
-static void control_start_rank(struct control *c, uint32_t i, const struct ssh_program *program,
-                               int null)
+static void control_start_rank(struct control *c, uint32_t i, int null)
 {
     uint32_t rank = hosts_rank(&c->block, i);
     int output[2];
     bool good = ssh_shell_listen(&c->outputs[i], output);
     const int fds[3] = {rank == 0 ? STDIN_FILENO : null, output[0], output[1]};
-    good = good && ssh_children_start_rank(&c->kids, i, rank, program, fds);
+    good = good && ssh_children_start_rank(&c->kids, i, rank, fds);
     if (!good) control_complain("cannot start a process", strerror(errno));
     for (int which = 0; which < 2; which++)
         if (output[which] >= 0) close(output[which]);
@@ -275,13 +274,14 @@ static void control_start_ranks(struct control *c, const struct ssh_wire_message
     } else if (!ssh_children_make_room(&c->kids, setup->setup.count, c->below_most, true)) {
         c->wrong = true;
     } else if (!envp || null < 0 || !c->below || !c->outputs ||
-               !ssh_children_open(&c->kids, setup->setup.count, c->below_most, c->up.fd)) {
+               !ssh_children_open(&c->kids, setup->setup.count, c->below_most, c->up.fd) ||
+               !ssh_children_open_nursery(&c->kids,
+                                          &(struct ssh_program){path, (char *const *)argv, envp})) {
         control_complain("cannot prepare", strerror(errno));
         c->wrong = true;
     }
-    struct ssh_program program = {path, (char *const *)argv, envp};
-    for (uint32_t i = 0; i < setup->setup.count && !c->wrong; i++)
-        control_start_rank(c, i, &program, null);
+    for (uint32_t i = 0; i < setup->setup.count && !c->wrong; i++) control_start_rank(c, i, null);
+    ssh_children_close_nursery(&c->kids);
     free(argv);
     free(envp);
     if (null >= 0) close(null);

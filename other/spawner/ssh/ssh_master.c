@@ -256,7 +256,7 @@ static void master_take_local_frame(void *ctx, const struct ssh_wire_frame *fram
 {
     const struct local_frame *from = ctx;
     if (frame->type == SSH_WIRE_HELLO && frame->len == 4)
-        ssh_children_note_program(from->child, (pid_t)ssh_wire_u32(frame->data));
+        ssh_children_note_program(&from->m->kids, from->child, (pid_t)ssh_wire_u32(frame->data));
     ssh_master_frame(from->m, from->child->rank, frame);
 }
 
@@ -418,7 +418,7 @@ static void master_start_local_rank(struct ssh_master *m, uint32_t rank, int nul
     struct ssh_host_slot *slot = &m->slots[m->slot_of[rank]];
     uint32_t index = slot->local_first + hosts_index(&slot->plan->block, rank);
     const int fds[3] = {rank == 0 ? STDIN_FILENO : null, STDOUT_FILENO, STDERR_FILENO};
-    if (m->job.ending || !ssh_children_start_rank(&m->kids, index, rank, &m->program, fds)) {
+    if (m->job.ending || !ssh_children_start_rank(&m->kids, index, rank, fds)) {
         ssh_job_fail(&m->job, 1,
                      "rank %" PRIu32 " on host %s cannot be started: %s (see ulimit -u and "
                      "ulimit -n)",
@@ -432,8 +432,11 @@ static void master_start_local_rank(struct ssh_master *m, uint32_t rank, int nul
 static void master_start_all(struct ssh_master *m)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    m->program = (struct ssh_program){
+    const struct ssh_program program = {
         .path = m->request->path, .argv = m->request->argv, .envp = (const char *const *)environ};
+    if (!ssh_children_open_nursery(&m->kids, &program))
+        ssh_job_fail(&m->job, 1, "no process can be started: %s (see ulimit -u and ulimit -n)",
+                     strerror(errno));
     if (null < 0)
         ssh_job_fail(&m->job, 1, "cannot open /dev/null, the standard input of all ranks but 0: %s",
                      strerror(errno));
@@ -442,6 +445,7 @@ static void master_start_all(struct ssh_master *m)
     if (!m->job.ending) ssh_remote_start(m); /* remote shells take longest */
     for (uint32_t r = 0; r < m->job.size; r++)
         if (!m->slots[m->slot_of[r]].plan->remote) master_start_local_rank(m, r, null);
+    ssh_children_close_nursery(&m->kids);
     if (null >= 0) close(null);
 }
 

@@ -60,7 +60,6 @@ struct ssh_master {
     uint32_t *slot_of;           /* [ranks] */
     bool *silent;                /* [ranks] */
     struct ssh_parcel *welcome;
-    struct ssh_program program;
     struct ssh_ask ask;
     int64_t due[SSH_TIMERS];          /* milliseconds of the monotonic clock; 0: off */
     struct gasneti_patience patience; /* the time left to ranks that have not asked to end */
