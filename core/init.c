@@ -263,7 +263,7 @@ static void settle_spins(void)
     if (GASNETC_THREADED) gasnetc_set_waiting(100, 0);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (processors > 0 && gasnetc_job.host_size > (uint32_t)processors)
-        gasnetc_set_waiting(4, gasnetc_longest_sleep());
+        gasnetc_set_waiting(1, gasnetc_longest_sleep());
 }
 
 /* For messages: with several hosts the launcher used a remote shell. */

@@ -226,17 +226,40 @@ static __attribute__((noinline)) void near_notify(int id, int flags)
     }
 }
 
-/* Polls, as gasnete_barrier_wait.  A leader waits for messages too. */
-static __attribute__((noinline)) int near_try(int id, int flags, bool block)
+static bool near_complete(void)
+{
+    gasnete_barrier_state_t *state = &near.phase.state;
+    return gasnete_barrier_host_complete(near.host, state->parity, &state->value);
+}
+
+static void near_check(void)
 {
     if (!near.host) gasnetc_require_attached("a barrier");
     barrier_check_notified(&near.phase);
-    gasnete_barrier_state_t *state = &near.phase.state;
+}
+
+static __attribute__((noinline)) int near_try(int id, int flags)
+{
+    near_check();
     gasnetc_poll();
-    while (!gasnete_barrier_host_complete(near.host, state->parity, &state->value)) {
-        if (!block) return GASNET_ERR_NOT_READY;
-        near.leaders ? gasneti_wait_poll() : gasnetc_wait_ring();
-    }
+    return near_complete() ? barrier_leave(&near.phase, id, flags) : GASNET_ERR_NOT_READY;
+}
+
+/* While other nodes of the supernode arrive, this one yields its processor to them. */
+static void near_wait_step(uint32_t *arrived)
+{
+    const uint32_t now = gasnete_barrier_host_arrived(near.host, near.phase.state.parity);
+    gasnetc_wait_ring(now != *arrived);
+    *arrived = now;
+}
+
+/* Polls at least once, as gasnete_barrier_wait.  A leader waits for messages too. */
+static __attribute__((noinline)) int near_wait(int id, int flags)
+{
+    near_check();
+    uint32_t arrived = 0;
+    if (near_complete()) gasnetc_poll();
+    while (!near_complete()) near.leaders ? gasneti_wait_poll() : near_wait_step(&arrived);
     gasneti_wait_over();
     return barrier_leave(&near.phase, id, flags);
 }
@@ -264,7 +287,7 @@ bool gasnete_barrier_is_split(void)
 int gasnete_barrier_wait(int id, int flags)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_wait or _try");
-    if (gasnete_rarely(barrier.calls == NULL)) return near_try(id, flags, true);
+    if (gasnete_rarely(barrier.calls == NULL)) return near_wait(id, flags);
     barrier_check_notified(&barrier.object);
     gasnetc_poll();
     while (!gasnete_barrier_object_complete(&barrier.object)) gasneti_wait_poll();
@@ -274,7 +297,7 @@ int gasnete_barrier_wait(int id, int flags)
 int gasnete_barrier_try(int id, int flags)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_wait or _try");
-    if (gasnete_rarely(barrier.calls == NULL)) return near_try(id, flags, false);
+    if (gasnete_rarely(barrier.calls == NULL)) return near_try(id, flags);
     barrier_check_notified(&barrier.object);
     gasnetc_poll();
     return gasnete_barrier_object_complete(&barrier.object)

@@ -1,4 +1,4 @@
-/* barrier_host.h - the job's barrier among nodes that share memory (pure; barrier_near.c has the
+/* barrier_host.h - the job's barrier among nodes that share memory (pure; barrier.c has the
  * words).
  *
  * Two words for each parity of phases.  One counts the nodes that have notified the phase, and
@@ -56,6 +56,14 @@ static inline bool gasnete_barrier_host_notify(gasnete_barrier_host_t *host, uin
     } while (!atomic_compare_exchange_weak_explicit(&host->notified[parity], &word, more,
                                                     memory_order_acq_rel, memory_order_relaxed));
     return gasnete_barrier_host_count(more) == size;
+}
+
+/* Nodes that have notified the phase. */
+static inline uint32_t gasnete_barrier_host_arrived(const gasnete_barrier_host_t *host,
+                                                    uint8_t parity)
+{
+    return gasnete_barrier_host_count(
+        atomic_load_explicit(&host->notified[parity], memory_order_relaxed));
 }
 
 /* True when all nodes have notified the phase; then *all is their value. */

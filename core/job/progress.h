@@ -22,8 +22,9 @@ void gasnetc_reap(void);
  * as gasnetc_set_waiting says it yields the processor, and after some yields it sleeps. */
 void gasneti_wait_poll(void);
 
-/* The same for what rings for all that sleep (core/pshm/common.h): the first sleep is longer. */
-void gasnetc_wait_ring(void);
+/* The same for what rings for all that sleep (core/pshm/common.h): the first sleep is longer.
+ * `others_got_on`, since the last step: the thread only yields, as in the first steps. */
+void gasnetc_wait_ring(bool others_got_on);
 
 /* Ends a waiting loop of such steps whose condition came true by other means than a poll. */
 void gasneti_wait_over(void);

@@ -2,7 +2,8 @@
  *
  * The thread calls gasnetc_doze_next each time it has polled for a while, yielded its processor,
  * and found nothing: the first times it only goes on, since the processes that it waits for may
- * just have lacked a processor.  Then it arms, polls for a while again, and sleeps.
+ * just have lacked a processor.  So it does again each time it sees that others have got on.  Then
+ * it arms, polls for a while again, and sleeps.
  *
  * What it waits for need not be an arrival: a program may wait for memory that a neighbour writes.
  * So each sleep has a limit, `first` at first, and twice as much each time, up to `longest`: what
@@ -21,11 +22,11 @@ enum gasnetc_doze_act {
     GASNETC_DOZE_SLEEP, /* at most doze->us; not armed any more */
 };
 
-enum { GASNETC_DOZE_PATIENCE = 3 };
+enum { GASNETC_DOZE_PATIENCE = 8 };
 
 /* Zeroed: the thread waits for nothing. */
 typedef struct gasnetc_doze {
-    uint32_t fruitless; /* calls of gasnetc_doze_next in a row, up to the first sleep */
+    uint32_t fruitless; /* calls of gasnetc_doze_next in a row, up to a sleep */
     uint32_t us;        /* of the sleep that it is armed for, or of the last one */
     bool brief;         /* that is the first one */
     bool armed;
@@ -35,6 +36,13 @@ typedef struct gasnetc_doze {
 static inline void gasnetc_doze_found(gasnetc_doze_t *doze)
 {
     *doze = (gasnetc_doze_t){.fruitless = 0};
+}
+
+/* The thread has found nothing, but those it waits for have got on.  What is armed stays so, and
+ * the next sleep is not shorter. */
+static inline void gasnetc_doze_others_got_on(gasnetc_doze_t *doze)
+{
+    if (!doze->armed) doze->fruitless = 0;
 }
 
 /* The thread has found nothing; `first` and `longest` are in us. */

@@ -260,8 +260,9 @@ void gasneti_wait_poll(void)
     wait_step(FIRST_US);
 }
 
-void gasnetc_wait_ring(void)
+void gasnetc_wait_ring(bool others_got_on)
 {
+    if (others_got_on) gasnetc_doze_others_got_on(&doze);
     wait_step(longest_sleep_us / 4);
 }
 
