@@ -37,6 +37,9 @@ typedef struct rank {
 static struct run {
     gasnete_coll_plan_t plan;
     uint32_t first[COLL_MOST_RANKS + 1];
+    gasnete_coll_supernodes_t supernodes;
+    uint32_t supernode_first[COLL_MOST_RANKS + 1], by_supernode[COLL_MOST_RANKS];
+    uint32_t place[COLL_MOST_RANKS], supernode[COLL_MOST_RANKS];
     rank_t ranks[COLL_MOST_RANKS];
     bool early;
     bool sound;
@@ -47,9 +50,11 @@ static bool broken(const char *what, uint32_t rank)
     const gasnete_coll_plan_t *p = &run.plan;
     run.sound = check_each(
         false,
-        "%s: rank %u of %u, root %u, %s by %s, %zu bytes, unit %zu, segment %zu, radix %u%s%s",
+        "%s: rank %u of %u, root %u, %s by %s, %zu bytes, unit %zu, segment %zu, radix %u%s%s, %u "
+        "supernodes",
         what, rank, p->size, p->root, kind_names[p->kind], algorithm_names[p->algorithm], p->nbytes,
-        p->unit, p->segment, p->radix, p->first ? ", images" : "", p->in_order ? ", in order" : "");
+        p->unit, p->segment, p->radix, p->first ? ", images" : "", p->in_order ? ", in order" : "",
+        p->supernodes ? p->supernodes->count : 0);
     return false;
 }
 
@@ -230,6 +235,30 @@ static void check_end_of_run(void)
     }
 }
 
+/* Pairs of ranks of different supernodes that have messages. */
+static uint32_t crossings(void)
+{
+    uint32_t count = 0;
+    for (uint32_t to = 0; to < run.plan.size; to++)
+        for (uint32_t i = 0; i < run.ranks[to].count; i++) {
+            const message_t *inbox = run.ranks[to].inbox;
+            bool again = run.supernode[inbox[i].from] == run.supernode[to];
+            for (uint32_t j = 0; j < i; j++) again = again || inbox[j].from == inbox[i].from;
+            count += !again;
+        }
+    return count;
+}
+
+/* Along a tree each supernode but the root's has one message across the network. */
+static void check_crossings(void)
+{
+    const gasnete_coll_plan_t *p = &run.plan;
+    const bool blocks = p->kind == GASNETE_COLL_SCATTER || p->kind == GASNETE_COLL_GATHER;
+    if (!p->supernodes || p->algorithm != GASNETE_COLL_TREE || p->in_order) return;
+    if (blocks && !p->supernodes->ranges) return;
+    if (crossings() != p->supernodes->count - 1) broken("more messages than supernodes", p->root);
+}
+
 /* Carries out run.plan.  */
 static void carry_out(void)
 {
@@ -240,6 +269,7 @@ static void carry_out(void)
     for (bool going = true; going && run.sound;)
         going = check_below(100) < late ? step_one() || deliver_one() : deliver_one() || step_one();
     if (run.sound) check_end_of_run();
+    if (run.sound) check_crossings();
     for (uint32_t rank = 0; rank < run.plan.size; rank++) {
         for (uint32_t i = 0; i < run.ranks[rank].count; i++) free(run.ranks[rank].inbox[i].data);
         free(run.ranks[rank].inbox);
@@ -257,6 +287,34 @@ static void images_at_random(void)
     run.plan.even = how == 1;
     for (uint32_t i = 0; i < run.plan.size; i++)
         run.first[i + 1] = run.first[i] + (how == 1 ? each : 1 + check_below(4));
+}
+
+/* None, ranges of ranks, or ranks of any supernode. */
+static void supernodes_at_random(void)
+{
+    const uint32_t how = check_below(3), size = run.plan.size, count = 1 + check_below(size);
+    uint32_t *first = run.supernode_first;
+    run.plan.supernodes = how ? &run.supernodes : NULL;
+    run.supernodes = (gasnete_coll_supernodes_t){count,     how == 1,     first, run.by_supernode,
+                                                 run.place, run.supernode};
+    for (uint32_t i = 0; i < size; i++) run.supernode[i] = i < count ? i : check_below(count);
+    for (uint32_t i = size; how == 1 && i > 1; i--) /* sorts them */
+        for (uint32_t j = 1; j < i; j++)
+            if (run.supernode[j - 1] > run.supernode[j]) {
+                const uint32_t larger = run.supernode[j - 1];
+                run.supernode[j - 1] = run.supernode[j];
+                run.supernode[j] = larger;
+            }
+    uint32_t place = 0;
+    for (uint32_t s = 0; s < count; s++) {
+        first[s] = place;
+        for (uint32_t i = 0; i < size; i++)
+            if (run.supernode[i] == s) {
+                run.place[i] = place;
+                run.by_supernode[place++] = i;
+            }
+    }
+    first[count] = size;
 }
 
 static size_t bytes_at_random(void)
@@ -281,6 +339,7 @@ static void plan_at_random(enum gasnete_coll_kind kind, enum gasnete_coll_algori
                                      .radix = 2 + check_below(4) * check_below(2),
                                      .unit = 1};
     images_at_random();
+    supernodes_at_random();
     run.plan.nbytes = bytes_at_random();
     if (kind == GASNETE_COLL_EXCHANGE) run.plan.nbytes = 1 + run.plan.nbytes / 32;
     if (kind == GASNETE_COLL_REDUCE) {

@@ -39,6 +39,16 @@ enum gasnete_coll_kind {
     GASNETE_COLL_REDUCE,
 };
 
+/* Which ranks of a team share memory. */
+typedef struct gasnete_coll_supernodes {
+    uint32_t count;
+    bool ranges;           /* each is a range of ranks, so that `ranks` is in order */
+    const uint32_t *first; /* [count + 1] the place in `ranks` of its first rank */
+    const uint32_t *ranks; /* [size] those of each supernode, in order */
+    const uint32_t *place; /* [size] by rank: its place in `ranks` */
+    const uint32_t *of;    /* [size] by rank: its supernode */
+} gasnete_coll_supernodes_t;
+
 typedef struct gasnete_coll_plan {
     enum gasnete_coll_kind kind;
     uint8_t algorithm;     /* plan_choose.h: enum gasnete_coll_algorithm */
@@ -51,6 +61,7 @@ typedef struct gasnete_coll_plan {
     size_t segment;        /* most bytes of a message of a pipelined algorithm */
     const uint32_t *first; /* [size + 1] first image of each rank; NULL: one image a node */
     bool even;             /* all ranks have as many images; of no effect if `first` is NULL */
+    const gasnete_coll_supernodes_t *supernodes; /* NULL: no message has a shorter way */
 } gasnete_coll_plan_t;
 
 enum gasnete_coll_buffer { GASNETE_COLL_SRC, GASNETE_COLL_DST, GASNETE_COLL_TMP };

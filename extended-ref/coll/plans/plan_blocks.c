@@ -2,84 +2,170 @@
  *
  * A subtree's blocks travel in one message, and lie in TMP of the ranks between in the order of
  * the tree, which begins with the rank's own.  At the root, where they lie in the order of ranks,
- * one child's may go round the end: these are copied.  In a flat tree nothing is copied.
+ * one child's may go round the end of the ranks, and one's round the end of the root's supernode:
+ * these are copied.  In a flat tree nothing is copied.
+ *
+ * Each supernode must be a range of ranks: then a subtree's blocks are one, too.
  */
 #include "extended-ref/coll/plans/plan_parts.h"
 
+/* `count` ranks from `from` on; `low` follows `high` - 1. */
+typedef struct ring {
+    uint32_t from, count, low, high;
+} ring_t;
+
+enum { NEAR, FAR, LEVELS };
+
 typedef struct member {
-    plan_tree_t tree;
-    uint32_t wrapped; /* at the root: the child whose blocks go round the end, or 0 */
+    plan_kin_t kin;
+    plan_child_t wrapped[LEVELS]; /* at the root: children whose blocks go round the end */
 } member_t;
 
 static member_t member_of(const gasnete_coll_plan_t *plan)
 {
-    member_t m = {.tree = gasnete_coll_tree(plan, plan_virtual(plan), plan->size)};
-    if (plan_is_root(plan) && plan->root) {
-        uint32_t rank0 = plan->size - plan->root;
-        uint32_t child = gasnete_coll_tree_towards(&m.tree, rank0);
-        if (child != rank0) m.wrapped = child;
+    member_t m = {.kin = gasnete_coll_kin(plan, plan->rank)};
+    const plan_tree_t *trees[LEVELS] = {&m.kin.near, &m.kin.far};
+    const uint32_t last[LEVELS] = {m.kin.leader, m.kin.home}; /* numbers from the end on */
+    for (int level = 0; plan_is_root(plan) && level < LEVELS; level++) {
+        const uint32_t beyond = trees[level]->span - last[level];
+        if (last[level] == 0) continue;
+        const uint32_t child = gasnete_coll_tree_towards(trees[level], beyond);
+        if (child != beyond) m.wrapped[level] = (plan_child_t){level == FAR, child};
     }
     return m;
 }
 
-static uint32_t rank_of(const gasnete_coll_plan_t *plan, uint32_t v)
+/* How many numbers the subtree of a child has. */
+static uint32_t numbers(const plan_tree_t *tree, uint32_t child)
 {
-    return plan_rank(plan, (uint64_t)plan->root + v);
-}
-
-static uint32_t nodes(const member_t *m, uint32_t child)
-{
-    plan_tree_t below = m->tree;
+    plan_tree_t below = *tree;
     below.v = child;
     below.weight = 1;
-    while (child - m->tree.v >= below.weight * below.radix) below.weight *= below.radix;
+    while (child - tree->v >= below.weight * below.radix) below.weight *= below.radix;
     return plan_tree_nodes(&below);
 }
 
-/* Where the blocks of the node's subtree, or of child `v`'s, are.  */
-static gasnete_coll_place_t blocks_place(const gasnete_coll_plan_t *plan, const member_t *m,
-                                         enum gasnete_coll_buffer whole, uint32_t v)
+static ring_t near_ring(const plan_kin_t *kin, uint32_t number, uint32_t count)
 {
-    if (!plan_is_root(plan))
-        return place(GASNETE_COLL_TMP, plan_blocks(plan, plan->rank, v - m->tree.v));
-    if (v && v == m->wrapped) return place(GASNETE_COLL_TMP, 0);
-    return place(whole, plan_offset(plan, rank_of(plan, v)));
+    return (ring_t){kin->first + (number + kin->leader) % kin->count, count, kin->first,
+                    kin->first + kin->count};
+}
+
+/* The ranks of `count` supernodes. */
+static ring_t far_ring(const plan_kin_t *kin, uint32_t size, uint32_t number, uint32_t count)
+{
+    if (!kin->by) return (ring_t){0, size, 0, size};
+    const uint32_t from = (number + kin->home) % kin->by->count, behind = kin->by->count - from;
+    const uint32_t *first = kin->by->first;
+    const uint32_t end = count <= behind ? first[from + count] : size + first[count - behind];
+    return (ring_t){first[from], end - first[from], 0, size};
+}
+
+static ring_t child_ring(const gasnete_coll_plan_t *plan, const plan_kin_t *kin, plan_child_t child)
+{
+    return child.far ? far_ring(kin, plan->size, child.number, numbers(&kin->far, child.number))
+                     : near_ring(kin, child.number, numbers(&kin->near, child.number));
+}
+
+/* Part 0: up to the end; part 1: behind it. */
+static plan_range_t ring_part(const gasnete_coll_plan_t *plan, const ring_t *r, uint32_t part)
+{
+    const uint32_t behind = r->high - r->from;
+    uint32_t begin = r->from, end = r->count < behind ? r->from + r->count : r->high;
+    if (part) {
+        begin = r->low;
+        end = r->count > behind ? r->low + r->count - behind : r->low;
+    }
+    const size_t offset = plan_offset(plan, begin);
+    return (plan_range_t){offset, plan_offset(plan, end) - offset};
+}
+
+static size_t ring_bytes(const gasnete_coll_plan_t *plan, ring_t r)
+{
+    return ring_part(plan, &r, 0).nbytes + ring_part(plan, &r, 1).nbytes;
+}
+
+static size_t child_bytes(const gasnete_coll_plan_t *plan, const member_t *m, plan_child_t child)
+{
+    return ring_bytes(plan, child_ring(plan, &m->kin, child));
+}
+
+static bool is_wrapped(const member_t *m, plan_child_t child)
+{
+    return child.number && m->wrapped[child.far].number == child.number;
+}
+
+/* Where the blocks of a child that is wrapped are. */
+static gasnete_coll_place_t wrapped_place(const gasnete_coll_plan_t *plan, const member_t *m,
+                                          plan_child_t child)
+{
+    const bool behind = child.far && m->wrapped[NEAR].number;
+    return place(GASNETE_COLL_TMP, behind ? child_bytes(plan, m, m->wrapped[NEAR]) : 0);
+}
+
+/* Where the blocks of a child's subtree are. */
+static gasnete_coll_place_t blocks_place(const gasnete_coll_plan_t *plan, const member_t *m,
+                                         enum gasnete_coll_buffer whole, plan_child_t child)
+{
+    const plan_kin_t *kin = &m->kin;
+    if (is_wrapped(m, child)) return wrapped_place(plan, m, child);
+    const ring_t ring = child_ring(plan, kin, child);
+    if (plan_is_root(plan)) return place(whole, plan_offset(plan, ring.from));
+    const ring_t before = {plan->rank,
+                           (ring.from + ring.high - ring.low - plan->rank) % (ring.high - ring.low),
+                           ring.low, ring.high};
+    return place(GASNETE_COLL_TMP, ring_bytes(plan, before));
+}
+
+static gasnete_coll_place_t own_place(const gasnete_coll_plan_t *plan,
+                                      enum gasnete_coll_buffer whole)
+{
+    return plan_is_root(plan) ? place(whole, plan_offset(plan, plan->rank))
+                              : place(GASNETE_COLL_TMP, 0);
 }
 
 static bool leaf(const gasnete_coll_plan_t *plan, const member_t *m)
 {
-    return !plan_is_root(plan) && m->tree.children == 0;
+    return !plan_is_root(plan) && m->kin.children == 0;
 }
 
-static uint32_t parent_of(const gasnete_coll_plan_t *plan, const member_t *m)
-{
-    return rank_of(plan, plan_tree_parent(&m->tree));
-}
-
+/* Bytes of the blocks of a rank that is not the root, and of those below it. */
 static size_t subtree(const gasnete_coll_plan_t *plan, const member_t *m)
 {
-    return plan_blocks(plan, plan->rank, plan_tree_nodes(&m->tree));
+    const plan_kin_t *kin = &m->kin;
+    if (kin->near.v)
+        return ring_bytes(plan, near_ring(kin, kin->near.v, plan_tree_nodes(&kin->near)));
+    return ring_bytes(plan, far_ring(kin, plan->size, kin->far.v, plan_tree_nodes(&kin->far)));
 }
 
-/* Copies one part of the blocks that go round the end.  */
-static bool offer_wrapped(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m,
-                          uint32_t part)
+/* Copies one part of the blocks that go round an end.  */
+static bool offer_part(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m, int level,
+                       uint32_t part)
 {
-    if (!m->wrapped) return false;
-    const uint32_t from = rank_of(plan, m->wrapped), count = nodes(m, m->wrapped);
-    const plan_range_t r = plan_part(plan, from, count, part);
-    const size_t offset = part ? plan_part(plan, from, count, 0).nbytes : 0;
-    const gasnete_coll_place_t tmp = place(GASNETE_COLL_TMP, offset);
+    if (!m->wrapped[level].number) return false;
+    const ring_t ring = child_ring(plan, &m->kin, m->wrapped[level]);
+    const plan_range_t r = ring_part(plan, &ring, part);
+    gasnete_coll_place_t tmp = wrapped_place(plan, m, m->wrapped[level]);
+    if (part) tmp.offset += ring_part(plan, &ring, 0).nbytes;
     return plan->kind == GASNETE_COLL_SCATTER
                ? offer_copy(o, tmp, place(GASNETE_COLL_SRC, r.offset), r.nbytes)
                : offer_copy(o, place(GASNETE_COLL_DST, r.offset), tmp, r.nbytes);
+}
+
+static bool offer_wrapped(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m)
+{
+    return offer_part(o, plan, m, NEAR, 0) || offer_part(o, plan, m, NEAR, 1) ||
+           offer_part(o, plan, m, FAR, 0) || offer_part(o, plan, m, FAR, 1);
 }
 
 static size_t scratch(const gasnete_coll_plan_t *plan)
 {
     const member_t m = member_of(plan);
     if (!plan_is_root(plan)) return leaf(plan, &m) ? 0 : subtree(plan, &m);
-    return m.wrapped ? plan_blocks(plan, rank_of(plan, m.wrapped), nodes(&m, m.wrapped)) : 0;
+    size_t bytes = 0;
+    for (int level = 0; level < LEVELS; level++)
+        if (m.wrapped[level].number) bytes += child_bytes(plan, &m, m.wrapped[level]);
+    return bytes;
 }
 
 static uint32_t ahead(const gasnete_coll_plan_t *plan)
@@ -100,20 +186,19 @@ static bool scatter_action(const gasnete_coll_plan_t *plan, uint32_t round, offe
 {
     const member_t m = member_of(plan);
     if (!plan_is_root(plan) && round == 0)
-        return offer_recv(o, parent_of(plan, &m), 0,
+        return offer_recv(o, gasnete_coll_parent_rank(plan, &m.kin), 0,
                           place(leaf(plan, &m) ? GASNETE_COLL_DST : GASNETE_COLL_TMP, 0),
                           subtree(plan, &m));
-    if (offer_wrapped(o, plan, &m, 0) || offer_wrapped(o, plan, &m, 1)) return true;
-    if (o->left < m.tree.children) {
-        uint32_t child = gasnete_coll_tree_child(&m.tree, m.tree.children - 1 - o->left);
+    if (offer_wrapped(o, plan, &m)) return true;
+    if (o->left < m.kin.children) {
+        const plan_child_t child = gasnete_coll_child(&m.kin, m.kin.children - 1 - o->left);
         o->left = 0;
-        return offer_send(o, rank_of(plan, child), 0,
+        return offer_send(o, gasnete_coll_child_rank(&m.kin, child), 0,
                           blocks_place(plan, &m, GASNETE_COLL_SRC, child),
-                          plan_blocks(plan, rank_of(plan, child), nodes(&m, child)));
+                          child_bytes(plan, &m, child));
     }
-    o->left -= m.tree.children;
-    return offer_copy(o, place(GASNETE_COLL_DST, 0),
-                      blocks_place(plan, &m, GASNETE_COLL_SRC, m.tree.v),
+    o->left -= m.kin.children;
+    return offer_copy(o, place(GASNETE_COLL_DST, 0), own_place(plan, GASNETE_COLL_SRC),
                       plan_blocks(plan, plan->rank, 1));
 }
 
@@ -125,7 +210,7 @@ const gasnete_coll_method_t gasnete_coll_method_scatter_tree = {
 static uint32_t gather_rounds(const gasnete_coll_plan_t *plan)
 {
     const member_t m = member_of(plan);
-    if (plan_is_root(plan)) return m.wrapped ? 2 : 1;
+    if (plan_is_root(plan)) return m.wrapped[NEAR].number || m.wrapped[FAR].number ? 2 : 1;
     return leaf(plan, &m) ? 1 : 2;
 }
 
@@ -133,21 +218,23 @@ static bool gather_action(const gasnete_coll_plan_t *plan, uint32_t round, offer
 {
     const member_t m = member_of(plan);
     if (leaf(plan, &m))
-        return offer_send(o, parent_of(plan, &m), 0, place(GASNETE_COLL_SRC, 0), subtree(plan, &m));
+        return offer_send(o, gasnete_coll_parent_rank(plan, &m.kin), 0, place(GASNETE_COLL_SRC, 0),
+                          subtree(plan, &m));
     if (round == 0) {
-        if (o->left < m.tree.children) {
-            uint32_t child = gasnete_coll_tree_child(&m.tree, o->left);
+        if (o->left < m.kin.children) {
+            const plan_child_t child = gasnete_coll_child(&m.kin, o->left);
             o->left = 0;
-            return offer_recv(o, rank_of(plan, child), 0,
+            return offer_recv(o, gasnete_coll_child_rank(&m.kin, child), 0,
                               blocks_place(plan, &m, GASNETE_COLL_DST, child),
-                              plan_blocks(plan, rank_of(plan, child), nodes(&m, child)));
+                              child_bytes(plan, &m, child));
         }
-        o->left -= m.tree.children;
-        return offer_copy(o, blocks_place(plan, &m, GASNETE_COLL_DST, m.tree.v),
-                          place(GASNETE_COLL_SRC, 0), plan_blocks(plan, plan->rank, 1));
+        o->left -= m.kin.children;
+        return offer_copy(o, own_place(plan, GASNETE_COLL_DST), place(GASNETE_COLL_SRC, 0),
+                          plan_blocks(plan, plan->rank, 1));
     }
-    if (plan_is_root(plan)) return offer_wrapped(o, plan, &m, 0) || offer_wrapped(o, plan, &m, 1);
-    return offer_send(o, parent_of(plan, &m), 0, place(GASNETE_COLL_TMP, 0), subtree(plan, &m));
+    if (plan_is_root(plan)) return offer_wrapped(o, plan, &m);
+    return offer_send(o, gasnete_coll_parent_rank(plan, &m.kin), 0, place(GASNETE_COLL_TMP, 0),
+                      subtree(plan, &m));
 }
 
 const gasnete_coll_method_t gasnete_coll_method_gather_tree = {

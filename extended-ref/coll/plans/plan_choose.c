@@ -47,6 +47,24 @@ static size_t images(const gasnete_coll_plan_t *plan)
     return plan->first ? plan->first[plan->size] : plan->size;
 }
 
+/* Those that the rows of trees count: leaders of supernodes, if only they use the network; and a
+ * tree of blocks pays for any number of ranks then.  */
+static uint32_t size_of(const gasnete_coll_plan_t *plan)
+{
+    const gasnete_coll_supernodes_t *by = plan->supernodes;
+    if (!by || plan->in_order) return plan->size;
+    switch (plan->kind) {
+    case GASNETE_COLL_BROADCAST:
+    case GASNETE_COLL_REDUCE:
+        return by->count;
+    case GASNETE_COLL_SCATTER:
+    case GASNETE_COLL_GATHER:
+        return by->ranges ? UINT32_MAX : plan->size;
+    default:
+        return plan->size;
+    }
+}
+
 /* On average, because all ranks must choose the same.  */
 static size_t bytes_of(const gasnete_coll_plan_t *plan)
 {
@@ -67,7 +85,7 @@ static enum gasnete_coll_algorithm from_table(const gasnete_coll_plan_t *plan)
 {
     const size_t bytes = bytes_of(plan);
     const struct row *row = table;
-    while (row->kind != plan->kind || plan->size < row->least_size || bytes < row->least_bytes ||
+    while (row->kind != plan->kind || size_of(plan) < row->least_size || bytes < row->least_bytes ||
            !gasnete_coll_plan_possible(plan, row->algorithm))
         row++;
     return row->algorithm;

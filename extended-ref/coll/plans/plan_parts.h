@@ -199,6 +199,30 @@ static inline uint32_t plan_tree_nodes(const plan_tree_t *tree)
     return tree->weight < behind ? (uint32_t)tree->weight : behind;
 }
 
+/* --- trees of two levels: plan_kin.c --- */
+
+/* A rank, among the ranks of its supernode and by its supernode. */
+typedef struct plan_kin {
+    const gasnete_coll_supernodes_t *by; /* NULL: all ranks are one */
+    uint32_t first, count;               /* the supernode's ranks: place of the first; number */
+    uint32_t leader;                     /* which of them is number 0 of `near` */
+    uint32_t home;                       /* the root's supernode, number 0 of `far` */
+    plan_tree_t near, far;               /* far.children: 0 unless the rank is a leader */
+    uint32_t children;                   /* of both trees */
+} plan_kin_t;
+
+typedef struct plan_child {
+    bool far;        /* the leader of another supernode */
+    uint32_t number; /* in the tree; 0: none */
+} plan_child_t;
+
+plan_kin_t gasnete_coll_kin(const gasnete_coll_plan_t *plan, uint32_t rank);
+/* Child i; the later, the larger its subtree, and those of other supernodes last.  */
+plan_child_t gasnete_coll_child(const plan_kin_t *kin, uint32_t i);
+uint32_t gasnete_coll_child_rank(const plan_kin_t *kin, plan_child_t child);
+/* Of a rank that is not the root.  */
+uint32_t gasnete_coll_parent_rank(const gasnete_coll_plan_t *plan, const plan_kin_t *kin);
+
 static inline bool plan_is_root(const gasnete_coll_plan_t *plan)
 {
     return plan->rank == plan->root;

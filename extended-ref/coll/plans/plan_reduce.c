@@ -1,9 +1,9 @@
 /* plan_reduce.c - REDUCE along a k-nomial tree.  Pure.
  *
- * A subtree is a range of ranks, and children are combined in their order.  If the function is not
- * commutative, there are two trees, which begin at rank 0 and at the root; the first one's result
- * is combined last, on the left.  More than `segment` bytes are combined segment by segment, each
- * of which is passed on while the next arrives.
+ * Without supernodes a subtree is a range of ranks, and children are combined in their order.  If
+ * the function is not commutative, there are two such trees, which begin at rank 0 and at the root;
+ * the first one's result is combined last, on the left.  More than `segment` bytes are combined
+ * segment by segment, each of which is passed on while the next arrives.
  *
  * Messages of children arrive in a ring of BUFFERS in TMP, behind the sum so far: with RECVs posted
  * two rounds early these are three, and one is being combined.
@@ -13,42 +13,38 @@
 enum { BUFFERS = 4, AHEAD = BUFFERS - 2 };
 
 typedef struct member {
-    plan_tree_t tree;
-    uint32_t begin;    /* rank of the tree's number 0 */
+    plan_kin_t kin;
     uint32_t children; /* with the top of the left tree */
     bool left;         /* the last child is the top of the left tree */
     uint32_t segments;
     size_t segment;
 } member_t;
 
+/* In the tree of the ranks before the root, whose top's parent is the root, or in that of the
+ * others. */
+static plan_kin_t kin_in_order(const gasnete_coll_plan_t *plan)
+{
+    plan_kin_t kin = {.count = plan->root};
+    if (plan->rank >= plan->root) {
+        kin.first = plan->root;
+        kin.count = plan->size - plan->root;
+    }
+    kin.near = gasnete_coll_tree(plan, plan->rank - kin.first, kin.count);
+    kin.far = gasnete_coll_tree(plan, 0, 1);
+    kin.children = kin.near.children;
+    return kin;
+}
+
 static member_t member_of(const gasnete_coll_plan_t *plan)
 {
-    member_t m = {.begin = plan->root};
-    if (!plan->in_order)
-        m.tree = gasnete_coll_tree(plan, plan_virtual(plan), plan->size);
-    else if (plan->rank >= plan->root)
-        m.tree = gasnete_coll_tree(plan, plan->rank - plan->root, plan->size - plan->root);
-    else {
-        m.begin = 0;
-        m.tree = gasnete_coll_tree(plan, plan->rank, plan->root);
-    }
+    member_t m = {.kin = plan->in_order ? kin_in_order(plan) : gasnete_coll_kin(plan, plan->rank)};
     m.left = plan->in_order && plan_is_root(plan) && plan->root;
-    m.children = m.tree.children + m.left;
+    m.children = m.kin.children + m.left;
     m.segment = plan->segment / plan->unit * plan->unit;
     if (plan->segment == 0 || m.segment > plan->nbytes) m.segment = plan->nbytes;
     if (m.segment == 0) m.segment = plan->unit;
     m.segments = (uint32_t)((plan->nbytes + m.segment - 1) / m.segment);
     return m;
-}
-
-static uint32_t rank_of(const gasnete_coll_plan_t *plan, const member_t *m, uint32_t number)
-{
-    return plan_rank(plan, (uint64_t)m->begin + number);
-}
-
-static uint32_t parent_of(const gasnete_coll_plan_t *plan, const member_t *m)
-{
-    return m->tree.v ? rank_of(plan, m, plan_tree_parent(&m->tree)) : plan->root;
 }
 
 static plan_range_t segment(const gasnete_coll_plan_t *plan, const member_t *m, uint32_t s)
@@ -95,8 +91,9 @@ static bool offer_child(offer_t *o, const gasnete_coll_plan_t *plan, const membe
                         uint32_t message)
 {
     const uint32_t s = message / m->children, child = message % m->children;
-    const uint32_t peer =
-        child < m->tree.children ? rank_of(plan, m, gasnete_coll_tree_child(&m->tree, child)) : 0;
+    const uint32_t peer = child < m->kin.children
+                              ? gasnete_coll_child_rank(&m->kin, gasnete_coll_child(&m->kin, child))
+                              : 0;
     return offer_recv(o, peer, s, buffer(plan, m, message), segment(plan, m, s).nbytes);
 }
 
@@ -122,7 +119,8 @@ static bool leaf_action(const gasnete_coll_plan_t *plan, const member_t *m, offe
     if (s >= m->segments) return false;
     const plan_range_t r = segment(plan, m, s);
     o->left = 0;
-    return offer_send(o, parent_of(plan, m), s, place(GASNETE_COLL_SRC, r.offset), r.nbytes);
+    return offer_send(o, gasnete_coll_parent_rank(plan, &m->kin), s,
+                      place(GASNETE_COLL_SRC, r.offset), r.nbytes);
 }
 
 static bool action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
@@ -134,7 +132,7 @@ static bool action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
     if (offer_sum(o, plan, &m, round - 1)) return true;
     const plan_range_t r = segment(plan, &m, (round - 1) / m.children);
     return round % m.children == 0 && !plan_is_root(plan) &&
-           offer_send(o, parent_of(plan, &m), (round - 1) / m.children,
+           offer_send(o, gasnete_coll_parent_rank(plan, &m.kin), (round - 1) / m.children,
                       place(GASNETE_COLL_TMP, r.offset), r.nbytes);
 }
 
