@@ -32,6 +32,7 @@ extended_sources = \
 	extended-ref/coll/messages.c extended-ref/coll/messages.h \
 	extended-ref/coll/op.c extended-ref/coll/op.h \
 	extended-ref/coll/schedule.c extended-ref/coll/schedule.h \
+	extended-ref/coll/supernodes.c \
 	extended-ref/coll/team.c extended-ref/coll/team.h \
 	extended-ref/diagnostics.c \
 	extended-ref/handles.c extended-ref/handles.h \

@@ -46,6 +46,7 @@ static void schedule_make(gasnete_coll_schedule_t *schedule, const gasnete_coll_
         .unit = key->unit,
         .first = team->first,
         .even = team->even,
+        .supernodes = team->supernodes,
     };
     gasnete_coll_choose(&schedule->plan, &team->settings);
     schedule->rounds = gasnete_coll_plan_rounds(&schedule->plan);

@@ -103,6 +103,7 @@ gasnete_coll_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nod
     team->size = size;
     team_fill_members(team, nodes);
     team_fill_images(team, images);
+    team->supernodes = gasnete_coll_supernodes_new(team->nodes, size);
     team->calls = team_alloc(team->local, sizeof *team->calls);
     if (team->local > 1) team->entering = team_alloc(GASNETE_COLL_ENTERING, sizeof *team->entering);
     team->plain = team->first ? team_make_twin(team) : team;
@@ -138,6 +139,7 @@ void gasnete_coll_team_delete(gasnete_coll_team_t *team)
     free(team->nodes);
     free(team->members);
     free(team->first);
+    gasnete_coll_supernodes_free(team->supernodes);
     free(team->calls);
     free(team->entering);
     if (twin != team) free(twin->calls);

@@ -31,16 +31,17 @@ typedef struct gasnete_coll_member {
 
 struct gasnete_coll_team {
     uint32_t id;
-    uint32_t rank, size;              /* of this node; of nodes */
-    uint32_t images, local;           /* of the team; of this node */
-    bool even;                        /* all nodes have as many images */
-    gasnet_node_t *nodes;             /* [size] by rank; NULL: rank r is node r */
-    gasnete_coll_member_t *members;   /* [size] by node; NULL if `nodes` is */
-    uint32_t *first;                  /* [size + 1] first image by rank; NULL: one a node */
-    struct gasnete_coll_team *plain;  /* see above */
-    struct gasnete_coll_team *next;   /* in the list of all teams */
-    gasnete_coll_settings_t settings; /* of gasnete_coll_choose; equal on all members */
-    bool tuned;                       /* a call of tuning.c has changed them */
+    uint32_t rank, size;                   /* of this node; of nodes */
+    uint32_t images, local;                /* of the team; of this node */
+    bool even;                             /* all nodes have as many images */
+    gasnet_node_t *nodes;                  /* [size] by rank; NULL: rank r is node r */
+    gasnete_coll_member_t *members;        /* [size] by node; NULL if `nodes` is */
+    uint32_t *first;                       /* [size + 1] first image by rank; NULL: one a node */
+    gasnete_coll_supernodes_t *supernodes; /* NULL: no members share memory, or all */
+    struct gasnete_coll_team *plain;       /* see above */
+    struct gasnete_coll_team *next;        /* in the list of all teams */
+    gasnete_coll_settings_t settings;      /* of gasnete_coll_choose; equal on all members */
+    bool tuned;                            /* a call of tuning.c has changed them */
     gasnete_coll_schedule_t *schedules[GASNETE_COLL_SCHEDULES]; /* (L) by a hash, or NULL */
     void *barrier;                     /* its barriers; belongs to barrier.c */
     uint32_t *calls;                   /* [local] operations that each image has begun */
@@ -100,6 +101,13 @@ static inline uint32_t gasnete_coll_first_image(const gasnete_coll_team_t *team,
 {
     return team->first ? team->first[rank] : rank;
 }
+
+/* --- supernodes.c --- */
+
+/* Of a team of these nodes (NULL: of all), equally on each; NULL: no two share memory, or all.
+ * Fatal if there is no memory.  */
+gasnete_coll_supernodes_t *gasnete_coll_supernodes_new(const gasnet_node_t *nodes, uint32_t size);
+void gasnete_coll_supernodes_free(gasnete_coll_supernodes_t *supernodes);
 
 /* Fatal, naming the call, unless `team` is a team, gasnet_coll_init has returned and, in debug
  * builds, the calling context is legal.  */

@@ -2,7 +2,8 @@
  * protocols, with each rank as root, one image a node: the first test to run after a change of the
  * engine.
  *
- * Arguments: `tells OP BYTES` prints what is chosen for an operation instead.
+ * Arguments: `tells OP BYTES` prints what is chosen for an operation instead; `repeats OP COUNT`
+ * only repeats an operation.
  *
  * A block of rank r for rank s is a pattern of (r, s, position), so that a wrong block, length or
  * place is seen.
@@ -221,6 +222,21 @@ static void tell(int op, size_t nbytes)
     free(tree);
 }
 
+/* Of 8 bytes; rank 1 is the root. */
+static void repeat(int op, int count)
+{
+    enum { BROADCAST, SCATTER, GATHER, REDUCE };
+    const int flags = ins[1] | outs[1] | GASNET_COLL_LOCAL;
+    for (int i = 0; i < count; i++) {
+        if (op == BROADCAST) gasnet_coll_broadcast(GASNET_TEAM_ALL, dst, 1, src, 8, flags);
+        if (op == SCATTER) gasnet_coll_scatter(GASNET_TEAM_ALL, dst, 1, src, 8, flags);
+        if (op == GATHER) gasnet_coll_gather(GASNET_TEAM_ALL, 1, dst, src, 8, flags);
+        if (op == REDUCE) gasnet_coll_reduce(GASNET_TEAM_ALL, 1, dst, src, 0, 0, 8, 1, 0, 7, flags);
+    }
+    gasnet_barrier_notify(0, 0);
+    gasnet_barrier_wait(0, 0);
+}
+
 int main(int argc, char **argv)
 {
     gasnet_coll_fn_entry_t functions[] = {{add, 0}, {join, GASNET_COLL_NONCOMM}};
@@ -230,7 +246,10 @@ int main(int argc, char **argv)
     src = malloc((size_t)test_size * MOST);
     dst = malloc((size_t)test_size * MOST);
     if (argc == 4) {
-        tell(atoi(argv[2]), (size_t)atoi(argv[3]));
+        if (argv[1][0] == 't')
+            tell(atoi(argv[2]), (size_t)atoi(argv[3]));
+        else
+            repeat(atoi(argv[2]), atoi(argv[3]));
         gasnet_exit(0);
     }
     test_run(rules, TEST_COUNT(rules));

@@ -259,7 +259,21 @@ static void any_settings(void)
     gasnetc_params.coll_geometry = trees[sim_below(4)];
 }
 
-static void begin(uint32_t count)
+/* Of all nodes: ranges of them, or any; numbered without gaps. */
+static const uint32_t *any_supernodes(uint32_t count, bool ranges)
+{
+    static uint32_t supernode[MOST_NODES];
+    uint32_t number[MOST_NODES] = {0}, last = 0; /* number: 1 + that of a draw */
+    const uint32_t each = 1 + sim_below(count);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t drawn = ranges ? i / each : sim_below(each);
+        if (number[drawn] == 0) number[drawn] = ++last;
+        supernode[i] = number[drawn] - 1;
+    }
+    return supernode;
+}
+
+static void begin(uint32_t count, const uint32_t *supernode)
 {
     const uint16_t credits = (uint16_t)(1 + sim_below(sim_chance(70) ? 6 : 40));
     sim_job_t job = {.nodes = count,
@@ -274,7 +288,8 @@ static void begin(uint32_t count)
                      .ordered = sim_chance(80),
                      .connecting = sim_chance(50) ? 0 : 1 + sim_below(3000),
                      .bounce_limit = sim_below(3000),
-                     .packed_limit = sim_below(2000)};
+                     .packed_limit = sim_below(2000),
+                     .supernode = supernode};
     job.link = (sim_link_t){.least = 1 + sim_below(50), .late = (uint8_t)sim_below(20)};
     job.link.most = job.link.least + sim_below(500);
     job.link.most_late = job.link.most + sim_below(5000);
@@ -337,7 +352,8 @@ static void make_items(uint32_t count, size_t most)
 /* Few nodes, many operations. */
 static void mixed(void)
 {
-    begin(2 + sim_below(sim_chance(90) ? 8 : 24));
+    const uint32_t count = 2 + sim_below(sim_chance(90) ? 8 : 24);
+    begin(count, sim_chance(40) ? NULL : any_supernodes(count, sim_chance(50)));
     width = 1 + sim_below(nodes);
     families = sim_chance(70) ? FAMILIES : 1;
     for (uint32_t a = 0; a < nodes; a++)
@@ -373,7 +389,7 @@ static void introduce_partners(enum gasnete_coll_kind kind, uint32_t root, size_
 static void large(void)
 {
     static const enum kind kinds[] = {BROADCAST, REDUCE, SCATTER, GATHER};
-    begin(100 + sim_below(sim_chance(90) ? 400 : 1900));
+    begin(100 + sim_below(sim_chance(90) ? 400 : 1900), NULL);
     width = nodes;
     families = 1;
     gasnetc_params.coll_segment = gasnetc_params.coll_gather_all_limit = 0;
@@ -391,11 +407,44 @@ static void large(void)
     go();
 }
 
+/* One operation of few bytes: a message to or from each supernode but the root's. */
+static void across(void)
+{
+    static const enum kind kinds[] = {BROADCAST, REDUCE, SCATTER, GATHER};
+    const enum kind kind = kinds[sim_below(4)];
+    const uint32_t count = 2 + sim_below(30);
+    const uint32_t *supernode =
+        any_supernodes(count, kind == SCATTER || kind == GATHER || sim_chance(50));
+    uint32_t supernodes = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (supernode[i] >= supernodes) supernodes = supernode[i] + 1;
+    begin(count, supernode);
+    width = nodes;
+    families = 1;
+    gasnetc_params.coll_segment = gasnetc_params.coll_gather_all_limit = 0;
+    gasnetc_params.coll_exchange_limit = 0;
+    gasnetc_params.coll_geometry = NULL;
+    for (uint32_t a = 0; a < nodes; a++)
+        for (uint32_t b = 0; b < a; b++) sim_job_introduce(a, b);
+    make_groups();
+    operation_t *op;
+    do op = operation_any(groups[ALL][0], kind, 300);
+    while (op->nbytes == 0 ||
+           (kind == REDUCE && functions[op->function].flags & GASNET_COLL_NONCOMM));
+    items[item_count++] = (struct item){op, groups[ALL][0], 0};
+    go();
+    /* Where no two nodes share memory, the job has no supernodes to its collectives. */
+    sim_check(supernodes == nodes || sim_job_sent.across == supernodes - 1, op->root,
+              "%llu messages across the network, of %u supernodes",
+              (unsigned long long)sim_job_sent.across, supernodes);
+}
+
 int main(int argc, char **argv)
 {
     static const sim_scene_t scenes[] = {
         {"random operations on overlapping teams give their results, and end", mixed, 150},
         {"so do few operations on up to 2,000 nodes", large, 1},
+        {"a tree has one message across the network for each supernode", across, 100},
     };
     return sim_main(argc, argv, scenes, sizeof scenes / sizeof *scenes);
 }

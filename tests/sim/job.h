@@ -28,6 +28,7 @@ typedef struct sim_job {
     bool ring_stores;    /* all are neighbours, whose stores reach the rings at once */
     sim_link_t link;
     uint32_t bounce_limit, packed_limit;
+    const uint32_t *supernode; /* of each node, as gasnet_getNodeInfo tells; NULL: its number */
 } sim_job_t;
 
 /* Begins a schedule's job; no node has a connection yet. */
@@ -62,10 +63,15 @@ void *sim_job_remote(size_t length);
 /* Messages since the schedule began. */
 extern struct sim_job_sent {
     uint64_t requests, replies, hidden, moved, puts, gets, by_ring;
+    uint64_t across; /* Requests with a payload to another supernode */
 } sim_job_sent;
 
 /* Between job.c and network.c. */
 extern sim_job_t sim_the_job;
+static inline uint32_t sim_job_supernode(uint32_t node)
+{
+    return sim_the_job.supernode ? sim_the_job.supernode[node] : node;
+}
 void sim_job_wake_all(void);
 void sim_net_begin(void);
 void sim_net_introduce(net_peer_t *peer);

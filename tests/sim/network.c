@@ -324,6 +324,8 @@ static void account(net_peer_t *peer, const gasnetc_am_header_t *header)
     if (request) {
         peer->requests++;
         sim_job_sent.requests++;
+        sim_job_sent.across +=
+            header->nbytes && sim_job_supernode(peer->owner) != sim_job_supernode(peer->rank);
     } else if (hidden) {
         if (one_each(peer)) sim_net_mirror(peer)->requests--;
         sim_job_sent.hidden++;

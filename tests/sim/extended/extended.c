@@ -70,6 +70,15 @@ int gasnetc_segment_info(gasnet_seginfo_t *segments, int count)
     return GASNET_OK;
 }
 
+int gasnetc_node_info(gasnet_nodeinfo_t *table, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const gasnet_node_t supernode = (gasnet_node_t)sim_job_supernode((uint32_t)i);
+        table[i] = (gasnet_nodeinfo_t){.host = supernode, .supernode = supernode};
+    }
+    return GASNET_OK;
+}
+
 /* The job's barrier goes by Active Messages. */
 void gasnete_barrier_rdma_attach(uint8_t steps)
 {
