@@ -1,8 +1,8 @@
 # other/portals3: the Portals 3.3 interface over libibverbs.
 portals3_engine = \
-	other/portals3/engine/access.c other/portals3/engine/deliver.c other/portals3/engine/engine.h other/portals3/engine/eq.c \
+	other/portals3/engine/access.c other/portals3/engine/deliver.c other/portals3/engine/deposit.h other/portals3/engine/engine.h other/portals3/engine/eq.c \
 	other/portals3/engine/initiate.c other/portals3/engine/inspect.c other/portals3/transport/little_endian.h \
-	other/portals3/engine/lock.c other/portals3/engine/match.c other/portals3/engine/match.h other/portals3/engine/md.c \
+	other/portals3/engine/lock.c other/portals3/engine/match.h other/portals3/engine/md.c \
 	other/portals3/engine/me.c other/portals3/engine/names.c other/portals3/engine/ni.c other/portals3/engine/operation.c \
 	other/portals3/engine/pieces.c other/portals3/engine/pieces.h other/portals3/engine/pool.c other/portals3/engine/pool.h \
 	other/portals3/transport/portals_wire.c other/portals3/transport/portals_wire.h other/portals3/fastpath/publish.c \

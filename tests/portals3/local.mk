@@ -52,7 +52,7 @@ EXTRA_DIST += tests/bench/portals3.sh
 
 # The pure parts.
 check_PROGRAMS += tests/portals3/model
-tests_portals3_model_SOURCES = tests/portals3/model.c other/portals3/engine/match.c \
+tests_portals3_model_SOURCES = tests/portals3/model.c \
 	other/portals3/engine/pieces.c other/portals3/transport/portals_wire.c other/portals3/fastpath/published_list.c
 tests_portals3_model_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_model_LDADD = tests/unit/libcheck.a

@@ -219,19 +219,28 @@ static bool send_one(void)
     return true;
 }
 
-static bool arrive(void)
+/* As the transport over verbs does.  */
+static void offer(const struct wire *wire)
 {
-    struct wire *wire = mirror.wire;
     struct ptli_header header;
+    uint64_t transport;
     const char *wrong;
-    if (!wire) return false;
-    mirror.wire = wire->next;
-    pthread_mutex_unlock(&mirror.lock);
+    if (ptli_arrived_short(mirror.public.engine, &mirror.peer, wire->bytes, wire->size, &transport))
+        return;
     wrong = ptli_wire_parse(wire->bytes, wire->size, EAGER, &header);
     if (wrong)
         ptli_malformed(mirror.public.engine, &mirror.peer, wrong);
     else if (header.type < PTLI_TYPE_TRANSPORT)
         ptli_arrived(mirror.public.engine, &mirror.peer, &header, wire->bytes + PTLI_WIRE_SIZE);
+}
+
+static bool arrive(void)
+{
+    struct wire *wire = mirror.wire;
+    if (!wire) return false;
+    mirror.wire = wire->next;
+    pthread_mutex_unlock(&mirror.lock);
+    offer(wire);
     free(wire);
     pthread_mutex_lock(&mirror.lock);
     return true;

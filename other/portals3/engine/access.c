@@ -16,15 +16,6 @@ void ptli_access_reset(struct ptli_engine *engine)
                                                  .pt_index = PTL_PT_INDEX_ANY};
 }
 
-bool ptli_access_fits(const struct ptli_engine *engine, ptl_ac_index_t ac, ptl_process_id_t id,
-                      ptl_uid_t uid, ptl_jid_t jid, ptl_pt_index_t pt)
-{
-    const struct ptli_access *entry = &engine->access[ac];
-    return ptli_id_fits(entry->match_id, id) && (entry->uid == PTL_UID_ANY || entry->uid == uid) &&
-           (entry->jid == PTL_JID_ANY || entry->jid == jid) &&
-           (entry->pt_index == PTL_PT_INDEX_ANY || entry->pt_index == pt);
-}
-
 /* A published list contains the access entries that admit its peer, so all lists are revoked before
  * a change.  */
 static bool withdraw_all(struct ptli_engine *engine)

@@ -8,8 +8,12 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "other/portals3/engine/engine.h"
+#include "other/portals3/engine/deposit.h"
 #include "other/portals3/include/portals3_ext.h"
+
+/* A put without answer, of so few data that to copy them costs less than to release the lock and to
+ * acquire it again.  */
+enum { DELIVER_SHORT = 256 };
 
 _Atomic unsigned int ptli_debug;
 
@@ -37,7 +41,7 @@ void ptli_malformed(struct ptli_engine *engine, struct ptli_peer *peer, const ch
 
 /* --- matching --- */
 
-static unsigned int deliver_needs_record(uint8_t type)
+static inline unsigned int deliver_needs_record(uint8_t type)
 {
     return type == PTLI_PUT   ? PTL_MD_OP_PUT
            : type == PTLI_GET ? PTL_MD_OP_GET
@@ -52,8 +56,8 @@ ptl_event_kind_t ptli_end_kind(uint8_t type)
 }
 
 /* The reason why a request cannot be for this process, or NULL.  */
-static const char *deliver_refusal(struct ptli_engine *engine, const struct ptli_header *header,
-                                   ptl_uid_t uid, ptl_jid_t jid)
+HOT const char *deliver_refusal(struct ptli_engine *engine, const struct ptli_header *header,
+                                ptl_uid_t uid, ptl_jid_t jid)
 {
     const ptl_process_id_t self = engine->transport->id;
     if (header->destination.nid != self.nid || header->destination.pid != self.pid)
@@ -69,8 +73,8 @@ static const char *deliver_refusal(struct ptli_engine *engine, const struct ptli
     return NULL;
 }
 
-struct ptli_match ptli_match_request(struct ptli_engine *engine, const struct ptli_header *header,
-                                     ptl_uid_t uid, ptl_jid_t jid, struct ptli_event_info *info)
+HOT struct ptli_match match_request(struct ptli_engine *engine, const struct ptli_header *header,
+                                    ptl_uid_t uid, ptl_jid_t jid, struct ptli_event_info *info)
 {
     const struct ptli_request request = {header->source, deliver_needs_record(header->type),
                                          header->match_bits, header->remote_offset, header->length};
@@ -81,7 +85,7 @@ struct ptli_match ptli_match_request(struct ptli_engine *engine, const struct pt
         engine->table[header->pt_index].quiet++;
         found = ptli_walk(engine->table[header->pt_index].first, &request);
     }
-    if (!found.entry) {
+    if (__builtin_expect(!found.entry, 0)) {
         ptli_drop(engine, header->source, header->length, why ? why : "nothing takes it");
         return (struct ptli_match){NULL, 0, 0, 0};
     }
@@ -103,16 +107,37 @@ struct ptli_match ptli_match_request(struct ptli_engine *engine, const struct pt
                                      .offset = found.offset,
                                      .link = engine->next_link++};
     /* Each START constant is one less than its END.  */
-    ptli_log_start(engine, md, ptli_end_kind(header->type) - 1, info);
+    if (__builtin_expect(ptli_wants_start(md), 0)) {
+        const struct ptli_event_info copy = *info;
+        ptli_log(engine, md, ptli_end_kind(header->type) - 1, &copy);
+    }
     return (struct ptli_match){md, found.offset, found.mlength, info->link};
+}
+
+struct ptli_match ptli_match_request(struct ptli_engine *engine, const struct ptli_header *header,
+                                     ptl_uid_t uid, ptl_jid_t jid, struct ptli_event_info *info)
+{
+    return match_request(engine, header, uid, jid, info);
+}
+
+/* Descriptors whose last operation this was unlink themselves; a copy of `info` tells why, so that
+ * the original can stay in registers.  */
+HOT void match_end(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
+                   const struct ptli_event_info *info)
+{
+    ptli_end_logged(md);
+    ptli_deposit(engine, md, kind, info);
+    md->pending--;
+    if (__builtin_expect(md->unlink_due, 0)) {
+        const struct ptli_event_info copy = *info;
+        ptli_md_settle(engine, md, &copy);
+    }
 }
 
 void ptli_match_end(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
                     struct ptli_event_info *info)
 {
-    ptli_end_logged(md);
-    ptli_log(engine, md, kind, info);
-    ptli_md_release(engine, md, info);
+    match_end(engine, md, kind, info);
 }
 
 /* --- requests --- */
@@ -220,25 +245,6 @@ static enum ptli_role role_of(const struct ptli_header *header, struct ptli_matc
     return header->flags & PTLI_LONG && match.mlength > 0 ? PTLI_ROLE_TAKING : PTLI_ROLE_ANSWER;
 }
 
-/* A put without answer, of so few data that to copy them costs less than to release the lock and to
- * acquire it again.  */
-enum { DELIVER_SHORT = 256 };
-
-static void deliver_short_put(struct ptli_engine *engine, struct ptli_peer *peer,
-                              const struct ptli_header *header, const void *data)
-{
-    struct ptli_event_info info;
-    struct ptli_match match;
-    ptli_lock(engine);
-    match = ptli_match_request(engine, header, peer->uid, peer->jid, &info);
-    if (match.md) {
-        const struct ptli_span span = ptli_md_span(match.md, match.offset, match.mlength);
-        ptli_span_write(&span, data);
-        ptli_match_end(engine, match.md, PTL_EVENT_PUT_END, &info);
-    }
-    ptli_unlock_up(engine);
-}
-
 static enum ptli_taken deliver_request(struct ptli_engine *engine, struct ptli_peer *peer,
                                        const struct ptli_header *header, const void *data)
 {
@@ -298,11 +304,39 @@ enum ptli_taken ptli_arrived(struct ptli_engine *engine, struct ptli_peer *peer,
         ptli_malformed(engine, peer, "a message in another process's name");
         return PTLI_TAKEN;
     }
-    if (header->type == PTLI_PUT && !header->flags && header->length <= DELIVER_SHORT) {
-        deliver_short_put(engine, peer, header, data);
-        return PTLI_TAKEN;
-    }
     if (header->type <= PTLI_GETPUT) return deliver_request(engine, peer, header, data);
     deliver_answer(engine, peer, header, data);
     return PTLI_TAKEN;
+}
+
+/* Data that are in one piece, as they usually are.  */
+HOT void deliver_write(const struct ptli_md *md, ptl_size_t offset, ptl_size_t length,
+                       const void *data)
+{
+    if (__builtin_expect(md->count != 1, 0)) {
+        const struct ptli_span span = ptli_md_span(md, offset, length);
+        ptli_span_write(&span, data);
+    } else if (length) {
+        ptli_store(md->one.base + offset, data, length);
+    }
+}
+
+bool ptli_arrived_short(struct ptli_engine *engine, struct ptli_peer *peer, const void *bytes,
+                        size_t size, uint64_t *transport)
+{
+    struct ptli_header header;
+    struct ptli_event_info info;
+    if (!ptli_wire_parse_short_put(bytes, size, DELIVER_SHORT, &header) ||
+        header.source.nid != peer->id.nid || header.source.pid != peer->id.pid)
+        return false;
+    ptli_lock(engine);
+    const struct ptli_match match = match_request(engine, &header, peer->uid, peer->jid, &info);
+    if (match.md) {
+        deliver_write(match.md, match.offset, match.mlength,
+                      (const unsigned char *)bytes + PTLI_WIRE_SIZE);
+        match_end(engine, match.md, PTL_EVENT_PUT_END, &info);
+    }
+    ptli_unlock_up(engine);
+    *transport = header.transport;
+    return true;
 }

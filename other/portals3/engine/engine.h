@@ -273,12 +273,16 @@ static inline void ptli_md_hold(struct ptli_md *md)
 }
 void ptli_md_release(struct ptli_engine *engine, struct ptli_md *md,
                      const struct ptli_event_info *info);
-/* Counts an operation against the MD's threshold.  */
-void ptli_md_count(struct ptli_md *md);
 /* To be called after an operation, which may have made the MD inactive.  */
 static inline void ptli_md_judge(struct ptli_md *md)
 {
     if (md->rules.inactive && md->unlink) md->unlink_due = true;
+}
+/* Counts an operation against the MD's threshold.  */
+static inline void ptli_md_count(struct ptli_md *md)
+{
+    ptli_rules_count(&md->rules);
+    ptli_md_judge(md);
 }
 /* Unlinks an MD with unlink_due to which no operation holds a reference.  */
 void ptli_md_settle(struct ptli_engine *engine, struct ptli_md *md,
@@ -303,16 +307,25 @@ uint32_t ptli_md_remotes(const struct ptli_md *md, ptl_size_t offset, ptl_size_t
 void ptli_log(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
               const struct ptli_event_info *info);
 /* Count an END event that a match will log, until it is logged.  */
-void ptli_end_due(struct ptli_md *md);
-void ptli_end_logged(struct ptli_md *md);
+static inline void ptli_end_due(struct ptli_md *md)
+{
+    if (md->eq) md->eq->ends_due++;
+}
+static inline void ptli_end_logged(struct ptli_md *md)
+{
+    if (md->eq) md->eq->ends_due--;
+}
 /* True if the queue is empty and no END event of a match is still to come.  With the engine's lock.
  */
 bool ptli_eq_quiet(struct ptli_eq *eq);
+static inline bool ptli_wants_start(const struct ptli_md *md)
+{
+    return md->eq && !(md->user.options & PTL_MD_EVENT_START_DISABLE);
+}
 static inline void ptli_log_start(struct ptli_engine *engine, struct ptli_md *md,
                                   ptl_event_kind_t kind, const struct ptli_event_info *info)
 {
-    if (md->eq && !(md->user.options & PTL_MD_EVENT_START_DISABLE))
-        ptli_log(engine, md, kind, info);
+    if (ptli_wants_start(md)) ptli_log(engine, md, kind, info);
 }
 /* An event was logged.  With the queue's lock; no number is stored twice.  */
 static inline void ptli_eq_news(struct ptli_eq *eq)
@@ -327,8 +340,15 @@ void ptli_ring_bell(struct ptli_engine *engine);
 
 /* --- access.c --- */
 
-bool ptli_access_fits(const struct ptli_engine *engine, ptl_ac_index_t ac, ptl_process_id_t id,
-                      ptl_uid_t uid, ptl_jid_t jid, ptl_pt_index_t pt);
+static inline bool ptli_access_fits(const struct ptli_engine *engine, ptl_ac_index_t ac,
+                                    ptl_process_id_t id, ptl_uid_t uid, ptl_jid_t jid,
+                                    ptl_pt_index_t pt)
+{
+    const struct ptli_access *entry = &engine->access[ac];
+    return ptli_id_fits(entry->match_id, id) && (entry->uid == PTL_UID_ANY || entry->uid == uid) &&
+           (entry->jid == PTL_JID_ANY || entry->jid == jid) &&
+           (entry->pt_index == PTL_PT_INDEX_ANY || entry->pt_index == pt);
+}
 void ptli_access_reset(struct ptli_engine *engine);
 
 /* --- operation.c: records of operations, and how they end; all with the lock --- */

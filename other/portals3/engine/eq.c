@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "other/portals3/engine/engine.h"
+#include "other/portals3/engine/deposit.h"
 #include "other/portals3/include/portals3_ext.h"
 
 /* Sequence numbers begin just before the wrap, to expose programs that do not handle it.  */
@@ -17,25 +17,11 @@
 
 /* --- depositing --- */
 
-/* The slot of the next event of a queue with a ring; eq_publish makes the event visible.  With
- * eq->lock.  */
-static inline ptl_event_t *eq_next_slot(const struct ptli_eq *eq)
-{
-    return &eq->ring[atomic_load_explicit(&eq->posted, memory_order_relaxed) & (eq->size - 1)];
-}
-
-static inline void eq_publish(struct ptli_eq *eq)
-{
-    uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_relaxed);
-    atomic_store(&eq->posted, posted + 1); /* before engine->sleepers is read */
-    ptli_eq_news(eq);
-}
-
 static void eq_store(struct ptli_eq *eq, const ptl_event_t *event)
 {
     if (eq->size == 0) return;
-    memcpy(eq_next_slot(eq), event, sizeof *event);
-    eq_publish(eq);
+    memcpy(ptli_next_event(eq), event, sizeof *event);
+    ptli_show_event(eq);
 }
 
 /* The same for an event that is passed to the handler first.  NULL: out of memory.  */
@@ -97,80 +83,21 @@ void ptli_eq_call_handler(struct ptli_eq *eq)
     pthread_mutex_unlock(&eq->handling);
 }
 
-static bool eq_wanted(const struct ptli_md *md, ptl_event_kind_t kind)
+__attribute__((noinline)) bool ptli_stage(struct ptli_engine *engine, struct ptli_eq *eq,
+                                          const struct ptli_md *md, ptl_event_kind_t kind,
+                                          const struct ptli_event_info *info, ptl_seq_t sequence)
 {
-    if (!md->eq) return false;
-    switch (kind) {
-    case PTL_EVENT_GET_START:
-    case PTL_EVENT_PUT_START:
-    case PTL_EVENT_GETPUT_START:
-    case PTL_EVENT_REPLY_START:
-    case PTL_EVENT_SEND_START:
-        return !(md->user.options & PTL_MD_EVENT_START_DISABLE);
-    /* Disabled END events are not logged for failures either. */
-    case PTL_EVENT_GET_END:
-    case PTL_EVENT_PUT_END:
-    case PTL_EVENT_GETPUT_END:
-    case PTL_EVENT_REPLY_END:
-    case PTL_EVENT_SEND_END:
-        return !(md->user.options & PTL_MD_EVENT_END_DISABLE);
-    /* No option disables these.  */
-    case PTL_EVENT_ACK:
-    case PTL_EVENT_UNLINK:
-        return true;
-    }
-    return false;
-}
-
-static void eq_write_event(ptl_event_t *event, const struct ptli_md *md, ptl_event_kind_t kind,
-                           const struct ptli_event_info *info, ptl_seq_t sequence)
-{
-    event->type = kind;
-    event->initiator = info->initiator;
-    event->uid = info->uid;
-    event->jid = info->jid;
-    event->pt_index = info->pt_index;
-    event->match_bits = info->match_bits;
-    event->rlength = info->rlength;
-    event->mlength = info->mlength;
-    event->offset = info->offset;
-    event->md_handle = md->slot.handle;
-    event->md = md->user;
-    event->md.threshold = md->rules.threshold;
-    event->hdr_data = info->hdr_data;
-    event->link = info->link;
-    event->ni_fail_type = info->fail;
-    event->unlinked = kind == PTL_EVENT_UNLINK;
-    event->sequence = sequence;
+    ptl_event_t *staged = staging_place(eq);
+    if (!staged) return false;
+    ptli_write_event(staged, md, kind, info, sequence);
+    show_staged(engine, eq);
+    return true;
 }
 
 void ptli_log(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
               const struct ptli_event_info *info)
 {
-    struct ptli_eq *eq = md->eq;
-    if (!eq_wanted(md, kind)) return;
-    ptli_mutex_lock(&eq->lock);
-    ptl_seq_t sequence = eq->sequence++;
-    ptl_event_t *staged = eq->handler ? staging_place(eq) : NULL;
-    if (staged) {
-        eq_write_event(staged, md, kind, info, sequence);
-        show_staged(engine, eq);
-    } else if (eq->size) {
-        eq_write_event(eq_next_slot(eq), md, kind, info, sequence);
-        eq_publish(eq);
-    }
-    ptli_mutex_unlock(&eq->lock);
-    ptli_ring_bell(engine);
-}
-
-void ptli_end_due(struct ptli_md *md)
-{
-    if (md->eq) md->eq->ends_due++;
-}
-
-void ptli_end_logged(struct ptli_md *md)
-{
-    if (md->eq) md->eq->ends_due--;
+    ptli_deposit(engine, md, kind, info);
 }
 
 static inline bool none_to_take(const struct ptli_eq *eq)
@@ -297,28 +224,21 @@ int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
     return result == PTL_EQ_EMPTY ? eq_get(engine, eq, handle, event) : result;
 }
 
-/* Staged events are passed to their handler first.  */
-__attribute__((noinline)) static bool next_of_staged(struct ptli_eq *eq)
+/* Staged events are passed to their handler first; the general case of PtlEQNext.  */
+__attribute__((noinline)) static int next_slowly(ptl_handle_eq_t handle, const ptl_event_t **event)
 {
-    ptli_eq_call_handler(eq);
-    return !none_to_take(eq);
-}
-
-int PtlEQNext(ptl_handle_eq_t handle, const ptl_event_t **event)
-{
-    struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
-    struct ptli_eq *eq = ptli_pool_again(&engine->eqs, handle);
+    struct ptli_engine *engine;
+    struct ptli_eq *eq;
     int result;
     if (!event) return PTL_SEGV;
-    if (__builtin_expect(!eq, 0)) {
-        if (!(engine = ptli_engine_of(handle, PTLI_EQ, PTL_EQ_INVALID, &result))) return result;
-        if (!(eq = ptli_pool_find(&engine->eqs, handle))) return PTL_EQ_INVALID;
-    }
-    if (atomic_load(&eq->any_staged) ? !next_of_staged(eq) : none_to_take(eq)) return PTL_EQ_EMPTY;
-    uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_acquire);
+    if (!(engine = ptli_engine_of(handle, PTLI_EQ, PTL_EQ_INVALID, &result))) return result;
+    if (!(eq = ptli_pool_find(&engine->eqs, handle))) return PTL_EQ_INVALID;
+    if (atomic_load(&eq->any_staged)) ptli_eq_call_handler(eq);
+    const uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_acquire);
     uint64_t taken = atomic_load_explicit(&eq->taken, memory_order_relaxed);
+    if (posted == taken) return PTL_EQ_EMPTY;
     result = PTL_OK;
-    if (__builtin_expect(posted - taken > eq->size, 0)) {
+    if (posted - taken > eq->size) {
         taken = posted - eq->size;
         atomic_store_explicit(&eq->taken, taken, memory_order_relaxed);
         result = PTL_EQ_DROPPED;
@@ -327,15 +247,40 @@ int PtlEQNext(ptl_handle_eq_t handle, const ptl_event_t **event)
     return result;
 }
 
+int PtlEQNext(ptl_handle_eq_t handle, const ptl_event_t **event)
+{
+    const struct ptli_eq *eq = ptli_pool_latest(&ptli_engines[PTL_IFACE_DEFAULT].eqs, handle);
+    if (__builtin_expect(!eq || !event || atomic_load(&eq->any_staged), 0))
+        return next_slowly(handle, event);
+    const uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_acquire);
+    const uint64_t taken = atomic_load_explicit(&eq->taken, memory_order_relaxed);
+    if (posted == taken) return PTL_EQ_EMPTY;
+    if (__builtin_expect(posted - taken > eq->size, 0)) return next_slowly(handle, event);
+    *event = &eq->ring[taken & (eq->size - 1)];
+    return PTL_OK;
+}
+
 /* release: the event has been read.  */
-void PtlEQDone(ptl_handle_eq_t handle)
+static inline void event_done(struct ptli_eq *eq)
+{
+    atomic_store_explicit(&eq->taken, atomic_load_explicit(&eq->taken, memory_order_relaxed) + 1,
+                          memory_order_release);
+}
+
+__attribute__((noinline, cold)) static void done_elsewhere(ptl_handle_eq_t handle)
 {
     struct ptli_engine *engine = ptli_engines + ptli_interface_of(handle) % PTLI_INTERFACES;
     struct ptli_eq *eq = ptli_pool_again(&engine->eqs, handle);
-    if (eq)
-        atomic_store_explicit(&eq->taken,
-                              atomic_load_explicit(&eq->taken, memory_order_relaxed) + 1,
-                              memory_order_release);
+    if (eq) event_done(eq);
+}
+
+void PtlEQDone(ptl_handle_eq_t handle)
+{
+    struct ptli_eq *eq = ptli_pool_latest(&ptli_engines[PTL_IFACE_DEFAULT].eqs, handle);
+    if (__builtin_expect(!eq, 0))
+        done_elsewhere(handle);
+    else
+        event_done(eq);
 }
 
 /* A staged event can be taken once the handler has returned.  */

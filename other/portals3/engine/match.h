@@ -2,12 +2,15 @@
  * match.h - the search of a match list, and the effect of acceptance on a memory descriptor.
  *
  * Pure: state in, decision out; no locks, no events, no allocation.  The engine embeds ptli_entry
- * in an ME and ptli_rules in an MD.
+ * in an ME and ptli_rules in an MD, and searches, with its lock held, for each request that
+ * arrives.  Offsets and lengths may come from the network: they are never added, as the sum could
+ * overflow.
  */
 #ifndef PTLI_MATCH_H
 #define PTLI_MATCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <portals3.h>
 
@@ -41,21 +44,72 @@ struct ptli_acceptance {
 };
 
 /* Whether the process matches an id, which may be a wildcard.  */
-bool ptli_id_fits(ptl_process_id_t wanted, ptl_process_id_t id);
+static inline bool ptli_id_fits(ptl_process_id_t wanted, ptl_process_id_t id)
+{
+    return (wanted.nid == PTL_NID_ANY || wanted.nid == id.nid) &&
+           (wanted.pid == PTL_PID_ANY || wanted.pid == id.pid);
+}
 
 /* Whether this descriptor would accept the request, and at which offset.  */
-bool ptli_rules_accept(const struct ptli_rules *rules, const struct ptli_request *request,
-                       ptl_size_t *offset, ptl_size_t *mlength);
+static inline bool ptli_rules_accept(const struct ptli_rules *rules,
+                                     const struct ptli_request *request, ptl_size_t *offset,
+                                     ptl_size_t *mlength)
+{
+    ptl_size_t space;
+    if (rules->inactive || (rules->options & request->operation) != request->operation)
+        return false;
+    *offset = rules->options & PTL_MD_MANAGE_REMOTE ? request->remote_offset : rules->local_offset;
+    /* Beyond the end a truncating descriptor refuses, too; at the end it accepts 0 bytes.  */
+    if (*offset > rules->length) return false;
+    space = rules->length - *offset;
+    *mlength = request->length;
+    if (request->length <= space) return true;
+    *mlength = space;
+    return rules->options & PTL_MD_TRUNCATE;
+}
 
 /* The first entry of the list that accepts the request; changes nothing.  */
-struct ptli_acceptance ptli_walk(struct ptli_entry *first, const struct ptli_request *request);
+static inline struct ptli_acceptance ptli_walk(struct ptli_entry *first,
+                                               const struct ptli_request *request)
+{
+    struct ptli_acceptance found = {NULL, 0, 0};
+    for (struct ptli_entry *entry = first; entry; entry = entry->next) {
+        if (((request->match_bits ^ entry->match_bits) & ~entry->ignore_bits) != 0) continue;
+        if (!entry->rules || !ptli_id_fits(entry->match_id, request->initiator)) continue;
+        if (!ptli_rules_accept(entry->rules, request, &found.offset, &found.mlength)) continue;
+        found.entry = entry;
+        return found;
+    }
+    return found;
+}
 
 /* Updates offset and space after an acceptance; to be followed by ptli_rules_count.  */
-void ptli_rules_advance(struct ptli_rules *rules, ptl_size_t mlength);
+static inline void ptli_rules_advance(struct ptli_rules *rules, ptl_size_t mlength)
+{
+    if (rules->options & PTL_MD_MANAGE_REMOTE) return;
+    rules->local_offset += mlength;
+    /* max_size does not bound a single request, as in the reference library: no known program
+     * depends on the other interpretation.  It does not apply to an offset that the requester
+     * chooses.  */
+    if ((rules->options & PTL_MD_MAX_SIZE) && rules->length - rules->local_offset < rules->max_size)
+        rules->inactive = true;
+}
+
 /* Counts an operation against the threshold.  */
-void ptli_rules_count(struct ptli_rules *rules);
+static inline void ptli_rules_count(struct ptli_rules *rules)
+{
+    if (rules->threshold == PTL_MD_THRESH_INF || rules->threshold == 0) return;
+    if (--rules->threshold == 0) rules->inactive = true;
+}
 
 /* The rules of a new or updated descriptor of `length` bytes.  */
-struct ptli_rules ptli_rules_of(const ptl_md_t *md, ptl_size_t length);
+static inline struct ptli_rules ptli_rules_of(const ptl_md_t *md, ptl_size_t length)
+{
+    return (struct ptli_rules){.options = md->options,
+                               .threshold = md->threshold,
+                               .length = length,
+                               .max_size = md->max_size,
+                               .inactive = md->threshold == 0};
+}
 
 #endif

@@ -299,12 +299,6 @@ void ptli_md_recycle(struct ptli_engine *engine, struct ptli_md *dead)
     ptli_pool_give(&engine->mds, &dead->slot);
 }
 
-void ptli_md_count(struct ptli_md *md)
-{
-    ptli_rules_count(&md->rules);
-    ptli_md_judge(md);
-}
-
 /* UNLINK is the last event of an MD, after the END that caused it.  */
 void ptli_md_settle(struct ptli_engine *engine, struct ptli_md *md,
                     const struct ptli_event_info *info)

@@ -4,7 +4,6 @@
  * Called by the engine for short messages and for operations on the own process, and by transports
  * to split transfers.  Never accesses memory beyond a span.
  */
-#include <stdatomic.h>
 #include <string.h>
 #include "other/portals3/engine/pieces.h"
 
@@ -79,31 +78,6 @@ void ptli_span_read(const struct ptli_span *span, void *to)
     }
 }
 
-/* The program may poll the memory meanwhile, and write to it when it has seen a word.  So an
- * aligned word is stored once, atomically, and the last word after all others, as devices do.
- * memcpy may store bytes twice.  */
-static void pieces_store(char *to, const char *from, size_t length)
-{
-    uint64_t eight;
-    uint32_t four;
-    uint16_t two;
-    if (length >= sizeof eight && (uintptr_t)(to + length) % sizeof eight == 0) {
-        size_t before = length - sizeof eight;
-        memcpy(to, from, before);
-        memcpy(&eight, from + before, sizeof eight);
-        atomic_store_explicit((_Atomic uint64_t *)(void *)(to + before), eight,
-                              memory_order_release);
-    } else if (length == sizeof four && (uintptr_t)to % sizeof four == 0) {
-        memcpy(&four, from, sizeof four);
-        atomic_store_explicit((_Atomic uint32_t *)(void *)to, four, memory_order_release);
-    } else if (length == sizeof two && (uintptr_t)to % sizeof two == 0) {
-        memcpy(&two, from, sizeof two);
-        atomic_store_explicit((_Atomic uint16_t *)(void *)to, two, memory_order_release);
-    } else {
-        memcpy(to, from, length);
-    }
-}
-
 void ptli_span_write(const struct ptli_span *span, const void *from)
 {
     struct ptli_cursor cursor;
@@ -111,12 +85,12 @@ void ptli_span_write(const struct ptli_span *span, const void *from)
     const char *at = from;
     if (span->length == 0) return;
     if (span->count == 1) {
-        pieces_store(span->pieces->base + span->offset, from, span->length);
+        ptli_store(span->pieces->base + span->offset, from, span->length);
         return;
     }
     ptli_cursor_start(&cursor, span);
     while ((stretch = ptli_cursor_next(&cursor, UINT64_MAX)).length > 0) {
-        pieces_store(stretch.base, at, stretch.length);
+        ptli_store(stretch.base, at, stretch.length);
         at += stretch.length;
     }
 }

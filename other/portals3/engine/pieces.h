@@ -7,6 +7,8 @@
 #ifndef PTLI_PIECES_H
 #define PTLI_PIECES_H
 
+#include <stdatomic.h>
+#include <string.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "other/portals3/transport/portals_wire.h"
@@ -53,6 +55,31 @@ void ptli_remote_start(struct ptli_remote_cursor *cursor, const struct ptli_remo
 /* The rest of the current piece (length 0: the end), and an advance by at most that length.  */
 struct ptli_remote ptli_remote_peek(const struct ptli_remote_cursor *cursor);
 void ptli_remote_skip(struct ptli_remote_cursor *cursor, uint32_t bytes);
+
+/* Copies to memory in one piece.  The program may poll the memory meanwhile, and write to it when
+ * it has seen a word.  So an aligned word is stored once, atomically, and the last word after all
+ * others, as devices do. memcpy may store bytes twice.  */
+static inline void ptli_store(char *to, const char *from, size_t length)
+{
+    uint64_t eight;
+    uint32_t four;
+    uint16_t two;
+    if (length >= sizeof eight && (uintptr_t)(to + length) % sizeof eight == 0) {
+        size_t before = length - sizeof eight;
+        if (before) memcpy(to, from, before);
+        memcpy(&eight, from + before, sizeof eight);
+        atomic_store_explicit((_Atomic uint64_t *)(void *)(to + before), eight,
+                              memory_order_release);
+    } else if (length == sizeof four && (uintptr_t)to % sizeof four == 0) {
+        memcpy(&four, from, sizeof four);
+        atomic_store_explicit((_Atomic uint32_t *)(void *)to, four, memory_order_release);
+    } else if (length == sizeof two && (uintptr_t)to % sizeof two == 0) {
+        memcpy(&two, from, sizeof two);
+        atomic_store_explicit((_Atomic uint16_t *)(void *)to, two, memory_order_release);
+    } else {
+        memcpy(to, from, length);
+    }
+}
 
 /* Copy from and to contiguous memory; and between spans, which may overlap only if both are
  * contiguous. */

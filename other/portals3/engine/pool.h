@@ -91,16 +91,25 @@ static inline void *ptli_pool_find(const struct ptli_pool *pool, ptl_handle_any_
     return slot;
 }
 
-/* The same, with a cache of a few objects, for a pool that may be closed.  */
-static inline void *ptli_pool_again(struct ptli_pool *pool, ptl_handle_any_t handle)
+/* The same from a cache of the objects that were found last; NULL: it may be elsewhere.  */
+static inline void *ptli_pool_latest(struct ptli_pool *pool, ptl_handle_any_t handle)
 {
-    _Atomic(struct ptli_slot *) *latest = &pool->latest[handle % PTLI_LATEST];
-    struct ptli_slot *slot = atomic_load_explicit(latest, memory_order_acquire);
+    struct ptli_slot *slot =
+        atomic_load_explicit(&pool->latest[handle % PTLI_LATEST], memory_order_acquire);
     if (__builtin_expect(
             slot && atomic_load_explicit(&slot->handle, memory_order_acquire) == handle, 1))
         return handle == PTL_INVALID_HANDLE ? NULL : slot;
+    return NULL;
+}
+
+/* The same with that cache, for a pool that may be closed.  */
+static inline void *ptli_pool_again(struct ptli_pool *pool, ptl_handle_any_t handle)
+{
+    struct ptli_slot *slot = ptli_pool_latest(pool, handle);
+    if (__builtin_expect(slot != NULL, 1)) return slot;
     slot = pool->limit ? ptli_pool_find(pool, handle) : NULL;
-    if (slot) atomic_store_explicit(latest, slot, memory_order_release);
+    if (slot)
+        atomic_store_explicit(&pool->latest[handle % PTLI_LATEST], slot, memory_order_release);
     return slot;
 }
 

@@ -27,28 +27,6 @@ void ptli_wire_encode(const struct ptli_header *header, unsigned char bytes[PTLI
                    header->hdr_data, header->length, header->remote_offset, header->transport);
 }
 
-static void decode(const unsigned char *at, struct ptli_header *header)
-{
-    header->type = at[1];
-    header->flags = at[2];
-    at += 4;
-    header->source.nid = ptli_get32(&at);
-    header->source.pid = ptli_get32(&at);
-    header->destination.nid = ptli_get32(&at);
-    header->destination.pid = ptli_get32(&at);
-    header->uid = ptli_get32(&at);
-    header->jid = ptli_get32(&at);
-    header->pt_index = ptli_get32(&at);
-    header->ac_index = ptli_get32(&at);
-    header->data_length = ptli_get32(&at);
-    header->operation = ptli_get64(&at);
-    header->match_bits = ptli_get64(&at);
-    header->hdr_data = ptli_get64(&at);
-    header->length = ptli_get64(&at);
-    header->remote_offset = ptli_get64(&at);
-    header->transport = ptli_get64(&at);
-}
-
 void ptli_wire_encode_remote(const struct ptli_remote *remote,
                              unsigned char bytes[PTLI_REMOTE_SIZE])
 {
@@ -116,7 +94,7 @@ const char *ptli_wire_parse(const void *bytes, size_t size, uint32_t eager_limit
     const unsigned char *start = bytes;
     if (size < PTLI_WIRE_SIZE) return "a message shorter than a header";
     if (start[0] != PTLI_WIRE_VERSION) return "a message of another version";
-    decode(start, header);
+    ptli_wire_decode(start, header);
     if (header->data_length > eager_limit) return "more data than a message can hold";
     if (size != PTLI_WIRE_SIZE + (size_t)header->data_length)
         return "a message of another size than it says";

@@ -8,8 +8,10 @@
 #ifndef PTLI_PORTALS_WIRE_H
 #define PTLI_PORTALS_WIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <portals3.h>
 
 #include "other/portals3/transport/little_endian.h"
@@ -77,6 +79,40 @@ static inline void ptli_wire_vary(unsigned char bytes[PTLI_WIRE_SIZE], ptl_ac_in
     at = ptli_put64(at, length);
     at = ptli_put64(at, remote_offset);
     ptli_put64(at, transport);
+}
+
+/* The fields as they are, unchecked.  */
+static inline void ptli_wire_decode(const unsigned char *at, struct ptli_header *header)
+{
+    header->type = at[1];
+    header->flags = at[2];
+    at += 4;
+    header->source.nid = ptli_get32(&at);
+    header->source.pid = ptli_get32(&at);
+    header->destination.nid = ptli_get32(&at);
+    header->destination.pid = ptli_get32(&at);
+    header->uid = ptli_get32(&at);
+    header->jid = ptli_get32(&at);
+    header->pt_index = ptli_get32(&at);
+    header->ac_index = ptli_get32(&at);
+    header->data_length = ptli_get32(&at);
+    header->operation = ptli_get64(&at);
+    header->match_bits = ptli_get64(&at);
+    header->hdr_data = ptli_get64(&at);
+    header->length = ptli_get64(&at);
+    header->remote_offset = ptli_get64(&at);
+    header->transport = ptli_get64(&at);
+}
+
+/* True: the bytes are a put without flags of at most `most` bytes, all of them inline, and the
+ * header is parsed.  False: ptli_wire_parse judges them.  */
+static inline bool ptli_wire_parse_short_put(const unsigned char *bytes, size_t size, uint32_t most,
+                                             struct ptli_header *header)
+{
+    static const unsigned char start[4] = {PTLI_WIRE_VERSION, PTLI_PUT};
+    if (size - PTLI_WIRE_SIZE > most || memcmp(bytes, start, sizeof start) != 0) return false;
+    ptli_wire_decode(bytes, header);
+    return header->length == size - PTLI_WIRE_SIZE && header->data_length == header->length;
 }
 
 /* Parses `size` bytes.  NULL, or what is wrong; then `header` must not be used.  eager_limit: the

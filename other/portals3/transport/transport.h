@@ -187,6 +187,14 @@ enum ptli_taken { PTLI_TAKEN, PTLI_LATER };
 enum ptli_taken ptli_arrived(struct ptli_engine *, struct ptli_peer *, const struct ptli_header *,
                              const void *data);
 
+/*
+ * The same for a message of `size` bytes that is not parsed yet: true if it is a short put of that
+ * peer without an answer, which is done with; *transport is that field of its header.  False:
+ * nothing was done, and it is to be parsed.
+ */
+bool ptli_arrived_short(struct ptli_engine *, struct ptli_peer *, const void *bytes, size_t size,
+                        uint64_t *transport);
+
 /* What send or transfer queued has ended.  Its memory may be used again. */
 void ptli_message_sent(struct ptli_engine *, struct ptli_message *, enum ptli_status);
 void ptli_transferred(struct ptli_engine *, struct ptli_transfer *, enum ptli_status);

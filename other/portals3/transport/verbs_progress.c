@@ -32,14 +32,14 @@ double ptli_verbs_clock(void)
 
 static void reap(struct ptli_verbs *v, const struct ibv_wc *wc, int n)
 {
-    for (int i = 0, quick; i < n; i += quick) {
-        quick = ptli_verbs_fast_completed(v, &wc[i], n - i);
-        if (quick) continue;
-        if (wc[i].wr_id & 1)
+    for (int i = 0, done; i < n; i += done) {
+        done = 1;
+        if (wc[i].wr_id & 1) {
             ptli_verbs_received(v, &wc[i]);
-        else
+        } else if (!(done = ptli_verbs_fast_completed(v, &wc[i], n - i))) {
             ptli_verbs_completed(v, &wc[i]);
-        quick = 1;
+            done = 1;
+        }
     }
 }
 

@@ -10,6 +10,11 @@
 
 #include "other/portals3/transport/verbs.h"
 
+static inline unsigned char *receive_bytes(const struct ptli_verbs *v, uint32_t receive)
+{
+    return v->receives + (size_t)receive * ptli_receive_size(v);
+}
+
 int ptli_verbs_receives_open(struct ptli_verbs *v)
 {
     size_t each = ptli_receive_size(v), all = each * v->settings.receives;
@@ -22,15 +27,20 @@ int ptli_verbs_receives_open(struct ptli_verbs *v)
         return PTL_NO_SPACE;
     }
     struct ibv_sge *sge = (struct ibv_sge *)(void *)(v->batch + PTLI_BATCH);
-    for (uint32_t i = 0; i < PTLI_BATCH; i++) v->batch[i].sg_list = &sge[i];
+    for (uint32_t i = 0; i < PTLI_BATCH; i++) {
+        sge[i] = (struct ibv_sge){.length = PTLI_WIRE_SIZE + v->settings.eager,
+                                  .lkey = v->receives_mr->lkey};
+        v->batch[i] = (struct ibv_recv_wr){
+            .sg_list = &sge[i], .num_sge = 1, .next = i + 1 < PTLI_BATCH ? &v->batch[i + 1] : NULL};
+    }
     for (uint32_t i = 0; i < v->settings.receives; i++) ptli_verbs_repost(v, i);
     return PTL_OK;
 }
 
-static void post_batch(struct ptli_verbs *v)
+/* The last request of the batch ends the list.  */
+static __attribute__((noinline)) void post_batch(struct ptli_verbs *v)
 {
     struct ibv_recv_wr *bad;
-    v->batch[v->batched - 1].next = NULL;
     if (ibv_post_srq_recv(v->srq, v->batch, &bad)) ptli_verbs_say(v, "receives cannot be posted");
     v->batched = 0;
 }
@@ -38,23 +48,19 @@ static void post_batch(struct ptli_verbs *v)
 void ptli_verbs_repost(struct ptli_verbs *v, uint32_t receive)
 {
     struct ibv_recv_wr *wr = &v->batch[v->batched];
-    *wr->sg_list =
-        (struct ibv_sge){.addr = (uintptr_t)v->receives + (uintptr_t)receive * ptli_receive_size(v),
-                         .length = PTLI_WIRE_SIZE + v->settings.eager,
-                         .lkey = v->receives_mr->lkey};
+    wr->sg_list->addr = (uintptr_t)receive_bytes(v, receive);
     wr->wr_id = (uint64_t)receive << 1 | 1;
-    wr->num_sge = 1;
-    wr->next = wr + 1;
     if (++v->batched == PTLI_BATCH) post_batch(v);
 }
 
 /* --- delivery --- */
 
-/* What the header of every message says: requests matched, and an answer that frees the window. */
-static void take_news(struct ptli_node *node, const struct ptli_header *header)
+/* What the header of every message says: requests matched, and an answer that frees the window.
+ * `seen` is written with driving held, too, so it may be read without posting. */
+static inline void take_news(struct ptli_node *node, uint64_t transport, bool answers)
 {
-    uint32_t seen = (uint32_t)header->transport;
-    bool answers = header->type > PTLI_GETPUT && header->type < PTLI_TYPE_TRANSPORT;
+    uint32_t seen = (uint32_t)transport;
+    if (seen == node->seen && !answers) return;
     ptli_mutex_lock(&node->verbs->posting.lock);
     if ((int32_t)(seen - node->seen) > 0 && (int32_t)(node->sent - seen) >= 0) node->seen = seen;
     if (answers && node->unanswered) node->unanswered--;
@@ -85,12 +91,19 @@ static void own_message(struct ptli_link *link, const struct ptli_header *header
     }
 }
 
-/* False: the engine has no memory for it now. */
-static bool offer(struct ptli_link *link, uint32_t receive, uint32_t length)
+static inline void count_taken(struct ptli_node *node)
+{
+    atomic_store_explicit(&node->taken,
+                          atomic_load_explicit(&node->taken, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
+/* A message that is no short put.  False: the engine has no memory for it now. */
+static __attribute__((noinline)) bool offer_any(struct ptli_link *link, const unsigned char *bytes,
+                                                uint32_t length)
 {
     struct ptli_node *node = link->node;
     struct ptli_verbs *v = node->verbs;
-    const unsigned char *bytes = v->receives + (size_t)receive * ptli_receive_size(v);
     struct ptli_header header;
     const char *wrong = ptli_wire_parse(bytes, length, v->settings.eager, &header);
     if (!wrong &&
@@ -104,12 +117,23 @@ static bool offer(struct ptli_link *link, uint32_t receive, uint32_t length)
     if (header.type < PTLI_TYPE_TRANSPORT && !v->closing &&
         ptli_arrived(v->face.engine, &node->face, &header, data) == PTLI_LATER)
         return false;
-    if (header.type <= PTLI_GETPUT)
-        atomic_store_explicit(&node->taken,
-                              atomic_load_explicit(&node->taken, memory_order_relaxed) + 1,
-                              memory_order_relaxed);
-    take_news(node, &header);
+    if (header.type <= PTLI_GETPUT) count_taken(node);
+    take_news(node, header.transport,
+              header.type > PTLI_GETPUT && header.type < PTLI_TYPE_TRANSPORT);
     if (header.type >= PTLI_TYPE_TRANSPORT) own_message(link, &header, data);
+    return true;
+}
+
+static inline bool offer(struct ptli_link *link, uint32_t receive, uint32_t length)
+{
+    struct ptli_node *node = link->node;
+    struct ptli_verbs *v = node->verbs;
+    const unsigned char *bytes = receive_bytes(v, receive);
+    uint64_t transport;
+    if (v->closing || !ptli_arrived_short(v->face.engine, &node->face, bytes, length, &transport))
+        return offer_any(link, bytes, length);
+    count_taken(node);
+    take_news(node, transport, false);
     return true;
 }
 
