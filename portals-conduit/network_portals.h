@@ -258,16 +258,21 @@ static inline net_slot_t *net_portals_launch(net_peer_t *peer, uint32_t ticket,
     return slot;
 }
 
-static inline void net_portals_ticket_release(uint32_t ticket)
+static inline void net_portals_landed(const net_slot_t *slot)
 {
-    net_peer_t *peer = net_portals.slot[ticket].peer;
+    net_peer_t *peer = slot->peer;
     if (GASNETC_THREADED)
         atomic_fetch_sub_explicit(&peer->in_flight, 1, memory_order_relaxed);
     else
         atomic_store_explicit(&peer->in_flight,
                               atomic_load_explicit(&peer->in_flight, memory_order_relaxed) - 1,
                               memory_order_relaxed);
-    net_portals_give(&net_portals.tickets, ticket);
+    net_portals_give(&net_portals.tickets, (uint32_t)(slot - net_portals.slot));
+}
+
+static inline void net_portals_ticket_release(uint32_t ticket)
+{
+    net_portals_landed(&net_portals.slot[ticket]);
 }
 
 /* --- posting --- */
@@ -363,7 +368,7 @@ HOT void net_portals_noted(net_slot_t *slot)
     }
     if (slot->chunk != STOCK_NONE) net_portals_bounced(slot);
     gasnetc_sent(&slot->sent);
-    net_portals_ticket_release((uint32_t)(slot - net_portals.slot));
+    net_portals_landed(slot);
 }
 
 HOT unsigned net_reap(void)

@@ -235,7 +235,7 @@ bool net_portals_put(net_slot_t *slot, uint64_t dst, const net_key_t *key, const
     if (!local) {
         slot->chunk = net_portals_take(&net_portals.chunks);
         if (slot->chunk == STOCK_NONE) {
-            net_portals_ticket_release((uint32_t)(slot - net_portals.slot));
+            net_portals_landed(slot);
             return false;
         }
         src = memcpy(net_portals_chunk(slot->chunk), src, length);

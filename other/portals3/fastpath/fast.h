@@ -31,14 +31,20 @@ HOT const struct ptli_published_entry *place_there(const struct ptli_route *rout
                                offset, length);
 }
 
-static inline void count_one(struct ptli_fast_counts *counts, bool is_put, ptl_size_t length)
+/* The end of a put or get that was started: counts and posts it, and releases posting.  */
+HOT int fast_post(struct ptli_posting *posting, struct ptli_link *link, struct ibv_send_wr *wr,
+                  bool is_put, ptl_size_t length)
 {
+    struct ibv_send_wr *bad;
     if (is_put) {
-        counts->puts++;
-        counts->put_length += length;
+        posting->counts.puts++;
+        posting->counts.put_length += length;
     } else {
-        counts->gets++;
+        posting->counts.gets++;
     }
+    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
+    ptli_mutex_unlock(&posting->lock);
+    return PTL_OK;
 }
 
 /* Posts a put as a message whose data the device copies, so that nothing of it is kept.  False: the
@@ -77,9 +83,9 @@ static inline void ptli_fast_passed(struct ptli_link *link, const struct ptli_wr
     link->done += (slot->index - link->done) % PTLI_SLOTS + 1;
 }
 
-/* The end of an operation of path.c; with driving held, too.  */
-static inline void ptli_path_ended(struct ptli_verbs *v, const struct ptli_wr *slot,
-                                   ptl_ni_fail_t fail)
+/* The end of an operation of path.c, for which the path's user gets its note; with driving held,
+ * too.  */
+HOT ptl_note_t *fast_note(struct ptli_verbs *v, const struct ptli_wr *slot, ptl_ni_fail_t fail)
 {
     ptl_note_t *note = slot->note;
     if (slot->item & PTLI_ITEM_GET) {
@@ -89,6 +95,14 @@ static inline void ptli_path_ended(struct ptli_verbs *v, const struct ptli_wr *s
     v->posting.counts.answers += !fail;
     note->next = NULL;
     note->fail = fail;
+    return note;
+}
+
+/* The same, where the poll is not at hand.  */
+static inline void ptli_path_ended(struct ptli_verbs *v, const struct ptli_wr *slot,
+                                   ptl_ni_fail_t fail)
+{
+    ptl_note_t *note = fast_note(v, slot, fail);
     *v->last_note = note;
     v->last_note = &note->next;
 }

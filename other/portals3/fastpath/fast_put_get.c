@@ -412,7 +412,7 @@ HOT int fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t h
     struct ptli_link *link = route->node->link;
     const uint32_t number = ++link->posted;
     struct ptli_wr *slot = &link->slot[(number - 1) % PTLI_SLOTS];
-    struct ibv_send_wr *wr = is_put ? &link->put : &link->get, *bad;
+    struct ibv_send_wr *wr = is_put ? &link->put : &link->get;
     int flags = IBV_SEND_INLINE;
     wr->wr_id = (uintptr_t)slot;
     slot->md = md;
@@ -438,10 +438,7 @@ HOT int fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t h
     /* A put is not counted as a user of the list: REVOKED follows it on the same connection.  */
     if (!is_put) route->lease.users++;
     wr->send_flags = flags;
-    count_one(&posting->counts, is_put, length);
-    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
-    ptli_mutex_unlock(&posting->lock);
-    return PTL_OK;
+    return fast_post(posting, link, wr, is_put, length);
 no:
     ptli_mutex_unlock(&posting->lock);
 closed:

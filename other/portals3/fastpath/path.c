@@ -50,7 +50,7 @@ HOT int path_start(bool is_put, struct ptli_route *route, const void *local, ptl
     if (__builtin_expect(!there, 0)) goto no;
     struct ptli_link *link = route->node->link;
     struct ptli_wr *slot = &link->slot[link->posted % PTLI_SLOTS];
-    struct ibv_send_wr *wr = is_put ? &link->put : &link->get, *bad;
+    struct ibv_send_wr *wr = is_put ? &link->put : &link->get;
     slot->md = NULL;
     wr->send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED;
     if (!is_put || length > link->max_inline) {
@@ -73,10 +73,7 @@ HOT int path_start(bool is_put, struct ptli_route *route, const void *local, ptl
         slot->length = length;
         route->lease.users++;
     }
-    count_one(&posting->counts, is_put, length);
-    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
-    ptli_mutex_unlock(&posting->lock);
-    return PTL_OK;
+    return fast_post(posting, link, wr, is_put, length);
 no:
     ptli_mutex_unlock(&posting->lock);
     return PTL_NO_SPACE;
@@ -120,30 +117,26 @@ static inline bool is_noted(const struct ibv_wc *wc)
            ((const struct ptli_wr *)(uintptr_t)wc->wr_id)->item & PTLI_ITEM_NOTED;
 }
 
-/* How many of these completions are of operations with notes, up to the first other one; with
- * driving held.  */
-static inline int take_noted(struct ptli_verbs *v, int n)
+/* The only completion of a poll, as it usually is, which is of an operation with a note.  */
+HOT ptl_note_t *take_noted(struct ptli_verbs *v)
 {
-    int done = 0;
-    if (!is_noted(v->wc)) return 0;
+    const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)v->wc->wr_id;
     ptli_mutex_lock(&v->posting.lock);
-    do {
-        const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)v->wc[done].wr_id;
-        ptli_fast_passed(slot->link, slot);
-        ptli_path_ended(v, slot, PTL_NI_OK);
-        ptli_verbs_advanced(slot->link->node);
-    } while (++done < n && is_noted(&v->wc[done]));
+    ptli_fast_passed(slot->link, slot);
+    ptl_note_t *note = fast_note(v, slot, PTL_NI_OK);
+    ptli_verbs_advanced(slot->link->node);
     ptli_mutex_unlock(&v->posting.lock);
-    return done;
+    return note;
 }
 
-/* The rest of a round; with driving held.  */
-__attribute__((noinline)) static void path_work(struct ptli_verbs *v, int n, uint32_t rounds)
+/* The rest of a round, and the notes of what has ended; with driving held.  */
+__attribute__((noinline)) static ptl_note_t *path_work(struct ptli_verbs *v, int n, bool listen)
 {
-    const int done = n > 0 ? take_noted(v, n) : 0;
-    const bool listen = n <= 0 && ptli_verbs_is_time_to_listen(v, rounds);
-    if (done < n || listen || atomic_load_explicit(&v->face.due, memory_order_relaxed))
-        ptli_verbs_work(v, v->wc + done, n - done, listen);
+    ptli_verbs_work(v, v->wc, n, listen);
+    ptl_note_t *notes = v->notes;
+    v->notes = NULL;
+    v->last_note = &v->notes;
+    return notes;
 }
 
 /* A round of progress in few instructions if there is nothing to do.  */
@@ -158,15 +151,13 @@ int PtlPoll(ptl_handle_ni_t ni, uint64_t *seen, ptl_note_t **notes)
     if (__builtin_expect(ptli_verbs_begin(v), 1)) {
         const int n = ibv_poll_cq(v->cq, PTLI_BATCH, v->wc);
         const uint32_t rounds = atomic_load_explicit(&v->rounds, memory_order_relaxed);
-        if (n || __builtin_expect(atomic_load_explicit(&v->face.due, memory_order_relaxed) ||
-                                      ptli_verbs_is_time_to_listen(v, rounds),
-                                  0))
-            path_work(v, n, rounds);
-        if (v->notes) {
-            *notes = v->notes;
-            v->notes = NULL;
-            v->last_note = &v->notes;
-        }
+        const bool listen = !n && ptli_verbs_is_time_to_listen(v, rounds);
+        const bool more =
+            v->notes || listen || atomic_load_explicit(&v->face.due, memory_order_relaxed);
+        if (n == 1 && !more && is_noted(v->wc))
+            *notes = take_noted(v);
+        else if (__builtin_expect(n || more, 0))
+            *notes = path_work(v, n, listen);
         ptli_mutex_unlock(&v->driving);
     }
     return path_news(engine, seen);
