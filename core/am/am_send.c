@@ -75,37 +75,53 @@ HOT void count_sent(gasnetc_peer_counts_t *counts, const gasnetc_outgoing_t *am,
     counts->am_bytes += am->nbytes;
 }
 
-/* Posts the message at `bytes`, which the network captures unless it is in a bbuf, and polls or
- * reaps until that succeeds.  `am` is NULL for a hidden Reply. */
-HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, uint32_t length,
-              bool in_bbuf, enum flow_kind kind, net_message_t *answers)
+/* Tries to post the message at `bytes`, which the network captures unless it is in a bbuf.  True:
+ * it is posted, or there is no need for it any more.  `am` is not read for a hidden Reply. */
+HOT bool post_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, uint32_t length,
+                   bool in_bbuf, enum flow_kind kind, net_message_t *answers, enum net_result *why)
 {
     gasnetc_am_header_t *header = (gasnetc_am_header_t *)(void *)bytes;
     gasnetc_sent_t sent = {.held = in_bbuf ? (gasnetc_held_t *)(void *)bytes : NULL};
     const net_region_t *region = in_bbuf ? &gasnetc_bbuf_region : NULL;
-    for (;;) {
-        gasneti_lock(&peer->lock);
-        enum net_result result = NET_NO_CREDIT;
-        flow_message_t flow = flow_begin(peer, kind);
-        if (flow_superseded(peer, &flow)) break;
-        if (flow_may_send(peer, &flow)) {
-            header->credits = flow.credits;
-            result = net_am(&peer->net, bytes, region, length, flow.needs_recv, answers, &sent);
-            if (result <= NET_COPIED) {
-                flow_sent(peer, &flow);
-                count_sent(peer->counts, am, kind, in_bbuf);
-                gasneti_unlock(&peer->lock);
-                if (in_bbuf && result == NET_COPIED) gasnetc_bbuf_free(bytes);
-                return;
-            }
-            gasnetc_count_stall(peer, result);
-            flow_not_sent(peer, &flow);
+    gasneti_lock(&peer->lock);
+    *why = NET_NO_CREDIT;
+    flow_message_t flow = flow_begin(peer, kind);
+    const bool over = flow_superseded(peer, &flow);
+    if (!over && flow_may_send(peer, &flow)) {
+        header->credits = flow.credits;
+        *why = net_am(&peer->net, bytes, region, length, flow.needs_recv, answers, &sent);
+        if (__builtin_expect(*why <= NET_COPIED, 1)) {
+            flow_sent(peer, &flow);
+            count_sent(peer->counts, am, kind, in_bbuf);
+            gasneti_unlock(&peer->lock);
+            if (in_bbuf && *why == NET_COPIED) gasnetc_bbuf_free(bytes);
+            return true;
         }
-        gasneti_unlock(&peer->lock);
-        gasnetc_stall_at(peer, result, kind != FLOW_REQUEST);
+        gasnetc_count_stall(peer, *why);
+        flow_not_sent(peer, &flow);
     }
     gasneti_unlock(&peer->lock);
-    if (in_bbuf) gasnetc_bbuf_free(bytes);
+    if (over && in_bbuf) gasnetc_bbuf_free(bytes);
+    return over;
+}
+
+/* Polls or reaps, and tries again, until that succeeds. */
+static __attribute__((noinline)) void post_again(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
+                                                 char *bytes, uint32_t length, bool in_bbuf,
+                                                 enum flow_kind kind, net_message_t *answers,
+                                                 enum net_result why)
+{
+    do gasnetc_stall_at(peer, why, kind != FLOW_REQUEST);
+    while (!post_once(peer, &am, bytes, length, in_bbuf, kind, answers, &why));
+}
+
+/* The first try is without a loop, of which the compiler would keep parts in memory. */
+HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, uint32_t length,
+              bool in_bbuf, enum flow_kind kind, net_message_t *answers)
+{
+    enum net_result why;
+    if (__builtin_expect(!post_once(peer, am, bytes, length, in_bbuf, kind, answers, &why), 0))
+        post_again(peer, *am, bytes, length, in_bbuf, kind, answers, why);
 }
 
 static void __attribute__((cold))
@@ -270,7 +286,8 @@ void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers)
     bool in_bbuf = !bounce_inlines(sizeof header);
     if (in_bbuf) bytes = gasnetc_bbuf_wait(true);
     memcpy(bytes, &header, sizeof header);
-    post(peer, NULL, bytes, sizeof header, in_bbuf, FLOW_HIDDEN_REPLY, answers);
+    post(peer, &(gasnetc_outgoing_t){GASNETC_AM_SHORT}, bytes, sizeof header, in_bbuf,
+         FLOW_HIDDEN_REPLY, answers);
 }
 
 /* --- the calls of the client interface --- */
