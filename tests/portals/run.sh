@@ -156,7 +156,7 @@ job 2 portals/probe-portals-seq 'flood 2000' 'SOFTHCA_FAULTS=enomem:what=mr,at=4
 tap_ok $status "PO-8 a receive buffer is attached anew without registering its memory"
 
 # Nothing waits for the acknowledgement of an Active Message: the one that is lost has no event.
-job 2 testam-portals-seq '' 'SOFTHCA_FAULTS=lose:process=0,peer=1,at=1996' TEST_HANG=30
+job 2 testam-portals-seq '' 'SOFTHCA_FAULTS=lose:process=0,peer=1,at=1996' TEST_HANG=30 PTL_QP_TIMEOUT=14
 [ $status -ne 0 ] && grep -q 'FATAL.*\(a connection broke: messages may be lost\|an Active Message to rank 1 .*failed\)' "$log"
 tap_ok $? "a connection that breaks ends the job, and the reason is printed"
 
@@ -167,6 +167,10 @@ tap_ok $? "PTL_QP_TIMEOUT: not before eight of these times, here twenty hours"
 # ---- what libportals reads from the environment
 
 "$TEST_LAUNCH" --help-env >"$log" 2>&1
+ours=$(sed -n 's/^  PTL_QP_TIMEOUT  \[default: \([0-9]*\)\]*.*/\1/p' "$log")
+theirs=$(sed -n 's/.*"GASNET_QP_TIMEOUT", *"", *\([0-9]*\),.*/\1/p' "$TEST_SOURCE/../core/ib/params.def")
+[ -n "$ours" ] && [ "$ours" = "$theirs" ]
+tap_ok $? "a link counts as broken after the same time as in ibv-conduit: PTL_QP_TIMEOUT is $ours, GASNET_QP_TIMEOUT $theirs"
 missing=$(sed -n 's/^SETTING([^"]*"\(PTL_[A-Z_]*\)".*/\1/p' "$TEST_SOURCE/../other/portals3/transport/settings.def" |
     while read -r name; do grep -q "^  $name  \[default: " "$log" || echo "$name"; done)
 [ -z "$missing" ] && [ "$(grep -c '^  PTL_' "$log")" -gt 9 ]

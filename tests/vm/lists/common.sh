@@ -2,11 +2,9 @@
 #
 # Sourced by the lists. Logs are kept in /run/log, which guest.sh brings out of the guest. VM_LIST: short or full.
 # shellcheck shell=bash disable=SC2034
-# PTL_QP_TIMEOUT: as long as that of the other conduits, because a busy machine stops a guest for longer than its default,
-# and what rxe then repeats it may number anew (README.md).
 # GASNET_EXITTIMEOUT: a rank cannot see that the whole guest was stopped.
 # TEST_THIN: of many like cases one in so many, because each costs hundreds of times as much as elsewhere.
-export TEST_LOG=/run/log SOFTHCA=off GASNET_MAX_SEGSIZE=16M TEST_THIN=16 PTL_QP_TIMEOUT=18 GASNET_EXITTIMEOUT=10
+export TEST_LOG=/run/log SOFTHCA=off GASNET_MAX_SEGSIZE=16M TEST_THIN=16 GASNET_EXITTIMEOUT=10
 mkdir -p $TEST_LOG
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "${BASH_SOURCE[0]}")/../../tap.sh" || exit 1
