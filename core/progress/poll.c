@@ -262,8 +262,11 @@ void gasneti_wait_poll(void)
 
 void gasnetc_wait_ring(bool others_got_on)
 {
-    if (others_got_on) gasnetc_doze_others_got_on(&doze);
-    wait_step(longest_sleep_us / 4);
+    const bool yields = spins_before_yield == 1; /* after each poll */
+    if (yields && others_got_on && gasnetc_doze_others_got_on(&doze))
+        sched_yield();
+    else
+        wait_step(longest_sleep_us / 4);
 }
 
 void gasneti_wait_over(void)

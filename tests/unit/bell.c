@@ -144,13 +144,14 @@ static void dozes(void)
           "who has found something starts anew");
     doze = (gasnetc_doze_t){.fruitless = 0};
     for (int i = 0; i < 5 * GASNETC_DOZE_PATIENCE; i++) {
-        gasnetc_doze_others_got_on(&doze);
+        whole = whole && gasnetc_doze_others_got_on(&doze) == (i % 2 == 1);
         whole = whole && gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_GO_ON;
     }
-    check(whole, "it only yields while others get on");
+    check(whole, "it only yields while others get on, and polls first and at every second turn");
     while (gasnetc_doze_next(&doze, 20, 1000) != GASNETC_DOZE_ARM) continue;
-    gasnetc_doze_others_got_on(&doze);
-    check(gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_SLEEP, "but sleeps once it has armed");
+    whole = whole && !gasnetc_doze_others_got_on(&doze);
+    check(whole && gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_SLEEP,
+          "but polls and sleeps once it has armed");
     gasnetc_doze_others_got_on(&doze);
     for (int i = 0; i < GASNETC_DOZE_PATIENCE; i++)
         whole = whole && gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_GO_ON;
