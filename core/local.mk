@@ -1,6 +1,6 @@
 # core: compiled once per conduit and thread mode; a conduit's local.mk lists these.
 core_sources = \
-  core/clock.h core/completion.h core/lock.h core/network.h core/network_listless.h core/network_nearless.h core/network_unpaired.h core/report.h \
+  core/clock.h core/completion.h core/lock.h core/network.h core/network_listless.h core/network_nearless.h core/network_unpaired.h core/network_untold.h core/report.h \
   core/init.c \
   core/counters/counters.def core/counters/counters.h \
   core/params/params.c core/params/params.def core/params/params.h core/params/params_row.h core/params/params_init.c \

@@ -49,6 +49,7 @@
  *   NET_DELIVER_MAX    the most messages that one poll takes.
  *   NET_PAIRS_LONGS    1: the core calls net_long, and the network delivers a Long when header and
  *                      payload have arrived, in either order.
+ *   NET_REAP_TELLS     1: after net_reap the network knows whether net_arrivals may find messages.
  * Macros, 0 or 1, each of which chooses between two variants of calls in the core:
  *   NET_BUFFERS        (core/rdma/bounce.h) 1: the network has send buffers of its own, and the
  *                      core has none.  Every AM, and a put of one word, is inlined whatever
@@ -287,6 +288,10 @@ static inline net_message_t *net_ring_take(net_ring_t *ring, unsigned *count);
 
 /* The message taken after that one, which may have been released.  No lock held. */
 static inline net_message_t *net_ring_after(const net_message_t *message);
+
+/* With NET_REAP_TELLS alone: after net_reap, false if net_arrivals would find nothing, and need not
+ * be called.  Other networks include core/network_untold.h. */
+static inline bool net_arrived(void);
 
 /* Takes at most `budget` other messages that have arrived into `messages` and returns their number;
  * adds to *systems the number of those from net_sys. */

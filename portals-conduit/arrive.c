@@ -37,8 +37,11 @@ void net_portals_answer_used(net_answer_t *answer)
         if (uses) return;
     }
     gasneti_lock(&net_portals.lock);
-    while (answer->tickets) stock_give(&net_portals.tickets, answer->ticket[--answer->tickets]);
-    if (answer->temporary) net_portals.temporaries++;
+    if (__builtin_expect(answer->tickets == 2, 1))
+        stock_give_two(&net_portals.tickets, answer->ticket);
+    else if (answer->tickets)
+        stock_give(&net_portals.tickets, answer->ticket[0]);
+    net_portals.temporaries += answer->temporary;
     stock_give(&net_portals.answers, (uint32_t)(answer - net_portals.answer));
     gasneti_unlock(&net_portals.lock);
 }
@@ -72,10 +75,9 @@ bool net_portals_prepare(void)
     gasneti_lock(&net_portals.lock);
     if (net_portals.tickets.count >= 2 && net_portals.temporaries)
         number = stock_take(&net_portals.answers);
-    if (number != STOCK_NONE) {
+    if (__builtin_expect(number != STOCK_NONE, 1)) {
         net_answer_t *answer = &net_portals.answer[number];
-        answer->ticket[0] = stock_take(&net_portals.tickets);
-        answer->ticket[1] = stock_take(&net_portals.tickets);
+        stock_take_two(&net_portals.tickets, answer->ticket);
         answer->tickets = 2;
         answer->temporary = true;
         net_portals.temporaries--;
@@ -87,18 +89,16 @@ bool net_portals_prepare(void)
 
 /* --- identification of the sender --- */
 
-net_peer_t *net_portals_peer(uint32_t rank, ptl_process_id_t id, size_t length)
+/* Fatal unless the rank in the header data has the event's process id. */
+static inline net_peer_t *arrive_sender(const ptl_event_t *event)
 {
+    const uint32_t rank = bits_source(event->hdr_data);
+    const ptl_process_id_t id = event->initiator;
     net_peer_t *peer = rank <= net_portals_rest.peers ? net_portals_rest.peer[rank] : NULL;
-    if (!peer || peer->id.nid != id.nid || peer->id.pid != id.pid)
-        gasneti_malformed(rank <= net_portals_rest.peers ? rank : 0, (uint32_t)length,
+    if (__builtin_expect(!peer || peer->id.nid != id.nid || peer->id.pid != id.pid, 0))
+        gasneti_malformed(rank <= net_portals_rest.peers ? rank : 0, (uint32_t)event->mlength,
                           "source (rank and process id do not match)");
     return peer;
-}
-
-static net_peer_t *arrive_sender(const ptl_event_t *event)
-{
-    return net_portals_peer(bits_source(event->hdr_data), event->initiator, event->mlength);
 }
 
 static uint32_t arrive_ticket(const ptl_event_t *event)

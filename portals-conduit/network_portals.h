@@ -30,6 +30,7 @@ enum {
     NET_STACK_MESSAGE = PLAN_CHUNK,
     NET_DELIVER_MAX = 64,
     NET_PAIRS_LONGS = 1,
+    NET_REAP_TELLS = 1,
     NET_SPARE =
         GASNETC_THREADED ? 2 : 1, /* receive buffers beyond those that the credits can fill */
     NET_CHECK_EVERY = 1024, /* polls without an event between two checks for broken connections */
@@ -189,9 +190,6 @@ void net_portals_check_connections(void);
 void net_portals_attach(net_reqrb_t *buffer);
 /* Asks peers to return credits, while the bank is short. */
 void net_portals_scavenge(void);
-/* The peer of that rank; fatal unless its process id is `id`.  length: of the message, for the
- * error. */
-net_peer_t *net_portals_peer(uint32_t rank, ptl_process_id_t id, size_t length);
 /* The two cases of net_am. */
 enum net_result net_portals_request(net_peer_t *peer, void *data, size_t length);
 enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t length,
@@ -405,10 +403,15 @@ HOT bool net_portals_holds_enough(void)
                atomic_load_explicit(&net_portals.held, memory_order_acquire) >= NET_SPARE, 0);
 }
 
+static inline bool net_arrived(void)
+{
+    return net_portals.arrived;
+}
+
 HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
 {
     unsigned n = 0, events = 0;
-    if (__builtin_expect(!net_portals.arrived, 1)) return 0;
+    if (!net_portals.arrived) return 0;
     if (__builtin_expect(net_portals.replies || net_portals.words_waiting, 0))
         n = net_portals_waiting(messages, budget, systems);
     while (net_portals.requests && n < budget && events < net_portals.am_limit) {

@@ -57,7 +57,7 @@ found=$(includes core/*.h | grep -E "\"core/($higher)/")
 tap_ok "$([ -z "$found" ]; echo $?)" "the contract with the networks includes no room of core/"
 if [ -n "$found" ]; then tap_note "$found"; fi
 # Of the core a network may use the contract alone: these headers, and its own.
-contract='core/(network|network_listless|network_nearless|network_unpaired|completion|lock|clock|report)\.h|core/params/params\.h|core/job/(rank|host_addresses)\.h'
+contract='core/(network|network_listless|network_nearless|network_unpaired|network_untold|completion|lock|clock|report)\.h|core/params/params\.h|core/job/(rank|host_addresses)\.h'
 found=$(includes core/ib portals-conduit ibv-conduit vapi-conduit | grep -E '"core/' | grep -vE "\"($contract|core/ib/[^\"]*)\"")
 tap_ok "$([ -z "$found" ]; echo $?)" "the networks use the headers of the contract, and no others of core/"
 if [ -n "$found" ]; then tap_note "$found"; fi

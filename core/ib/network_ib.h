@@ -13,6 +13,7 @@
 #include "core/ib/amrdma.h"
 #include "core/ib/system_messages.h"
 #include "core/network_unpaired.h"
+#include "core/network_untold.h"
 #include "core/report.h"
 
 /* From configure: NET_IB_HCAS, the most devices that a process uses, and NET_IB_POLL_LOCK. */
@@ -24,6 +25,7 @@ enum {
     NET_STACK_MESSAGE = 512,
     NET_DELIVER_MAX = 16, /* a full batch of completions; at most half of it from rings */
     NET_PAIRS_LONGS = 0,
+    NET_REAP_TELLS = 0,
 };
 
 struct net_region {

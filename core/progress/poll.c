@@ -98,17 +98,32 @@ HOT void finish(unsigned count, bool work)
     }
 }
 
-/* Poll lock held: reaps, takes what has arrived, releases the lock, and serves it; returns the
- * number of messages. */
-HOT unsigned serve_arrivals(unsigned *reaped, net_spare_t *kept)
+/* Poll lock held, after net_reap: takes what has arrived, releases the lock, and serves it; returns
+ * the number of messages. */
+HOT unsigned serve_taken(net_spare_t *kept)
 {
     net_message_t *messages[GASNETC_DELIVER_MAX];
     unsigned systems = 0;
-    *reaped = net_reap();
     const unsigned n = net_arrivals(messages, GASNETC_DELIVER_MAX, &systems);
     gasneti_unlock(&poll_lock);
     if (n) gasnetc_deliver(messages, n, systems, kept);
     return n;
+}
+
+static __attribute__((noinline)) unsigned serve_apart(net_spare_t *kept)
+{
+    return serve_taken(kept);
+}
+
+/* The same with net_reap.  Where that tells whether anything has arrived, a poll without messages
+ * needs neither their array nor the registers of their delivery. */
+HOT unsigned serve_arrivals(unsigned *reaped, net_spare_t *kept)
+{
+    *reaped = net_reap();
+    if (!NET_REAP_TELLS) return serve_taken(kept);
+    if (__builtin_expect(net_arrived(), 0)) return serve_apart(kept);
+    gasneti_unlock(&poll_lock);
+    return 0;
 }
 
 /* Poll lock held: takes messages from the ring, releases the lock, and serves them.  True after

@@ -73,6 +73,7 @@ HOT const char *deliver_refusal(struct ptli_engine *engine, const struct ptli_he
     return NULL;
 }
 
+/* The operation is not pending: for a caller that ends it before the lock is released.  */
 HOT struct ptli_match match_request(struct ptli_engine *engine, const struct ptli_header *header,
                                     ptl_uid_t uid, ptl_jid_t jid, struct ptli_event_info *info)
 {
@@ -90,8 +91,6 @@ HOT struct ptli_match match_request(struct ptli_engine *engine, const struct ptl
         return (struct ptli_match){NULL, 0, 0, 0};
     }
     md = ptli_me_of(found.entry)->md;
-    ptli_md_hold(md);
-    ptli_end_due(md);
     ptli_rules_advance(&md->rules, found.mlength);
     ptli_md_count(md);
     engine->recv_count++;
@@ -117,27 +116,20 @@ HOT struct ptli_match match_request(struct ptli_engine *engine, const struct ptl
 struct ptli_match ptli_match_request(struct ptli_engine *engine, const struct ptli_header *header,
                                      ptl_uid_t uid, ptl_jid_t jid, struct ptli_event_info *info)
 {
-    return match_request(engine, header, uid, jid, info);
-}
-
-/* Descriptors whose last operation this was unlink themselves; a copy of `info` tells why, so that
- * the original can stay in registers.  */
-HOT void match_end(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
-                   const struct ptli_event_info *info)
-{
-    ptli_end_logged(md);
-    ptli_deposit(engine, md, kind, info);
-    md->pending--;
-    if (__builtin_expect(md->unlink_due, 0)) {
-        const struct ptli_event_info copy = *info;
-        ptli_md_settle(engine, md, &copy);
+    const struct ptli_match match = match_request(engine, header, uid, jid, info);
+    if (match.md) {
+        ptli_md_hold(match.md);
+        ptli_end_due(match.md);
     }
+    return match;
 }
 
 void ptli_match_end(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
                     struct ptli_event_info *info)
 {
-    match_end(engine, md, kind, info);
+    ptli_end_logged(md);
+    ptli_log(engine, md, kind, info);
+    ptli_md_release(engine, md, info);
 }
 
 /* --- requests --- */
@@ -334,7 +326,11 @@ bool ptli_arrived_short(struct ptli_engine *engine, struct ptli_peer *peer, cons
     if (match.md) {
         deliver_write(match.md, match.offset, match.mlength,
                       (const unsigned char *)bytes + PTLI_WIRE_SIZE);
-        match_end(engine, match.md, PTL_EVENT_PUT_END, &info);
+        ptli_deposit(engine, match.md, PTL_EVENT_PUT_END, &info);
+        if (__builtin_expect(match.md->unlink_due, 0)) {
+            const struct ptli_event_info copy = info; /* the original stays in registers */
+            ptli_md_settle(engine, match.md, &copy);
+        }
     }
     ptli_unlock_up(engine);
     *transport = header.transport;

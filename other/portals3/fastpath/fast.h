@@ -87,12 +87,12 @@ static inline void ptli_fast_passed(struct ptli_link *link, const struct ptli_wr
  * too.  */
 HOT ptl_note_t *fast_note(struct ptli_verbs *v, const struct ptli_wr *slot, ptl_ni_fail_t fail)
 {
-    ptl_note_t *note = slot->note;
     if (slot->item & PTLI_ITEM_GET) {
         ptli_verbs_release(slot->route);
         v->posting.counts.get_length += fail ? 0 : slot->length;
     }
     v->posting.counts.answers += !fail;
+    ptl_note_t *note = slot->note;
     note->next = NULL;
     note->fail = fail;
     return note;

@@ -118,15 +118,14 @@ static inline bool is_noted(const struct ibv_wc *wc)
 }
 
 /* The only completion of a poll, as it usually is, which is of an operation with a note.  */
-HOT ptl_note_t *take_noted(struct ptli_verbs *v)
+HOT void take_noted(struct ptli_verbs *v, ptl_note_t **notes)
 {
     const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)v->wc->wr_id;
     ptli_mutex_lock(&v->posting.lock);
     ptli_fast_passed(slot->link, slot);
-    ptl_note_t *note = fast_note(v, slot, PTL_NI_OK);
+    *notes = fast_note(v, slot, PTL_NI_OK);
     ptli_verbs_advanced(slot->link->node);
     ptli_mutex_unlock(&v->posting.lock);
-    return note;
 }
 
 /* The rest of a round, and the notes of what has ended; with driving held.  */
@@ -155,7 +154,7 @@ int PtlPoll(ptl_handle_ni_t ni, uint64_t *seen, ptl_note_t **notes)
         const bool more =
             v->notes || listen || atomic_load_explicit(&v->face.due, memory_order_relaxed);
         if (n == 1 && !more && is_noted(v->wc))
-            *notes = take_noted(v);
+            take_noted(v, notes);
         else if (__builtin_expect(n || more, 0))
             *notes = path_work(v, n, listen);
         ptli_mutex_unlock(&v->driving);

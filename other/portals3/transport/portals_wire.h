@@ -112,6 +112,8 @@ static inline bool ptli_wire_parse_short_put(const unsigned char *bytes, size_t 
     static const unsigned char start[4] = {PTLI_WIRE_VERSION, PTLI_PUT};
     if (size - PTLI_WIRE_SIZE > most || memcmp(bytes, start, sizeof start) != 0) return false;
     ptli_wire_decode(bytes, header);
+    header->type = PTLI_PUT; /* constants from here on */
+    header->flags = 0;
     return header->length == size - PTLI_WIRE_SIZE && header->data_length == header->length;
 }
 

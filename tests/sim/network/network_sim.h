@@ -10,6 +10,7 @@
 #include "core/network_listless.h"
 #include "core/network_nearless.h"
 #include "core/network_unpaired.h"
+#include "core/network_untold.h"
 #include "tests/sim/sim.h"
 
 #define NET_BUFFERS          0
@@ -19,6 +20,7 @@ enum {
     NET_STACK_MESSAGE = 512,
     NET_DELIVER_MAX = 8,
     NET_PAIRS_LONGS = 0,
+    NET_REAP_TELLS = 0,
 };
 
 struct net_region {
