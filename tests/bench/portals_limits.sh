@@ -18,7 +18,7 @@ counted() { # OPERATION NAME
     callgrind_figure "$tap_scratch/$1" "$2"
 }
 
-rows='poll|poll that finds nothing|116
+rows='poll|poll that finds nothing|120
 am_short|AM Short request, injection|296
 am_receive|AM Short receive + handler|977
 put_nb|put_nb + wait|448
