@@ -125,15 +125,20 @@ void ssh_children_close(struct ssh_children *kids)
 
 /* --- starting --- */
 
-/* In the child: preparations for exec that all processes need. */
+/* In the child, before exec. */
 static void children_new_session(const struct ssh_children *kids, pid_t parent)
 {
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1); /* the parent died before prctl */
     signal(SIGPIPE, SIG_DFL);
-    setrlimit(RLIMIT_NOFILE, &kids->fds_before);
     sigprocmask(SIG_SETMASK, &kids->mask_before, NULL);
+}
+
+/* The same; then no more descriptors can be made than the user allows. */
+static void children_limit(const struct ssh_children *kids)
+{
+    setrlimit(RLIMIT_NOFILE, &kids->fds_before);
 }
 
 static void children_note_group(struct ssh_children *kids, pid_t pid)
@@ -209,6 +214,7 @@ struct order {
 enum { ORDER_FDS = 4, SIBLING_STACK = 64 * 1024 };
 
 struct sibling {
+    const struct ssh_children *kids;
     const struct ssh_program *program;
     struct order order;
     int fds[ORDER_FDS];
@@ -232,10 +238,12 @@ static int sibling_run(void *arg)
              (uintmax_t)st.st_ino, s->order.rank);
     const char **envp = children_environment(s->program, control);
     if (!envp) _exit(127);
+    children_limit(s->kids);
     children_exec(s->program, envp, s->fds[0], s->order.rank);
 }
 
-/* False at the end of the connection. */
+/* False at the end of the connection.  Without descriptors, if there is no room for all of them:
+ * fds[0] is -1. */
 static bool nursery_take(int orders, struct order *order, int fds[ORDER_FDS])
 {
     union {
@@ -251,6 +259,10 @@ static bool nursery_take(int orders, struct order *order, int fds[ORDER_FDS])
     if (recvmsg(orders, &message, MSG_CMSG_CLOEXEC) != sizeof *order) return false;
     const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
     if (head) memcpy(fds, CMSG_DATA(head), head->cmsg_len - CMSG_LEN(0));
+    if (message.msg_flags & MSG_CTRUNC && fds[0] >= 0) {
+        close(fds[0]);
+        fds[0] = -1;
+    }
     return true;
 }
 
@@ -263,13 +275,16 @@ static void nursery_run(const struct ssh_children *kids, const struct ssh_progra
                         pid_t parent, int orders)
 {
     static char stack[SIBLING_STACK] __attribute__((aligned(64)));
-    struct sibling next = {.program = program, .parent = parent};
+    struct sibling next = {.kids = kids, .program = program, .parent = parent};
     int null;
     children_new_session(kids, parent);
     while ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && null <= 2) continue;
     while (nursery_take(orders, &next.order, next.fds)) {
-        int answer = clone(sibling_run, stack + sizeof stack, CLONE_PARENT | SIGCHLD, &next);
-        if (answer < 0) answer = -errno;
+        int answer = -EMFILE;
+        if (next.fds[0] >= 0) {
+            answer = clone(sibling_run, stack + sizeof stack, CLONE_PARENT | SIGCHLD, &next);
+            if (answer < 0) answer = -errno;
+        }
         for (int i = 0; i < ORDER_FDS; i++)
             if (next.fds[i] >= 0) close(next.fds[i]);
         if (send(orders, &answer, sizeof answer, MSG_NOSIGNAL) < 0) break;
@@ -358,6 +373,7 @@ pid_t ssh_children_start_helper(struct ssh_children *kids, char *const *argv, co
     if (pid == 0) {
         children_new_session(kids, parent);
         for (int i = 0; i < 3; i++) dup2(fds[i], i);
+        children_limit(kids);
         execvp(argv[0], argv);
         _exit(127);
     }
