@@ -90,20 +90,24 @@ TEST_MODES=seq near "GASNET_AM_CREDITS_PP=4 GASNET_AM_CREDITS_TOTAL=9" 3 testamf
 
 # One that is killed while it writes ends the job as any other, and what it left unfinished is not taken.
 RANDOM=$((TEST_SEED & 32767))
-log=$TEST_LOG/amrdma_killed.log
-wrong=''
-for ((i = 0; i < 5; i++)); do
-    after=$((RANDOM % 4000))
-    GASNET_SUPERNODE_MAXSIZE=0 timeout -k 2 60 "$TEST_LAUNCH" -spawner=ssh -n 2 "$TEST_BUILD/tests/testamrdma-$conduit-seq" killed $after \
-        >"$log" 2>&1 </dev/null
-    status=$?
-    [ $status -ne 0 ] && [ $status -ne 3 ] && [ $status -ne 124 ] && grep -q '^# the first has arrived' "$log" &&
-        ! grep -qE '^not ok|malformed' "$log" && continue
-    wrong="after $after us: status $status"
-    tap_tail "$log"
-    break
-done
-tap_ok "$([ -z "$wrong" ]; echo $?)" "5 neighbours killed while they write: all that is taken is whole${wrong:+ ($wrong)}"
+killed() { # CONDUIT-MODE N TIMES
+    local i after status wrong='' log=$TEST_LOG/amrdma_killed_$1.log
+    for ((i = 0; i < $3; i++)); do
+        after=$((RANDOM % 4000))
+        GASNET_SUPERNODE_MAXSIZE=0 timeout -k 2 60 "$TEST_BUILD/gasnetrun_${1%-*}" -spawner=ssh -n "$2" \
+            "$TEST_BUILD/tests/testamrdma-$1" killed $after >"$log" 2>&1 </dev/null
+        status=$?
+        [ $status -ne 0 ] && [ $status -ne 3 ] && [ $status -ne 124 ] && grep -q '^# the first has arrived' "$log" &&
+            ! grep -qE '^not ok|malformed' "$log" && continue
+        wrong="after $after us: status $status"
+        tap_tail "$log"
+        break
+    done
+    tap_ok "$([ -z "$wrong" ]; echo $?)" "$1, $2 ranks: $3 neighbours killed while they write: all that is taken is whole${wrong:+ ($wrong)}"
+}
+killed "$conduit-seq" 2 5
+killed "$conduit-par" 4 5
+[ ! -x "$TEST_BUILD/tests/testamrdma-vapi-seq" ] || killed vapi-seq 3 5
 
 # What is promised of messages holds with them, and with little room.
 for settings in "$always" "$always GASNET_AMRDMA_DEPTH=1" "$always GASNET_AMRDMA_DEPTH=2 GASNET_AMRDMA_MAX_PEERS=1" \

@@ -232,32 +232,51 @@ static void nonsense(int length)
     GASNET_BLOCKUNTIL(false);
 }
 
-/* Rank 1 is killed at some instruction of its own while it writes into rank 0's ring.  What rank 0
- * takes is whole, up to the end of the job. */
+/* Where that rank writes in rank 0's segment; nobody writes behind the first 4000 bytes. */
+enum { WRITTEN = 4000, OF_RANK = 8192 };
+static char *area(int rank)
+{
+    return (char *)test_at(0, (size_t)rank * OF_RANK);
+}
+
+static bool wrote_elsewhere(void)
+{
+    for (int rank = 1; rank < test_size; rank++)
+        if (test_mismatch(area(rank) + WRITTEN, OF_RANK - WRITTEN, OF_RANK) >= 0) return true;
+    return false;
+}
+
+/* Rank 1 is killed at some instruction of its own while it and others write into rank 0's rings and
+ * segment.  What rank 0 takes is whole, and what nobody writes stays, up to the end of the job. */
 static void killed(int microseconds)
 {
-    static char bytes[4096];
+    static char bytes[WRITTEN];
     struct sigevent end = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
     const struct itimerspec soon = {.it_value.tv_nsec = 1000L * (microseconds + 1)};
     timer_t timer;
     bool armed = false;
+    if (test_rank == 0)
+        for (int rank = 1; rank < test_size; rank++)
+            test_fill(area(rank) + WRITTEN, OF_RANK - WRITTEN, OF_RANK);
     ping(1, 2);
     if (test_rank == 0) {
         GASNET_BLOCKUNTIL(pings > due);
         printf("# the first has arrived\n");
         fflush(stdout);
-        gasnet_AMRequestShort0(1, H_PING);
-        GASNET_BLOCKUNTIL(wrong);
-        printf("not ok - a message is not whole\n");
+        for (int rank = 1; rank < test_size; rank++)
+            gasnet_AMRequestShort0((gasnet_node_t)rank, H_PING);
+        GASNET_BLOCKUNTIL(wrong || wrote_elsewhere());
+        printf("not ok - a message is not whole, or bytes were written that nobody writes\n");
         gasnet_exit(3);
     }
     if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &end, &timer)) gasnet_exit(5);
-    for (size_t n = 1;; n = n % 4000 + 1) {
+    for (size_t n = 1;; n = n % WRITTEN + 1) {
         test_fill(bytes, n, n);
         gasnet_AMRequestMedium0(0, H_BYTES, bytes, n);
+        gasnet_put(0, area(test_rank), bytes, n);
         if (n != 1 || armed) continue;
         GASNET_BLOCKUNTIL(pings > 0);
-        armed = timer_settime(timer, 0, &soon, NULL) == 0;
+        armed = test_rank != 1 || timer_settime(timer, 0, &soon, NULL) == 0;
         if (!armed) gasnet_exit(5);
     }
 }
