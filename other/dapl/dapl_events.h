@@ -86,7 +86,7 @@ DAT_RETURN dapl_evd_create(dapl_interface_t *interface, const dapl_evd_attr_t *a
 
 /* A blocked waiter returns DAT_ABORT and the call returns after it has left. DAT_INVALID_STATE
  * EVD_IN_USE: a link, or a stream of dapl_evd_use, remains. Not beside another call on the EVD but
- * that wait. */
+ * that wait, and calls in an agent of its CNO: it returns after these, unless an agent calls it. */
 DAT_RETURN dapl_evd_free(dapl_evd_t *evd);
 
 /* All three bands of the state are reported. Not beside dapl_evd_modify_cno. ARG3: param is null.
@@ -165,14 +165,15 @@ DAT_RETURN dapl_cno_create(dapl_interface_t *interface, DAT_OS_WAIT_PROXY_AGENT 
  * dapl_cno_free. */
 DAT_RETURN dapl_cno_fd_create(dapl_interface_t *interface, DAT_FD *fd, dapl_cno_t **cno);
 
-/* DAT_INVALID_STATE CNO_IN_USE: an EVD refers to it, or a thread waits. */
+/* DAT_INVALID_STATE CNO_IN_USE: an EVD refers to it, or a thread waits. Returns after calls of its
+ * agent in other threads. */
 DAT_RETURN dapl_cno_free(dapl_cno_t *cno);
 
 DAT_RETURN dapl_cno_query(dapl_cno_t *cno, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param);
 
 /* The agent is called once, at the next change from untriggered to triggered, by whichever thread
  * caused or found it, with no lock held; it is then detached. It may call anything, this call
- * included. */
+ * included. An agent that was called already may run on after it was replaced. */
 DAT_RETURN dapl_cno_modify_agent(dapl_cno_t *cno, DAT_OS_WAIT_PROXY_AGENT agent);
 
 /* Returns an EVD that triggered. It is a hint: the EVD may be empty, and others may have events.

@@ -10,7 +10,7 @@ dapl_sources = \
 	other/dapl/dapl_events.h other/dapl/dapl_verbs.h other/dapl/async_verbs.c \
 	other/dapl/machine/evd_state.h other/dapl/machine/order.h other/dapl/machine/ring.c other/dapl/machine/ring.h \
 	other/dapl/machine/work_queue.c other/dapl/machine/work_queue.h \
-	other/dapl/engine/cno.c other/dapl/engine/cno_wait.c other/dapl/engine/consume.c other/dapl/engine/engine.h \
+	other/dapl/engine/agent.c other/dapl/engine/cno.c other/dapl/engine/cno_wait.c other/dapl/engine/consume.c other/dapl/engine/engine.h \
 	other/dapl/engine/evd.c other/dapl/engine/evd_wait.c other/dapl/engine/helper.c other/dapl/engine/interface.c \
 	other/dapl/engine/link.c other/dapl/engine/post.c other/dapl/engine/role.c other/dapl/engine/role.h
 nobase_dist_doc_DATA += other/dapl/README.md other/dapl/example.c

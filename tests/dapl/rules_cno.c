@@ -97,7 +97,7 @@ static void crowd(world_t *world)
     check_all("R12 sixteen waiters, nine triggers: nine are released");
     check(dapl_cno_free(cno) == ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
           "R4 a CNO with waiters is in use");
-    DAT_OS_WAIT_PROXY_AGENT agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
+    taken_t agent = {.cno = NULL};
     dapl_cno_t *quiet = cno_of(world);
     for (int i = 0; i < 3; i++) cno_set_triggered(quiet, evd, &agent);
     uint64_t writes = 0;
@@ -261,6 +261,62 @@ static void agents(world_t *world, bool software)
 #undef ARRIVE
 }
 
+/* An agent that stays until the other thread is inside dapl_evd_free, or might be. */
+typedef struct stay {
+    dapl_cno_t *cno;
+    dapl_evd_t *evd;
+    _Atomic int inside, looks, frees;
+} stay_t;
+
+static void stay(DAT_PVOID instance, DAT_EVD_HANDLE handle)
+{
+    stay_t *stay = instance;
+    DAT_EVENT event;
+    (void)handle;
+    atomic_store(&stay->inside, 1);
+    for (int i = 0; i < 5000; i++) {
+        if (dapl_evd_dequeue(stay->evd, &event) == DAT_SUCCESS) stay->looks++;
+        sched_yield();
+    }
+    stay->looks++;
+}
+
+static void free_both(DAT_PVOID instance, DAT_EVD_HANDLE handle)
+{
+    stay_t *stay = instance;
+    if (!handle) return; /* the last EVD is freed */
+    stay->frees += dapl_evd_free(stay->evd) == DAT_SUCCESS;
+    stay->frees += dapl_cno_free(stay->cno) == DAT_SUCCESS;
+}
+
+static void *post_one(void *arg)
+{
+    stay_t *stay = arg;
+    post_number(stay->evd, 1);
+    return NULL;
+}
+
+static void frees(world_t *world)
+{
+    thread_t thread;
+    stay_t own = {.cno = cno_of(world)};
+    own.evd = evd_of(world, DAT_EVD_SOFTWARE_FLAG, 8, own.cno);
+    dapl_cno_modify_agent(own.cno, (DAT_OS_WAIT_PROXY_AGENT){&own, stay});
+    thread_begin(&thread, post_one, &own);
+    while (!atomic_load(&own.inside)) sched_yield();
+    dapl_cno_modify_agent(own.cno, DAT_OS_WAIT_PROXY_AGENT_NULL);
+    bool good = dapl_evd_free(own.evd) == DAT_SUCCESS && own.looks == 2;
+    check(good && dapl_cno_free(own.cno) == DAT_SUCCESS,
+          "R5 R23 an EVD is freed when the agent that another thread calls has returned");
+    thread_join(&thread);
+    stay_t given = {.cno = cno_of(world)};
+    given.evd = evd_of(world, DAT_EVD_SOFTWARE_FLAG, 8, given.cno);
+    dapl_cno_modify_agent(given.cno, (DAT_OS_WAIT_PROXY_AGENT){&given, free_both});
+    thread_begin(&thread, post_one, &given);
+    thread_join(&thread);
+    check(given.frees == 2, "R5 an agent may free its EVD and its CNO");
+}
+
 static bool readable(int fd)
 {
     struct pollfd fds = {.fd = fd, .events = POLLIN};
@@ -395,6 +451,7 @@ int main(int argc, char **argv)
         moving(&world, false);
         agents(&world, false);
         agents(&world, true);
+        frees(&world);
         descriptors(&world);
         world_close(&world);
     }

@@ -77,6 +77,8 @@ DAT_RETURN dapl_cno_free(dapl_cno_t *cno)
     if (used || atomic_load(&cno->waiters[0]) || atomic_load(&cno->waiters[1]))
         return DAPL_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE);
     helper_forget_cno(cno);
+    agent_await_calls(cno);
+    agent_forget_cno(cno);
     interface_remove(cno->object.interface, &cno->object.interface->cnos, &cno->object);
     destroy(cno);
     return DAT_SUCCESS;
@@ -103,39 +105,9 @@ DAT_RETURN dapl_cno_query(dapl_cno_t *cno, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARA
     return DAT_SUCCESS;
 }
 
-/* ---- The agent ---- */
-
-DAT_RETURN dapl_cno_modify_agent(dapl_cno_t *cno, DAT_OS_WAIT_PROXY_AGENT agent)
-{
-    if (!cno_valid(cno)) return bad_cno;
-    if (cno->fd_form) return (DAT_RETURN)DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED;
-    pthread_mutex_lock(&cno->mutex);
-    cno->agent = agent;
-    atomic_store(&cno->has_agent, agent.proxy_agent_func != NULL);
-    pthread_mutex_unlock(&cno->mutex);
-    if (!agent.proxy_agent_func) return DAT_SUCCESS;
-    /* Completions do not call anybody by themselves: a thread must look. */
-    DAT_RETURN result = helper_watch_cno(cno);
-    if (result != DAT_SUCCESS) return result;
-    DAT_OS_WAIT_PROXY_AGENT taken = DAT_OS_WAIT_PROXY_AGENT_NULL;
-    dapl_evd_t *evd = cno_rearm(cno, true, &taken);
-    agent_call(&taken, evd);
-    return DAT_SUCCESS;
-}
-
-void cno_take_agent(dapl_cno_t *cno, DAT_OS_WAIT_PROXY_AGENT *agent)
-{
-    if (!atomic_load(&cno->has_agent)) return;
-    pthread_mutex_lock(&cno->mutex);
-    *agent = cno->agent;
-    cno->agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
-    atomic_store(&cno->has_agent, false);
-    pthread_mutex_unlock(&cno->mutex);
-}
-
 /* ---- Trigger ---- */
 
-void cno_set_triggered(dapl_cno_t *cno, dapl_evd_t *evd, DAT_OS_WAIT_PROXY_AGENT *agent)
+void cno_set_triggered(dapl_cno_t *cno, dapl_evd_t *evd, taken_t *agent)
 {
     if (atomic_exchange(&cno->triggered, evd)) return;
     cno_take_agent(cno, agent);
@@ -144,7 +116,7 @@ void cno_set_triggered(dapl_cno_t *cno, dapl_evd_t *evd, DAT_OS_WAIT_PROXY_AGENT
 
 void cno_release(dapl_cno_t *cno)
 {
-    DAT_OS_WAIT_PROXY_AGENT agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
+    taken_t agent = {.cno = NULL};
     pthread_mutex_lock(&cno->releasing);
     uint32_t epoch = atomic_fetch_add(&cno->epoch, 1);
     for (unsigned round = 0; atomic_load(&cno->waiters[epoch & 1]); round++) {

@@ -47,7 +47,7 @@ static dapl_evd_t *pin_dirty(dapl_cno_t *cno)
 
 /* `told`: it has news, and the CNO is triggered by it, or consumed at once by the caller. */
 static void unpin(dapl_cno_t *cno, dapl_evd_t *evd, bool told, bool lent, bool dirty,
-                  DAT_OS_WAIT_PROXY_AGENT *agent)
+                  taken_t *agent)
 {
     if (told && lent)
         cno_set_triggered(cno, evd, agent);
@@ -84,7 +84,7 @@ static bool take_news(dapl_evd_t *evd, bool arm_at_once, bool *dirty)
     return news;
 }
 
-dapl_evd_t *cno_collect(dapl_cno_t *cno, uint64_t key, bool lent, DAT_OS_WAIT_PROXY_AGENT *agent)
+dapl_evd_t *cno_collect(dapl_cno_t *cno, uint64_t key, bool lent, taken_t *agent)
 {
     dapl_evd_t *evd = pin(cno, key);
     bool dirty = false, news;
@@ -102,7 +102,7 @@ dapl_evd_t *cno_collect(dapl_cno_t *cno, uint64_t key, bool lent, DAT_OS_WAIT_PR
     return news ? evd : NULL;
 }
 
-dapl_evd_t *cno_rearm(dapl_cno_t *cno, bool lent, DAT_OS_WAIT_PROXY_AGENT *agent)
+dapl_evd_t *cno_rearm(dapl_cno_t *cno, bool lent, taken_t *agent)
 {
     dapl_evd_t *evd;
     while (atomic_load(&cno->ndirty) && (evd = pin_dirty(cno))) {
@@ -131,7 +131,7 @@ static dapl_evd_t *consume(dapl_cno_t *cno)
 
 /* One waiter, who came in `epoch`. */
 static DAT_RETURN wait_for_trigger(dapl_cno_t *cno, uint32_t epoch, int64_t deadline,
-                                   dapl_evd_t **evd, DAT_OS_WAIT_PROXY_AGENT *agent)
+                                   dapl_evd_t **evd, taken_t *agent)
 {
     for (bool expired = false;;) {
         uint64_t key = 0;
@@ -155,7 +155,7 @@ static DAT_RETURN wait_for_trigger(dapl_cno_t *cno, uint32_t epoch, int64_t dead
 
 DAT_RETURN dapl_cno_wait_ns(dapl_cno_t *cno, int64_t nanoseconds, dapl_evd_t **evd)
 {
-    DAT_OS_WAIT_PROXY_AGENT agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
+    taken_t agent = {.cno = NULL};
     if (!cno_valid(cno)) return DAPL_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
     if (!evd) return DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
     uint32_t epoch;

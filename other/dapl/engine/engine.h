@@ -96,6 +96,7 @@ struct dapl_cno {
     _Atomic bool shut;
     _Atomic bool has_agent;
     _Atomic int ndirty;
+    _Atomic uint32_t calls; /* of agents that were taken: they run, or are about to */
     pthread_mutex_t mutex;
     member_t *members;
     uint32_t nmembers, room; /* attached, and places */
@@ -103,6 +104,12 @@ struct dapl_cno {
     pthread_mutex_t releasing; /* one cno_release at a time */
     bool helped;               /* in the helper's set; under the mutex of the interface */
 };
+
+/* An agent that was taken from a CNO, to be called once; without a CNO there is none. */
+typedef struct taken {
+    dapl_cno_t *cno;
+    DAT_OS_WAIT_PROXY_AGENT agent;
+} taken_t;
 
 struct dapl_interface {
     dapl_interface_attr_t attr;
@@ -186,24 +193,30 @@ bool cno_attach(dapl_cno_t *cno, dapl_evd_t *evd, bool watch);
 /* `freed`: the EVD is going away; if it is the last one, the waiters are released. */
 void cno_detach(dapl_cno_t *cno, dapl_evd_t *evd, bool freed);
 void cno_watch(dapl_cno_t *cno, dapl_evd_t *evd, bool watch);
-/* Triggered by `evd`; `agent` is to be called by the caller once it holds nothing: its function may
- * be NULL. */
-void cno_set_triggered(dapl_cno_t *cno, dapl_evd_t *evd, DAT_OS_WAIT_PROXY_AGENT *agent);
+/* Triggered by `evd`; the caller calls `agent` once it holds nothing. */
+void cno_set_triggered(dapl_cno_t *cno, dapl_evd_t *evd, taken_t *agent);
 void cno_release(dapl_cno_t *cno);
-static inline void agent_call(const DAT_OS_WAIT_PROXY_AGENT *agent, dapl_evd_t *evd)
+
+/* ---- agent.c ---- */
+/* Takes the agent, if one is set, which is then detached. */
+void cno_take_agent(dapl_cno_t *cno, taken_t *agent);
+void agent_run(const taken_t *agent, dapl_evd_t *evd);
+static inline void agent_call(const taken_t *agent, dapl_evd_t *evd)
 {
-    if (agent->proxy_agent_func) agent->proxy_agent_func(agent->instance_data, (DAT_EVD_HANDLE)evd);
+    if (agent->cno) agent_run(agent, evd);
 }
 
-/* The agent, if one is set, which is then detached. */
-void cno_take_agent(dapl_cno_t *cno, DAT_OS_WAIT_PROXY_AGENT *agent);
+/* Waits for the calls of the CNO's agents in other threads. */
+void agent_await_calls(dapl_cno_t *cno);
+/* The CNO goes away, in a call of its agent perhaps. */
+void agent_forget_cno(const dapl_cno_t *cno);
 
 /* ---- cno_wait.c ---- */
 /* Takes the notification that the set reported under `key`: the EVD, if it has news for the CNO.
  * `lent`: by the helper, which leaves the CNO triggered. The caller calls the agent. */
-dapl_evd_t *cno_collect(dapl_cno_t *cno, uint64_t key, bool lent, DAT_OS_WAIT_PROXY_AGENT *agent);
+dapl_evd_t *cno_collect(dapl_cno_t *cno, uint64_t key, bool lent, taken_t *agent);
 /* Arms the EVDs whose notifications were consumed; one that has news, else NULL. */
-dapl_evd_t *cno_rearm(dapl_cno_t *cno, bool lent, DAT_OS_WAIT_PROXY_AGENT *agent);
+dapl_evd_t *cno_rearm(dapl_cno_t *cno, bool lent, taken_t *agent);
 
 /* ---- helper.c ---- */
 DAT_RETURN helper_watch_cno(dapl_cno_t *cno);

@@ -132,6 +132,7 @@ DAT_RETURN dapl_evd_free(dapl_evd_t *evd)
     evd_await_leave(evd);
     dapl_cno_t *cno = atomic_exchange(&evd->cno, NULL);
     if (cno) cno_detach(cno, evd, true);
+    if (cno) agent_await_calls(cno);
     interface_remove(evd->object.interface, &evd->object.interface->evds, &evd->object);
     destroy(evd);
     return DAT_SUCCESS;

@@ -7,7 +7,7 @@
 enum { LOOK_EVERY = 500000 }; /* nanoseconds, while a flush goes on */
 
 /* One look at the notifications of a CNO with an agent: takes them until one triggers it. */
-static dapl_evd_t *look_at_cno(dapl_cno_t *cno, DAT_OS_WAIT_PROXY_AGENT *agent)
+static dapl_evd_t *look_at_cno(dapl_cno_t *cno, taken_t *agent)
 {
     uint64_t key;
     dapl_evd_t *evd = NULL;
@@ -35,7 +35,7 @@ static void help_cno(dapl_interface_t *interface, uint64_t key)
         cno->helped = false;
         return;
     }
-    DAT_OS_WAIT_PROXY_AGENT agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
+    taken_t agent = {.cno = NULL};
     interface->helping = cno;
     pthread_mutex_unlock(&interface->mutex);
     dapl_evd_t *evd = look_at_cno(cno, &agent);

@@ -16,7 +16,7 @@ void evd_wake(dapl_evd_t *evd)
 
 void evd_trigger(dapl_evd_t *evd)
 {
-    DAT_OS_WAIT_PROXY_AGENT agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
+    taken_t agent = {.cno = NULL};
     atomic_fetch_add(&evd->triggering, 1); /* dapl_evd_modify_cno waits for this to return to 0 */
     dapl_cno_t *cno = atomic_load(&evd->cno);
     if (cno) cno_set_triggered(cno, evd, &agent);
