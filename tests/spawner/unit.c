@@ -319,6 +319,21 @@ static void test_cut(void)
     ssh_link_close(&link);
 }
 
+/* An end that comes without an error: errno is of some earlier call. */
+static void test_end_of_link(void)
+{
+    int ends[2];
+    const char *why = "";
+    struct ssh_link link;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return ok(0, "a socket pair");
+    ssh_link_open(&link, ends[0], false);
+    close(ends[1]);
+    errno = ENOSPC;
+    bool eof = ssh_link_read(&link, ignore_frame, NULL, &why) == SSH_LINK_EOF;
+    ok(eof && strstr(why, "connection closed"), "a link that is closed is said to be");
+    ssh_link_close(&link);
+}
+
 static void test_job(void)
 {
     struct ssh_job job;
@@ -591,6 +606,7 @@ int main(int argc, char **argv)
     test_frames();
     test_setup();
     test_cut();
+    test_end_of_link();
     test_job();
     test_leaving();
     test_complaints();
