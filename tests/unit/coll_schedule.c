@@ -1,0 +1,76 @@
+/* coll_schedule.c - the lists of actions that a team keeps: which calls share one, and when the
+ * place of one is given to another.
+ */
+#include "extended-ref/coll/schedule.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/report.h"
+#include "extended-ref/coll/team.h"
+#include "tests/unit/check.h"
+
+gasneti_lock_t gasnete_coll_lock;
+
+void gasneti_fatal(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    abort();
+}
+
+/* Both have the same place in the team's table. */
+enum { LENGTH = 8, OTHER = LENGTH + GASNETE_COLL_SCHEDULES };
+
+static gasnete_coll_team_t team = {.rank = 1, .size = 4, .images = 4, .local = 1, .even = true};
+
+static gasnete_coll_schedule_t *take(size_t nbytes)
+{
+    const gasnete_coll_plan_key_t key = {
+        .kind = GASNETE_COLL_BROADCAST, .nbytes = nbytes, .unit = 1};
+    return gasnete_coll_schedule_take(&team, &key);
+}
+
+static void shared(void)
+{
+    gasnete_coll_schedule_t *one = take(LENGTH), *two = take(LENGTH);
+    check(one == two && one->users == 2 && one->rounds > 0 && one->key.nbytes == LENGTH,
+          "two operations that are alike have one list");
+    gasnete_coll_schedule_t *other = take(OTHER);
+    check(other != one && other->key.nbytes == OTHER && one->key.nbytes == LENGTH,
+          "while they use it another operation does not take its place");
+    gasnete_coll_schedule_return(other);
+    gasnete_coll_schedule_return(one);
+    check(take(LENGTH) == one, "nor do they lose it as long as one of them goes on");
+    gasnete_coll_schedule_return(one);
+    gasnete_coll_schedule_return(two);
+    check(take(OTHER) == one && one->users == 1 && one->key.nbytes == OTHER,
+          "once both are over it does");
+    gasnete_coll_schedule_return(one);
+}
+
+/* That nothing is freed twice, or never, is for the address sanitizer. */
+static void dropped(void)
+{
+    gasnete_coll_schedule_t *used = take(LENGTH);
+    gasnete_coll_schedules_drop(&team);
+    gasnete_coll_schedule_t *fresh = take(LENGTH);
+    check(fresh != used && used->users == 1 && fresh->users == 1,
+          "after a change of the settings a call makes a new one, and the old one is used on");
+    gasnete_coll_schedule_return(used);
+    gasnete_coll_schedule_return(fresh);
+    gasnete_coll_schedules_drop(&team);
+    for (int i = 0; i < GASNETE_COLL_SCHEDULES; i++) check_each(!team.schedules[i], "place %d", i);
+    check_all("and the table can be emptied at any time");
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(argc, argv);
+    shared();
+    dropped();
+    return check_end();
+}
