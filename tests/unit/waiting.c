@@ -1,0 +1,127 @@
+/* waiting.c - when a waiting thread polls and when it sleeps: core/progress/poll.c on the scripted
+ * network, with a bell that only counts.
+ *
+ * The state machine alone is in bell.c, and so are sleeps in real time.
+ */
+#include "core/am/am.h"
+#include "core/job/progress.h"
+#include "core/pshm/common.h"
+#include "tests/unit/am_compose.h"
+#include "tests/unit/check.h"
+#include "tests/unit/stubs.h"
+
+enum { LONGEST_US = 1000, MOST_STEPS = 1000, H_QUIET = 130 };
+
+/* --- the bell --- */
+
+static _Atomic uint32_t asleep;
+_Atomic uint32_t *gasnetc_common_asleep = &asleep;
+bool gasnetc_common_wakes = true;
+
+static struct {
+    unsigned sleeps, wakes;
+    uint32_t us; /* of the last sleep */
+} seen;
+
+uint32_t gasnetc_common_arm(bool brief)
+{
+    (void)brief;
+    return seen.wakes;
+}
+
+void gasnetc_common_sleep(uint32_t rings, uint32_t us)
+{
+    (void)rings;
+    seen.sleeps++;
+    seen.us = us;
+}
+
+void gasnetc_common_wake(uint32_t rank)
+{
+    (void)rank;
+    seen.wakes++;
+}
+
+/* --- a job of two --- */
+
+static void on_quiet(gasnet_token_t token)
+{
+    (void)token;
+}
+
+static void begin(void)
+{
+    gasnet_handlerentry_t table[] = {{H_QUIET, (void (*)(void))on_quiet}};
+    net_script_reset();
+    unit_job_begin(&(unit_job_t){2, 0, 3, 2, 4096, 40});
+    gasnetc_register_client(table, 1);
+    gasnetc_set_waiting(2, LONGEST_US);
+}
+
+static void message_arrives(void)
+{
+    arrive(1, (message_t){.category = SHORT, .request = true, .handler = H_QUIET});
+}
+
+static void wait_ring(void)
+{
+    gasnetc_wait_ring(false);
+}
+
+/* Waits in vain until the thread has slept once more; returns the steps that took. */
+static unsigned steps_to_sleep(void (*step)(void))
+{
+    const unsigned before = seen.sleeps;
+    unsigned steps = 0;
+    while (seen.sleeps == before && steps < MOST_STEPS) {
+        step();
+        steps++;
+    }
+    return steps;
+}
+
+static void sleeps(void)
+{
+    begin();
+    steps_to_sleep(gasneti_wait_poll); /* the first empty poll of a thread counts for more */
+    gasneti_wait_over();
+    const unsigned first = steps_to_sleep(gasneti_wait_poll);
+    check(first < MOST_STEPS && seen.us == 20,
+          "a thread polls %u times in vain and sleeps 20 us: %u us", first, (unsigned)seen.us);
+    const unsigned next = steps_to_sleep(gasneti_wait_poll);
+    check(next < first && seen.us == 40, "then it sleeps sooner, and longer: after %u, %u us", next,
+          (unsigned)seen.us);
+    gasneti_wait_over();
+    check(steps_to_sleep(gasneti_wait_poll) == first && seen.us == 20,
+          "the next wait begins anew: %u us", (unsigned)seen.us);
+    message_arrives();
+    gasneti_wait_poll();
+    check(steps_to_sleep(gasneti_wait_poll) == first && seen.us == 20,
+          "and so does one in which a message has arrived: %u us", (unsigned)seen.us);
+    gasneti_wait_over();
+    check(steps_to_sleep(wait_ring) == first && seen.us == LONGEST_US / 4,
+          "one that ends with a ring sleeps longer from the first: %u us", (unsigned)seen.us);
+    gasneti_wait_over();
+    unit_job_end();
+}
+
+/* In SEQ no other thread of the process can sleep. */
+static void own_rings(void)
+{
+    begin();
+    seen.wakes = 0;
+    asleep = 1;
+    message_arrives();
+    gasnetc_poll();
+    asleep = 0;
+    check(seen.wakes == 0, "a process of one thread does not ring for itself");
+    unit_job_end();
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(argc, argv);
+    sleeps();
+    own_rings();
+    return check_end();
+}
