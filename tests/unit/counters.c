@@ -61,6 +61,7 @@ static void give_credit_back(void)
 static void test_messages(void)
 {
     static char bytes[5000];
+    char text[300];
     begin();
     gasnet_AMRequestShort0(1, H_QUIET);
     gasnet_AMRequestMedium0(1, H_ANSWER, bytes, 40);
@@ -75,6 +76,10 @@ static void test_messages(void)
     check(PEER(got_replies_short) == 1 && PEER(credits_now) == 1 && PEER(credits_lowest) == 1 &&
               PEER(credits) == CREDITS,
           "a Reply that arrives, and the credits");
+    gasnetc_counts_summary(text, sizeof text);
+    check(strstr(text, "; rank 1: ") && strstr(text, ", 2 of 3 credits out") &&
+              !strstr(text, "rank 2"),
+          "a summary names the peers that something is expected of, and no others: %s", text);
     check(PEER(stalls_credits) == 0 && PEER(stalls_slots) == 0 && PROCESS(stalls_bounce) == 0,
           "nothing had to wait");
     arrive(1, (message_t){.category = SHORT, .request = true, .handler = H_QUIET});
