@@ -104,6 +104,9 @@ static void errors(void)
                 "GASNET_NETWORKDEPTH_PP=lots", "not a whole number");
     check_fatal("IB-R1 by the name it was given", run, &old, "too small", "2 to 16384",
                 "GASNET_OP_OUST_PP");
+    struct setting word = {.name = {"GASNET_BARRIER"}, .value = {"RDMADISSE"}};
+    check_fatal("7.1 a word that is none of the parameter's is named, with those that are", run,
+                &word, "GASNET_BARRIER=RDMADISSE: not one of ", "RDMADISSEM", "AMDISSEM");
     bad.bad_elsewhere = true;
     bad.rank = 2;
     waits("7.1 only the first rank with a bad value reports it", bad);
