@@ -109,6 +109,27 @@ static void tickets(void)
     gasnetc_params.num_tmpmd = 1024;
 }
 
+/* The registration of memory that peers reach. */
+static void regions(void)
+{
+    net_region_t region;
+    job_begin();
+    const unsigned entries = ptl_script_entries();
+    ptl_script_no_space = true;
+    check(!net_register(source, 5000, NET_REMOTE, &region) && errno == ENOMEM,
+          "memory for which libportals has no descriptor is not registered");
+    ptl_script_no_space = false;
+    check(ptl_script_entries() == entries && ptl_script_descriptors() == descriptors,
+          "of the attempt nothing is left, and nothing else is unlinked");
+    check(net_register(source, 5000, NET_REMOTE, &region) && ptl_script_entries() == entries + 1 &&
+              ptl_script_descriptors() == descriptors + 1,
+          "the next attempt makes one entry and one descriptor");
+    net_deregister(&region);
+    check(ptl_script_entries() == entries && ptl_script_descriptors() == descriptors,
+          "which end with it");
+    job_end("regions");
+}
+
 static void requests(void)
 {
     job_begin();
@@ -326,6 +347,7 @@ int main(int argc, char **argv)
     check_begin(argc, argv);
     puts_and_gets();
     tickets();
+    regions();
     requests();
     copied_at_once();
     without_events();

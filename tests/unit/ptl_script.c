@@ -258,6 +258,7 @@ int PtlMDAttach(ptl_handle_me_t me, ptl_md_t md, ptl_unlink_t unlink, ptl_handle
 {
     ptl_handle_md_t handle;
     if (me_of(me)->md) return PTL_ME_IN_USE;
+    if (ptl_script_no_space) return PTL_NO_SPACE;
     int error = make_md(md, me, unlink, &handle);
     if (error) return error;
     me_of(me)->md = handle;

@@ -74,7 +74,7 @@ extern ptl_sr_value_t ptl_script_breaks, ptl_script_answers;
 
 /* Live objects; those bound and attached. */
 unsigned ptl_script_descriptors(void), ptl_script_entries(void);
-/* PtlMDBind refuses as long as it is set. */
+/* PtlMDBind and PtlMDAttach refuse as long as it is set. */
 extern bool ptl_script_no_space;
 /* PtlPutBytes sends as long as it is set: an operation without descriptor or events. */
 extern bool ptl_script_bytes;
