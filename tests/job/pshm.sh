@@ -39,7 +39,7 @@ for conduit in $conduits; do
         forms "$conduit $mode: the processes of a host share memory" "testpshm-$conduit-$mode" 3 0 1 0
     done
     forms "$conduit: GASNET_SUPERNODE_MAXSIZE=2" "testpshm-$conduit-seq" 4 2 2 0
-    forms "$conduit: GASNET_SUPERNODE_MAXSIZE=1" "testpshm-$conduit-seq" 2 1 2 9
+    forms "$conduit: GASNET_SUPERNODE_MAXSIZE=1" "testpshm-$conduit-seq" 2 1 2 10
 done
 
 # puts RANK: of it, to all peers.
@@ -55,8 +55,8 @@ for conduit in $conduits; do
     tap_ok $result "$conduit: of each supernode one process has the barrier's messages ($(puts 0) $(puts 1) $(puts 2) $(puts 3))"
     [ $result -eq 0 ] || tap_tail "$log"
 done
-forms "two of three, and one by itself" testpshm-ibv-seq 3 2 2 9
-forms "one process" testpshm-ibv-seq 1 0 1 9
+forms "two of three, and one by itself" testpshm-ibv-seq 3 2 2 10
+forms "one process" testpshm-ibv-seq 1 0 1 10
 
 # As on a device whose memory other processes cannot map: the segment is a file of its own.
 cat >"$tap_scratch/nofile.c" <<'END'
@@ -75,10 +75,10 @@ fi
 
 # Ranks that see no other's processes.
 if unshare --fork --pid --mount-proc true 2>/dev/null; then
-    forms "ranks in PID namespaces of their own: no supernode, and no failure" testpshm-ibv-seq 2 0 2 9 \
+    forms "ranks in PID namespaces of their own: no supernode, and no failure" testpshm-ibv-seq 2 0 2 10 \
         unshare --fork --kill-child --pid --mount-proc
     # shellcheck disable=SC2016 # for the wrapper's shell
-    forms "one of three is in such a namespace" testpshm-ibv-seq 3 0 2 9 bash -c \
+    forms "one of three is in such a namespace" testpshm-ibv-seq 3 0 2 10 bash -c \
         'mkdir '"$tap_scratch"'/first 2>/dev/null && exec unshare --fork --kill-child --pid --mount-proc "$@"; exec "$@"' wrapper
     forms "IPC namespaces are of no importance" testpshm-ibv-seq 2 0 1 0 unshare --ipc
 else

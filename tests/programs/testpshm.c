@@ -296,6 +296,24 @@ static void from_a_neighbour(void)
     test_sync();
 }
 
+/* A child would keep the pages, and a core file would have those of all neighbours. */
+static void kept_to_itself(void)
+{
+    if (!all_have_neighbours()) return;
+    const unsigned long at = (unsigned long)(uintptr_t)here(next_near(1), 0);
+    char line[512], flags[512] = "";
+    bool inside = false;
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    while (maps && fgets(line, sizeof line, maps)) {
+        unsigned long first, last;
+        if (sscanf(line, "%lx-%lx ", &first, &last) == 2) inside = at >= first && at < last;
+        if (inside && !strncmp(line, "VmFlags:", 8)) snprintf(flags, sizeof flags, "%s", line);
+    }
+    if (maps) fclose(maps);
+    test_check(strstr(flags, " dc"), "copied to a child: %s", flags);
+    test_check(strstr(flags, " dd"), "in core files: %s", flags);
+}
+
 /* --- the memory model --- */
 
 /* A flag that is put after data is seen after it. */
@@ -389,6 +407,7 @@ static const struct test_rule rules[] = {
     {"and fills", fills},
     {"vector, indexed and strided transfers", pieces},
     {"memory of a neighbour as the source of a put", from_a_neighbour},
+    {"memory of a neighbour goes into no child and no core file", kept_to_itself},
     {"a flag that is put after data is seen after it", flag_after_data},
     {"what was put before a Request is there in its handler", request_after_put},
     {"what was put before a barrier is there behind it", barrier_after_put},
