@@ -110,6 +110,7 @@ begin poll
 unset GASNET_STATSFILE
 [ -e "$tap_scratch/closed" ] && [ -z "$(find "/proc/$(cat "$here/ready.0")/fd" -lname "$tap_scratch/closed")" ]
 tap_ok $? "between start and end the file of GASNET_STATSFILE is closed"
+rm -f "$tap_scratch/closed"
 ask "$number"
 [ $? = 0 ] && grep -q '^# rank 0 .*, on request$' "$tap_scratch/answer" && grep -q '^# rank 1 .*, on request$' "$tap_scratch/answer" &&
     counts "$tap_scratch/answer" 0 1 requests_short=7 requests_long=2 && counts "$tap_scratch/answer" 1 0 got_requests=11
@@ -135,6 +136,9 @@ tap_ok $? "a stopped process is named, the others answer"
 kill -CONT "$(cat "$here/ready.1")"
 finish
 tap_ok $status "the job ends well after all that"
+[ "$(grep -c '^# rank . of 2 on .*, at exit$' "$tap_scratch/closed")" = 2 ] &&
+    [ "$(stat -c %a "$tap_scratch/closed")" = "$(stat -c %a "$tap_scratch/answer")" ]
+tap_ok $? "a file that was removed while the job ran is made again, with the user's usual rights"
 ask "$number"
 [ $? = 1 ] && grep -q 'there is no such job\|no launcher' "$tap_scratch/problem"
 tap_ok $? "a job that is over is said to be"
