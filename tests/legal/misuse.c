@@ -111,6 +111,10 @@ static void handle_list_null(void)
 {
     gasnet_wait_syncnb_some(NULL, 2);
 }
+static void handle_list_null_try(void)
+{
+    (void)gasnet_try_syncnb_all(NULL, 2);
+}
 static void value_handle_null(void)
 {
     (void)gasnet_wait_syncnb_valget((gasnet_valget_handle_t)0);
@@ -226,6 +230,7 @@ const struct wrong wrongs[] = {
     {"handle_garbage", handle_garbage, "0x12345678 is synchronised as a handle"},
     {"handle_in_list", handle_in_list, "is synchronised as a handle, and no call has returned"},
     {"handle_list_null", handle_list_null, "gasnet_wait_syncnb_some is given a NULL list"},
+    {"handle_list_null_try", handle_list_null_try, "gasnet_try_syncnb_all is given a NULL list"},
     {"value_handle_null", value_handle_null, "is synchronised as a handle"},
     {"value_handle_garbage", value_handle_garbage, "is synchronised as a handle"},
     {"value_handle_twice", value_handle_twice, "is not live"},
