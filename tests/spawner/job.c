@@ -258,6 +258,41 @@ static void die(char **argv)
     wait_for_end(argv[3]);
 }
 
+/* --- signals --- */
+
+static unsigned long long blocked_at_start;
+
+/* The signals that a thread of this process blocks. */
+static unsigned long long blocked(const char *thread)
+{
+    char path[64], line[128];
+    unsigned long long mask = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%s/status", thread);
+    FILE *status = fopen(path, "r");
+    while (status && fgets(line, sizeof line, status)) sscanf(line, "SigBlk: %llx", &mask);
+    if (status) fclose(status);
+    return mask;
+}
+
+static unsigned long long blocked_here(void)
+{
+    char thread[16];
+    snprintf(thread, sizeof thread, "%d", (int)getpid());
+    return blocked(thread);
+}
+
+/* The spawner has left the program's thread as it was, and its own threads take no signal. */
+static void signals(void)
+{
+    const unsigned long long bits = 1ull << (SIGINT - 1) | 1ull << (SIGTERM - 1);
+    DIR *threads = opendir("/proc/self/task");
+    CHECK(threads && blocked_here() == blocked_at_start);
+    for (struct dirent *entry; (entry = readdir(threads));)
+        if (entry->d_name[0] != '.' && atoi(entry->d_name) != getpid())
+            CHECK((blocked(entry->d_name) & bits) == bits);
+    closedir(threads);
+}
+
 static void handler(int signo)
 {
     leave(30 + signo);
@@ -275,6 +310,7 @@ static void run(int argc, char **argv)
     if (strcmp(what, "inherited") == 0) inherited();
     if (strcmp(what, "codes") == 0) leave((int)job.rank + 2 < argc ? atoi(argv[2 + job.rank]) : 0);
     if (strcmp(what, "early") == 0) early();
+    if (strcmp(what, "signals") == 0) signals();
     if (strcmp(what, "die") == 0) die(argv + 2);
     if (strcmp(what, "hang") == 0 || strcmp(what, "handle") == 0) {
         if (strcmp(what, "handle") == 0) signal(SIGTERM, handler);
@@ -304,6 +340,7 @@ static void run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     char why[600];
+    blocked_at_start = blocked_here();
     if (argc > 1 && strcmp(argv[1], "fail-early") == 0) return 5;
     if (argc > 1 && strcmp(argv[1], "help") == 0) return 0;
     bootstrap_launcher = "gasnetrun_ibv";

@@ -127,6 +127,8 @@ for way in "${ways[@]}"; do
     case $way in local) sessions=1 ;; *) sessions=3 ;; esac
     [ "$(grep -c '^1 ' "$tmp/out")" = 3 ] && [ "$(sort -u "$tmp/out" | grep -c '^1 ')" = $sessions ]
     say $? "  each rank leads a process group, in one session for each host"
+    with "$way" 3 "$job" signals
+    expect 0 "$way: the spawner's threads take no signal of the program's" "${command[@]}"
     with "$way" 2 "$job" inherited
     expect 0 "$way: no descriptor of ours is inherited by programs" "${command[@]}"
 done
@@ -455,6 +457,8 @@ expect 77 "a bare program says how to start it" env -u PMIX_RANK "$job" hosts
 says "gasnetrun_ibv -n <processes> $job " err
 [ "$(wc -l <"$tmp/err")" = 1 ]
 say $? "  in one line"
+expect 77 "one without arguments too" env -u PMIX_RANK "$job"
+says "gasnetrun_ibv -n <processes> $job" err
 direct_start() { # WORDS ANSWER
     # shellcheck disable=SC2086 # words
     expect 77 "IB-S9 the direct start: $1" env -u PMIX_RANK "$job" $1
@@ -582,6 +586,10 @@ if offers pmix mpirun.openmpi; then
     mapfile -t stale < <(grep '^PMIX_' "$tmp/out")
     expect 78 "  that is gone" env "${stale[@]}" "$job" hosts
     says 'spawner pmix: the PMIx server .* does not answer' err
+    with pmix 3 "$job" signals
+    expect 0 "pmix: its threads take no signal of the program's" "${command[@]}"
+    with pmix 2 sh -c "'$job' die 1 abort 42 pause; sleep 1000"
+    expect 42 "pmix: a rank aborts under a wrapper that goes on" "${command[@]}"
     with mpirun 2 "$job" spawner
     expect 0 "mpirun with a program that has no MPI" "${command[@]}"
     says '^spawner pmix$' out
@@ -596,8 +604,10 @@ if offers pmix mpirun.openmpi; then
     says "srun -N2 -c4 --input=0 --kill-on-bad-exit=1 --mpi=pmix -n 3 $job 'a b'" err
 fi
 if offers mpi-openmpi mpirun.openmpi; then
-    expect 0 "mpi: dry run" "$run" -t -spawner=mpi -n 3 -E SPAWN_TEST_ODD "$job" 'a b'
-    says '-x SPAWN_TEST_ODD.* -np 3 .*' err
+    expect 0 "mpi: dry run" "$run" -t -spawner=mpi -n 3 -E SPAWN_TEST_EMPTY,SPAWN_TEST_UNSET,SPAWN_TEST_ODD "$job" 'a b'
+    says '-x SPAWN_TEST_EMPTY -x SPAWN_TEST_ODD -np 3 .*' err
+    [ "$(grep -c 'warning: -E' "$tmp/err")" = 1 ] && grep -q 'warning: -E SPAWN_TEST_UNSET: not set here' "$tmp/err"
+    say $? "  of -E, the one name that is not set is told"
     MPIRUN_CMD="echo %N %M %D %% %C '<%P|%A|%Q>'" expect 0 "mpi: template" "$run" -spawner=mpi -n 3 -N 2 "$job" 'a b'
     says "^3 2 $build % $job a b <$job|'a b'|.*a b.*>" out
     GASNET_IBV_SPAWNER=mpi MPIRUN_CMD="/no/such/mpirun %C" expect 1 "mpi: no such launcher" "$run" -n 3 "$job"
