@@ -13,8 +13,8 @@ modes=${TEST_MODES:-seq par}
 programs=${TEST_PROGRAMS:-"testhello testenv testam testamsize testamflood testputget testoutside testhandles testvalue testsync
 testpoll testbarrier testlock testthreads testrcvthread testvis testteams testcoll collmix"}
 export SOFTHCA=on
-# Pools so small that the memory of the tests does not fit: 2 MB for peers, 1 MB for transfers.
-small="GASNET_FIREHOSE_M=2 GASNET_FIREHOSE_MAXVICTIM_M=1 GASNET_FIREHOSE_MAXREGION_SIZE=64K"
+# Pools so small that the memory of the tests does not fit: 2 MB for peers, 1 MB for transfers; few bounce buffers.
+small="GASNET_FIREHOSE_M=2 GASNET_FIREHOSE_MAXVICTIM_M=1 GASNET_FIREHOSE_MAXREGION_SIZE=64K GASNET_BBUF_COUNT=16"
 
 targets() { # SEGMENT: the programs of each mode
     local mode program
