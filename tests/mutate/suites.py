@@ -51,12 +51,12 @@ SPAWNER_LIBS = 'gasnetrun_ibv libgasnet-ibv-seq.la tests/spawner/job tests/spawn
 SPAWNER = PURE + [clients('ibv', 'seq', 3, 'testhello'), family('spawner/run.sh', SPAWNER_LIBS, seconds=240), family('spawner/env.sh', SPAWNER_LIBS)]
 TOOLS = 'libgasnet_tools-seq.la libgasnet_tools-par.la tests/tools/inside'
 EXTENDED = CORE + [family('builds/reference.sh', 'tests/reference/libgasnet-ibv-seq.la', 'TEST_MODES=seq'),
-                   family('job/words.sh')]
+                   family('job/words.sh'), family('job/pshm.sh')]
 DAPL = Step(EVENTS, [], None, None)
 DAPL_LIBS = 'libsofthca.la libdapl_events.la other/dapl/example tests/dapl/races tests/dapl/verbs tests/dapl/cost'
-COLL = PURE + [clients('ibv', mode, 3, 'testcoll testteams testcollbasic') for mode in ('seq', 'par')] + EXTENDED[1:]
+COLL = PURE + [clients('ibv', mode, n, 'testcoll testteams testcollbasic') for mode, n in (('seq', 3), ('seq', 1), ('par', 3))] + EXTENDED[1:]
 SUITES = {
-    'core': CORE + [family('job/words.sh'), family('params/run.sh')],
+    'core': CORE + [family('job/words.sh'), family('job/device_limits.sh'), family('params/run.sh')],
     'core/am': CORE + PORTALS + [family('am/flow.sh'), family('params/run.sh'), family('stats/stats.sh')],
     'core/counters': CORE + [family('stats/stats.sh')],
     'core/exit': CORE + [family('exit/signals.sh')] + EXIT,
@@ -71,9 +71,9 @@ SUITES = {
     'extended-ref': EXTENDED,
     'extended-ref/coll': COLL,
     'extended-ref/teams': COLL,
-    'extended-ref/vis': PURE + [clients('ibv', 'seq', 3, 'testvis'), clients('ibv', 'par', 2, 'testvis')] + EXTENDED[1:],
+    'extended-ref/vis': PURE + [clients('ibv', 'seq', 2, 'testvis'), clients('ibv', 'par', 3, 'testvis')] + EXTENDED[1:],
     'extended-ref/*': EXTENDED,
-    'ibv-conduit': CORE + [family('params/run.sh')],
+    'ibv-conduit': CORE + [family('params/run.sh'), family('ib/rdmacm.sh', seconds=200)],
     'vapi-conduit': PURE + [clients('vapi', 'seq', 3, ALL)],
     'portals-conduit': PURE + PORTALS + [family('portals/run.sh', PORTALS_LIBS)],
     'other/dapl': [DAPL, family('dapl/run.sh', DAPL_LIBS, seconds=120)],
@@ -89,7 +89,7 @@ SUITES = {
     'other/softhca/run': [family('softhca-run/run.sh', 'softhca-run libsofthca.la')],
     'other/softhca/tcp': SOFTHCA[:3] + [family('softhca-hosts/run.sh', 'libsofthca.la', seconds=150)],
     'other/spawner': SPAWNER + EXIT,
-    'other/spawner/modules': [family('spawner/run.sh', SPAWNER_LIBS + ' all-am', seconds=240)],
+    'other/spawner/modules': PURE + [family('spawner/run.sh', SPAWNER_LIBS + ' all-am', seconds=240)],
     'other/spawner/ssh': SPAWNER + EXIT,
     'other/contrib/gasnetrun': SPAWNER[1:],
     'other/tools': PURE + [family('tools/run.sh', TOOLS), SEQ, PAR, family('params/run.sh')],
