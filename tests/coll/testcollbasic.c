@@ -11,6 +11,7 @@
 #include "tests/programs/test.h"
 
 #include <gasnet_coll.h>
+#include <malloc.h>
 
 enum { MOST = 100000 };
 static const size_t sizes[] = {1, 8, 1000, 4024, 4025, 30000, MOST};
@@ -158,7 +159,13 @@ static void check_reduce(void)
 
 /* --- many operations at once --- */
 
-enum { MANY = 65535 };
+enum { MANY = 65535, MOST_BYTES = 600 };
+
+static long allocated(void)
+{
+    const struct mallinfo2 now = mallinfo2();
+    return (long)(now.uordblks + now.hblkhd);
+}
 
 static void check_many(void)
 {
@@ -169,9 +176,12 @@ static void check_many(void)
     for (int i = 0; i < MANY; i++) from[i] = (uint32_t)i * 3 + 1;
     memset(to, 0, sizeof to);
     gasnet_barrier(0, GASNET_BARRIERFLAG_ANONYMOUS);
+    const long before = allocated();
     for (int i = 0; i < MANY; i++)
         handles[i] = gasnet_coll_broadcast_nb(GASNET_TEAM_ALL, &to[i],
                                               (gasnet_image_t)(i % test_size), &from[i], 4, flags);
+    const long each = (allocated() - before) / MANY;
+    test_check(each <= MOST_BYTES, "%ld bytes of memory for each broadcast", each);
     for (int i = MANY - 1; i >= 0; i--) gasnet_coll_wait_sync(handles[i]);
     for (int i = 0; i < MANY; i++) wrong += to[i] != from[i];
     test_check(wrong == 0, "%d of %d broadcasts are wrong", wrong, MANY);
