@@ -6,14 +6,20 @@
 #include "other/dapl/channels/channel_set.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "other/dapl/channels/os.h"
 #include "tests/descriptors.h"
 #include "tests/unit/check.h"
 
@@ -192,6 +198,18 @@ static void poverty(void)
     close(queues[0].fd);
 }
 
+/* A counter that is at its maximum is readable already. */
+static void full_counter(void)
+{
+    int fd = dapl_os_wake_open();
+    eventfd_write(fd, UINT64_MAX - 1);
+    dapl_os_wake(fd);
+    check(dapl_os_sleep(fd, -1, 0) == 1, "R30 a wake that was asked for too often still is one");
+    dapl_os_clear(fd);
+    check(dapl_os_sleep(fd, -1, 0) == 0, "R30 ... once");
+    dapl_os_close(fd);
+}
+
 /* ---- Races: producers against the arming and the sleep ---- */
 
 typedef struct producer {
@@ -236,13 +254,44 @@ static void race(bool level)
     end(&set);
 }
 
+/* From here on there is no epoll_pwait2, as before Linux 5.11. */
+static void old_kernel(void)
+{
+    const struct sock_filter deny[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_epoll_pwait2, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof deny / sizeof deny[0], (struct sock_filter *)deny};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+        check(true, "R49 a sleep without epoll_pwait2 # SKIP no seccomp filter: errno %d", errno);
+        return;
+    }
+    uint64_t keys[DAPL_OS_AT_ONCE] = {0};
+    int set = dapl_os_set_open(), first = dapl_os_wake_open(), second = dapl_os_wake_open();
+    dapl_os_set_add(set, first, 7, true);
+    dapl_os_set_add(set, second, 8, true);
+    check(dapl_os_set_sleep(set, dapl_os_deadline(1000), keys, DAPL_OS_AT_ONCE) == 0,
+          "R29 R49 a sleep without epoll_pwait2 ends at its deadline");
+    dapl_os_wake(second);
+    check(dapl_os_set_sleep(set, OS_NEVER, keys, DAPL_OS_AT_ONCE) == 1 && keys[0] == 8,
+          "R49 ... and names the descriptor that ends it");
+    dapl_os_close(first);
+    dapl_os_close(second);
+    dapl_os_close(set);
+}
+
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
     rules();
     fairness();
     poverty();
+    full_counter();
     race(false);
     race(true);
+    old_kernel();
     return check_end();
 }

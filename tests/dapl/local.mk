@@ -19,6 +19,7 @@ tests_dapl_rules_waits_LDADD = $(dapl_ldadd)
 tests_dapl_rules_cno_LDADD = $(dapl_ldadd)
 tests_dapl_rules_cno_LDFLAGS = -Wl,--wrap=dapl_os_set_sleep
 tests_dapl_order_LDADD = $(dapl_ldadd)
+tests_dapl_order_LDFLAGS = -Wl,--wrap=realloc
 tests_dapl_races_LDADD = $(dapl_ldadd)
 tests_dapl_races_life_LDADD = $(dapl_ldadd)
 tests_dapl_cost_LDADD = $(dapl_ldadd)

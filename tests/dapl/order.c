@@ -6,6 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The next calls of realloc that fail, in any thread (linked with --wrap=realloc). */
+static _Atomic int refusals;
+static _Atomic int refused;
+
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void *__wrap_realloc(void *memory, size_t size)
+{
+    if (atomic_load(&refused) == atomic_load(&refusals)) return __real_realloc(memory, size);
+    refused++;
+    return NULL;
+}
+
 /* An endpoint: its EVDs, its queues, and the sentinels of its flush, which the test completes when
  * it likes. */
 typedef struct endpoint {
@@ -236,6 +249,35 @@ static void half(world_t *world)
     dapl_evd_free(receive);
 }
 
+/* There is no memory for all the receives that were held. */
+static void starved(world_t *world)
+{
+    enum { MANY = 500 };
+    dapl_evd_t *evd = evd_of(world, DAT_EVD_DTO_FLAG, 2 * MANY, NULL);
+    dapl_work_t *works = calloc(MANY, sizeof *works);
+    endpoint_t ep;
+    DAT_EVENT event;
+    DAT_COUNT nmore;
+    endpoint_open(&ep, NULL, evd, NULL);
+    for (uint64_t i = 0; i < MANY; i++) {
+        works[i] = (dapl_work_t){
+            .link = ep.link, .flags = DAPL_WORK_RECEIVE, .event.user_cookie.as_64 = i};
+        mock_complete(evd, &works[i], IBV_WC_SUCCESS);
+    }
+    check(next_is(evd, NONE, 0), "R21 many receives are held");
+    refusals = refused + 3;
+    dapl_link_open(ep.link);
+    for (uint64_t i = 0; i < MANY; i++)
+        check_each(dapl_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &nmore) == DAT_SUCCESS &&
+                       number_of(&event) == i,
+                   "receive %d", (int)i);
+    check_all("R21 ... and none is lost where there is no memory for them at first");
+    check(refused == refusals, "R21 ... %d times", refused);
+    endpoint_close(&ep);
+    free(works);
+    dapl_evd_free(evd);
+}
+
 /* Receives of several endpoints come from one shared queue, and name only the queue pair. */
 static void shared_receives(world_t *world)
 {
@@ -373,6 +415,12 @@ static void every_nth(world_t *world)
     work->flags = DAPL_WORK_SUPPRESS;
     mock_complete(evd, work, IBV_WC_RETRY_EXC_ERR);
     check_each(next_is(evd, DTO, 2), "a suppressed failure has none");
+    dapl_work_t alone = {.flags = DAPL_WORK_SUPPRESS, .event.ep_handle = (DAT_EP_HANDLE)&ep};
+    DAT_EVENT event;
+    mock_complete(evd, &alone, IBV_WC_RETRY_EXC_ERR);
+    check_each(dapl_evd_dequeue(evd, &event) == DAT_SUCCESS &&
+                   event.event_data.dto_completion_event_data.ep_handle == (DAT_EP_HANDLE)&ep,
+               "a failure without a link has another endpoint than its record");
     check_all("R43 one event for four sends, a suppressed one only if it fails");
     check(wakes == 100, "R43 one wake for each");
     check_note("%d wakes", wakes);
@@ -391,6 +439,7 @@ int main(int argc, char **argv)
         apart(&world);
         behind_others(&world);
         half(&world);
+        starved(&world);
         shared_receives(&world);
         shared_receives_alone(&world);
         odd_ends(&world);

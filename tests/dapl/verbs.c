@@ -7,6 +7,7 @@
 #include "other/dapl/dapl_verbs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -244,6 +245,47 @@ static void flags(void)
     dapl_evd_free(sends);
 }
 
+/* ---- Asynchronous events ---- */
+
+static void asynchronous(void)
+{
+    dapl_evd_t *async = evd_of(DAT_EVD_ASYNC_FLAG, NULL),
+               *receives = evd_of(DAT_EVD_DTO_FLAG, NULL);
+    dapl_evd_t *sends = NULL;
+    DAT_EVENT event;
+    DAT_COUNT nmore;
+    check(dapl_evd_dequeue(async, &event) == DAT_QUEUE_EMPTY,
+          "R20 the asynchronous events of a device without one");
+    dapl_evd_attr_t attr = {.min_qlen = 4, .flags = DAT_EVD_DTO_FLAG, .vector = -1};
+    must(dapl_evd_create(interface, &attr, &sends) == DAT_SUCCESS, "EVD");
+    open_pair(sends, receives);
+    for (int i = 0; i <= dapl_verbs_cq_of(sends)->cqe; i++) {
+        pair_receive(&pair, 1, &receive_work);
+        pair_send(&pair, 0, &send_work, false, true);
+    }
+    check(dapl_evd_wait(async, DAT_TIMEOUT_INFINITE, 1, &event, &nmore) == DAT_SUCCESS &&
+              event.event_number == DAT_ASYNC_ERROR_EVD_OVERFLOW &&
+              event.event_data.asynch_error_event_data.dat_handle == (DAT_HANDLE)sends,
+          "R20 U10 a completion queue that overflows: the event names its EVD");
+    pair_close(&pair);
+    dapl_evd_free(sends);
+    dapl_evd_free(receives);
+    dapl_evd_free(async);
+}
+
+/* The kernel opens the descriptor of a device's events for reading alone, without any flag. */
+static void plain_descriptor(void)
+{
+    int ends[2];
+    must(pipe(ends) == 0 && fcntl(ends[0], F_GETFL) == 0, "pipe");
+    struct ibv_context context = {.async_fd = ends[0]};
+    dapl_verbs_device_t of = {.context = &context};
+    check(dapl_verbs_async.fd(&of) == ends[0] && fcntl(ends[0], F_GETFL) == O_NONBLOCK,
+          "R20 the descriptor of asynchronous events does not block");
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(int argc, char **argv)
 {
     struct ibv_device **list = ibv_get_device_list(NULL);
@@ -264,11 +306,8 @@ int main(int argc, char **argv)
         order(true);
         order(false);
         flags();
-        DAT_EVENT event;
-        dapl_evd_t *async = evd_of(DAT_EVD_ASYNC_FLAG, NULL);
-        check(dapl_evd_dequeue(async, &event) == DAT_QUEUE_EMPTY,
-              "R20 the asynchronous events of a device without one");
-        dapl_evd_free(async);
+        asynchronous();
+        plain_descriptor();
     }
     dapl_interface_close(interface);
     ibv_close_device(device.context);
