@@ -1,6 +1,6 @@
 /*
  * model.c - the pure parts against straightforward models: the walk through a match list, published
- * lists, headers and remote lists on the wire, memory in pieces.
+ * lists and their leases, headers and remote lists on the wire, memory in pieces.
  *
  * The models are written to be obviously right: arrays, 128-bit numbers, one rule a line.  A seed
  * replays.
@@ -9,6 +9,7 @@
 #include <string.h>
 #include "other/portals3/engine/match.h"
 #include "other/portals3/engine/pieces.h"
+#include "other/portals3/fastpath/list_lease.h"
 #include "other/portals3/fastpath/published_list.h"
 #include "tests/unit/check.h"
 
@@ -375,6 +376,126 @@ static void pieces(void)
     check_all("memory in pieces is read, written and moved like memory in one");
 }
 
+/* --- leases --- */
+
+enum { ASK, LIST, NO_LIST, REVOKE, REVOKED };
+struct way { /* messages arrive in the order sent */
+    struct {
+        int kind;
+        uint32_t epoch;
+    } message[16];
+    int count;
+};
+
+static void tell(struct way *way, int kind, uint32_t epoch)
+{
+    if (!check_each(way->count < 16, "too many messages")) return;
+    way->message[way->count].kind = kind;
+    way->message[way->count++].epoch = epoch;
+}
+
+/* Whether the peer holds the list, or a message says that it will or did. */
+static bool lease_is_out(const struct ptli_lease *lease, const struct way *to,
+                         const struct way *back)
+{
+    bool out = lease->state == PTLI_LEASE_HELD || lease->state == PTLI_LEASE_LEAVING;
+    for (int i = 0; i < to->count; i++) out |= to->message[i].kind == LIST;
+    for (int i = 0; i < back->count; i++) out |= back->message[i].kind == REVOKED;
+    return out;
+}
+
+static void lease_hears(struct ptli_lease *lease, struct way *to, struct way *back)
+{
+    if (!to->count) return;
+    const int kind = to->message[0].kind;
+    const uint32_t epoch = to->message[0].epoch;
+    memmove(to->message, to->message + 1, (size_t)--to->count * sizeof *to->message);
+    if (kind != REVOKE)
+        check_each(ptli_lease_answered(lease, kind == LIST, epoch), "an answer is not expected");
+    else if (ptli_lease_revoke(lease, epoch))
+        tell(back, REVOKED, epoch);
+}
+
+static void grant_hears(struct ptli_grant *grant, struct way *to, struct way *back)
+{
+    if (!back->count) return;
+    const int kind = back->message[0].kind;
+    const uint32_t epoch = back->message[0].epoch;
+    memmove(back->message, back->message + 1, (size_t)--back->count * sizeof *back->message);
+    if (kind == REVOKED) {
+        check_each(ptli_grant_returned(grant, epoch), "what is returned was not granted");
+        return;
+    }
+    check_each(ptli_grant_asked(grant), "asked for what it has");
+    if (check_below(50) == 0) ptli_grant_refuse(grant);
+    tell(to, grant->state == PTLI_GRANT_GIVEN ? LIST : NO_LIST, grant->epoch);
+}
+
+/* One random act of either end, or a message of an earlier connection, which changes nothing. */
+static void lease_step(struct ptli_lease *lease, struct ptli_grant *grant, struct way *to,
+                       struct way *back)
+{
+    const struct ptli_grant before = *grant;
+    switch (check_below(8)) {
+    case 0:
+        if (ptli_lease_request(lease)) tell(back, ASK, 0);
+        break;
+    case 1:
+        ptli_lease_hold(lease);
+        break;
+    case 2:
+        if (lease->users && ptli_lease_release(lease)) tell(back, REVOKED, lease->epoch);
+        break;
+    case 3:
+        if (check_below(4) == 0 && ptli_grant_revoke(grant)) tell(to, REVOKE, grant->epoch);
+        break;
+    case 4:
+        lease_hears(lease, to, back);
+        break;
+    case 5:
+        grant_hears(grant, to, back);
+        break;
+    case 6:
+        check_each(!ptli_grant_returned(grant, grant->epoch - 1 - check_below(3)) &&
+                       grant->state == before.state,
+                   "a list of another epoch is returned");
+        check_each(!ptli_lease_revoke(lease, lease->epoch + 1), "another epoch is revoked");
+        break;
+    default:
+        if (check_below(20)) break;
+        ptli_lease_lost(lease);
+        ptli_grant_lost(grant);
+        to->count = back->count = 0;
+    }
+}
+
+/* The match entries may change exactly while nobody holds their list. */
+static void leases(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        struct ptli_lease lease = {.users = 0};
+        struct ptli_grant grant = {.epoch = 0};
+        struct way to = {.count = 0}, back = {.count = 0};
+        for (int i = 0; i < 10 * REQUESTS; i++) {
+            lease_step(&lease, &grant, &to, &back);
+            check_each((grant.state != PTLI_GRANT_NONE) == lease_is_out(&lease, &to, &back),
+                       "round %d: granted %d, lease %d", round, grant.state, lease.state);
+        }
+        while (to.count || back.count) {
+            lease_hears(&lease, &to, &back);
+            grant_hears(&grant, &to, &back);
+        }
+        if (ptli_grant_revoke(&grant)) tell(&to, REVOKE, grant.epoch);
+        lease_hears(&lease, &to, &back);
+        while (lease.users)
+            if (ptli_lease_release(&lease)) tell(&back, REVOKED, lease.epoch);
+        grant_hears(&grant, &to, &back);
+        check_each(grant.state == PTLI_GRANT_NONE && lease.state == PTLI_LEASE_NONE,
+                   "round %d: granted %d, lease %d at the end", round, grant.state, lease.state);
+    }
+    check_all("a published list changes only while nobody holds it, and a revoked one comes back");
+}
+
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
@@ -384,5 +505,6 @@ int main(int argc, char **argv)
     long_requests();
     fuzz();
     pieces();
+    leases();
     return check_end();
 }

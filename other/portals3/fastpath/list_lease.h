@@ -10,8 +10,8 @@
  *     leaving        <------------     REVOKE
  *     none, REVOKED  ------------>     none: the match entries may change now
  *
- * Either end may vanish at any time: lost() on both.  tests/unit/portals_parts.c runs them with
- * random messages.
+ * Either end may vanish at any time: lost() on both.  tests/portals3/model.c runs them with random
+ * messages.
  */
 #ifndef PTLI_LEASE_H
 #define PTLI_LEASE_H
