@@ -131,7 +131,7 @@ static void settle(void)
 }
 
 /* Pools of so many regions; the share of each of two peers is half of `held`. */
-static firehose_info_t begin(unsigned nodes, unsigned held, unsigned used)
+static firehose_info_t begin_with(unsigned nodes, unsigned held, unsigned used, size_t max_data)
 {
     firehose_info_t info = {0};
     memset(node, 0, sizeof node);
@@ -146,13 +146,18 @@ static firehose_info_t begin(unsigned nodes, unsigned held, unsigned used)
             .nodes = nodes,
             .key_size = sizeof key,
             .max_message = sizeof letters->bytes,
-            .max_data = sizeof node->data,
+            .max_data = max_data,
             .prepinned = &segment,
             .prepinned_count = 1,
             .callbacks = {&node[i], pin, unpin, send, send, data, progress, lock, unlock}};
         node[i].fh = firehose_init(&config, &info);
     }
     return info;
+}
+
+static firehose_info_t begin(unsigned nodes, unsigned held, unsigned used)
+{
+    return begin_with(nodes, held, used, sizeof node->data);
 }
 
 static void end(const char *what)
@@ -446,6 +451,28 @@ static void remote_batches(void)
     end("batches");
 }
 
+/* What a caller that may sleep asks: is there anything that firehose_poll would do? */
+static void busy(void)
+{
+    result_t r;
+    begin(2, 2, 2);
+    check(!firehose_busy(node->fh), "without operations there is nothing to do");
+    remote(&r, 1, 0, 4);
+    check(firehose_busy(node->fh), "a pin that waits for its request is something to do");
+    firehose_poll(node->fh);
+    check(!firehose_busy(node->fh) && sent == 1, "once that is sent the peer is to act");
+    deliver(0);
+    check(firehose_busy(node[1].fh), "a request that arrived is something to do");
+    for (int i = 0; i < 2 && firehose_busy(node[1].fh); i++) firehose_poll(node[1].fh);
+    check(!firehose_busy(node[1].fh) && sent == 1, "until it is answered");
+    deliver(0);
+    check(firehose_busy(node->fh) && r.how == -1, "a completion that is due is something to do");
+    firehose_poll(node->fh);
+    check(!firehose_busy(node->fh) && r.how == FIREHOSE_OK, "until it was called");
+    firehose_release(node->fh, &r.q, 1);
+    end("what there is to do");
+}
+
 static void remote_data(void)
 {
     result_t r = {.how = -1};
@@ -465,6 +492,12 @@ static void remote_data(void)
     check(r.how == FIREHOSE_OK, "but not where no request is needed");
     firehose_release(node->fh, &r.q, 1);
     end("data that rides");
+    begin_with(2, 2, 2, 0);
+    firehose_remote_pin(node->fh, 1, page(0), PAGE, &args, &r.q);
+    settle();
+    check(r.how == FIREHOSE_OK && !*node[1].data, "nor where there is no room for any");
+    firehose_release(node->fh, &r.q, 1);
+    end("no room for data");
 }
 
 static void remote_denials(void)
@@ -748,6 +781,7 @@ int main(int argc, char **argv)
     remote_hits();
     borders();
     remote_batches();
+    busy();
     remote_data();
     remote_denials();
     deaths();
