@@ -21,10 +21,11 @@ job() {
     status=$?
 }
 
-# judge STATUS COUNT PATTERN NAME: the last job's status, and how many lines match.
+# judge STATUS COUNT PATTERN NAME: the last job's status, and how many lines match.  To grep without -a a zero byte ends a
+# line.
 judge() {
     local lines
-    lines=$(grep -cE -- "$3" "$log")
+    lines=$(grep -acE -- "$3" "$log")
     [ "$status" = "$1" ] && [ "$lines" = "$2" ]
     local result=$?
     tap_ok $result "$4"
