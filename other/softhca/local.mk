@@ -45,7 +45,7 @@ softhca_rules_SOURCES = tests/softhca/rules.c tests/softhca/report.c tests/softh
 	tests/softhca/forks.c tests/softhca/peers.c tests/softhca/setting.c tests/softhca/devices.c tests/softhca/roce.c tests/softhca/between_hosts.c tests/softhca/inject.c tests/softhca/tear.c $(softhca_pair)
 softhca_rules_SOURCES += tests/softhca/resize.c tests/softhca/region.c tests/softhca/window.c tests/softhca/states.c tests/softhca/memlock.c
 if RDMACM
-softhca_rules_SOURCES += tests/softhca/manager.c
+softhca_rules_SOURCES += tests/softhca/manager.c tests/gate.c tests/gate.h
 else
 softhca_rules_SOURCES += tests/softhca/manager_absent.c
 endif

@@ -3,6 +3,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <rdma/rdma_cma.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #include "other/softhca/softhca.h"
+#include "tests/descriptors.h"
+#include "tests/gate.h"
 #include "pair.h"
 #include "rules.h"
 
@@ -254,6 +257,36 @@ static int dial(const void *bytes, size_t length)
     return fd;
 }
 
+static int take_event(void *event)
+{
+    return CM(get_cm_event)(channel, event);
+}
+
+static void events_are_awaited(void)
+{
+    struct end a = {NULL};
+    struct gate_worker waiter;
+    struct rdma_cm_event *event;
+    begin("1");
+    gate_begin(&waiter, &event, take_event);
+    CHECK(gate_sleeps(&waiter));
+    CHECK(!CM(create_id)(channel, &a.id, NULL, RDMA_PS_TCP));
+    CHECK(!CM(resolve_addr)(a.id, NULL, (struct sockaddr *)&address, 1000));
+    CHECK_EQ(gate_end(&waiter), 0);
+    CHECK_EQ(event->event, RDMA_CM_EVENT_ADDR_RESOLVED);
+    CM(ack_cm_event)(event);
+    CHECK_EQ(fcntl(channel->fd, F_SETFL, O_NONBLOCK), 0);
+    CHECK(CM(get_cm_event)(channel, &event) == -1 && errno == EAGAIN);
+}
+
+static void channels_leave_nothing(void)
+{
+    begin("1");
+    const int before = count_descriptors();
+    CM(destroy_event_channel)(CM(create_event_channel)());
+    CHECK_EQ(count_descriptors(), before);
+}
+
 /* Anybody may connect by TCP: what is no request, or not yet one, raises no event. */
 static void strangers_are_ignored(void)
 {
@@ -299,6 +332,8 @@ void manager_rules(void)
            "iWARP: memory that is read into may be written by peers");
     report(run_alone(refuses_as_infiniband), "a refusal has InfiniBand's reason, and private data");
     report(run_alone(refuses_as_iwarp), "on iWARP an errno");
+    report(run_alone(events_are_awaited), "an event is awaited, unless the channel does not block");
+    report(run_alone(channels_leave_nothing), "a channel leaves no descriptor behind");
     report(run_alone(strangers_are_ignored), "TCP connections that are no requests are closed");
     report(run_alone(wrong_order_is_refused), "calls in the wrong order are EINVAL");
 }

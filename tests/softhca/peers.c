@@ -188,6 +188,20 @@ static void block_of_a_stopped_peer(struct side *s)
     softhca_free(last.buf);
 }
 
+/* The mappings of a peer go with the last queue pair that is connected to it. */
+static void unmapped_at_the_end(struct side *s)
+{
+    struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
+    if (sides_are_remote()) return;
+    const int before = shared_mappings();
+    connect_qp(s, &s->its);
+    meet(s);
+    write_and_send(s);
+    if (s->is_a) CHECK(shared_mappings() > before);
+    CHECK_EQ(ibv_modify_qp(s->qp, &reset, IBV_QP_STATE), 0);
+    CHECK_EQ(shared_mappings(), before);
+}
+
 static long address_space(void)
 {
     char line[256];
@@ -245,6 +259,7 @@ void peer_rules(void)
         {"the same, not dumpable, ordinary memory",
          rings_and_blocks_made_later,
          {.recv_wr = 1, .ordinary = true}},
+        {"a peer without queue pairs is unmapped", unmapped_at_the_end, {.no_connect = true}},
         {"a block of a stopped process is mapped without its help", block_of_a_stopped_peer, {0}},
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)

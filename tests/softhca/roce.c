@@ -6,6 +6,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,24 @@ static void tables_are_shown(void)
     CHECK(memcmp(&gids[IPV4], &gids[DEAD_IPV4], 16) && memcmp(&gids[V2], &gids[DEAD_LOCAL], 16));
     CHECK_EQ(ibv_query_gid(c, 1, ENTRIES, &gid), -1);
     CHECK_EQ(ibv_query_gid_ex(c, 1, ENTRIES, &one, 0), ENODATA);
+}
+
+/* Two entries of a host are the same address only if their versions differ. */
+static void addresses_differ(void)
+{
+    enum { DEVICES = 16, PORTS = 8, EACH = 4 };
+    static union ibv_gid all[DEVICES * PORTS * EACH];
+    size_t n = 0;
+    setenv("SOFTHCA_DEVICES", "16x8;link=ethernet,gids=v2-ipv4+v2-ipv4+v2-local+v2-ipv6", 1);
+    for (int device = 0; device < DEVICES; device++) {
+        char name[16];
+        snprintf(name, sizeof name, "softhca%d", device);
+        struct ibv_context *c = open_named(name);
+        for (uint8_t port = 1; port <= PORTS; port++)
+            for (int i = 0; i < EACH; i++) CHECK_EQ(ibv_query_gid(c, port, i, &all[n++]), 0);
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++) CHECK(memcmp(&all[i], &all[k], sizeof all[i]));
 }
 
 /* What an address handle and a queue pair on its way to RTR are refused with; 0: neither is. */
@@ -236,6 +255,7 @@ void roce_rules(void)
         {"datagrams of each type can be answered", datagrams_can_be_answered, {.type = IBV_QPT_UD}},
     };
     report(run_alone(tables_are_shown), "GID tables of Ethernet are shown with types");
+    report(run_alone(addresses_differ), "all ports of 16 devices have addresses of their own");
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         struct options o = pairs[i].o;
         o.no_connect = true;
