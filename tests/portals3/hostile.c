@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "other/portals3/engine/engine.h"
 #include "tests/portals3/scripted_peer.h"
 #include <portals3_ext.h>
 #include "tests/unit/check.h"
@@ -212,6 +213,49 @@ static void messages(bool thread)
               thread ? ", a thread at work" : "");
 }
 
+/* The id of the one that is under way. */
+static uint64_t only_operation(void)
+{
+    const struct ptli_pool *pool = &ptli_engines[PTL_IFACE_DEFAULT].operations;
+    for (uint32_t i = 0; i < pool->made; i++) {
+        const struct ptli_operation *operation = ptli_pool_at(pool, i);
+        if (atomic_load(&operation->slot.handle) != PTL_INVALID_HANDLE)
+            return ptli_operation_id(operation);
+    }
+    return 0;
+}
+
+/* The get has ended by then: the peer's own answer is one that nobody waits for. */
+static void overlong(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        struct ptli_header header = {.type = PTLI_REPLY, .length = 9, .data_length = 9};
+        unsigned char bytes[PTLI_WIRE_SIZE + 9] = {0};
+        ptl_event_t event;
+        ptl_handle_eq_t eq;
+        ptl_handle_md_t md;
+        int failures = 0;
+        open_all(false, false);
+        OK(PtlEQAlloc(ni, 8, PTL_EQ_HANDLER_NONE, &eq));
+        OK(PtlMDBind(ni, (ptl_md_t){mine, ROOM, PTL_MD_THRESH_INF, 0, 0, NULL, eq}, PTL_RETAIN,
+                     &md));
+        OK(PtlGetRegion(md, 0, 8, peer, 5, 0, 99, 0));
+        header.operation = only_operation();
+        header.source = peer;
+        header.destination = self;
+        ptli_wire_encode(&header, bytes);
+        mirror_inject(bytes, sizeof bytes);
+        for (int i = 0; i < 2000 && reg(PTL_SR_MSG_CUR) > 0; i++) PtlProgress(ni, 0);
+        while (PtlEQGet(eq, &event) == PTL_OK)
+            failures += event.type == PTL_EVENT_REPLY_END && event.ni_fail_type != PTL_NI_OK;
+        check_each(failures == 1, "round %d: %d failures", round, failures);
+        OK(PtlMDUnlink(md));
+        OK(PtlEQFree(eq));
+        close_all(round);
+    }
+    check_all("a reply with more than was asked for ends its get, which fails");
+}
+
 /* --- death --- */
 
 static void deaths(bool thread)
@@ -366,6 +410,7 @@ int main(int argc, char **argv)
         messages(thread);
         deaths(thread);
     }
+    overlong();
     endings();
     owed();
     for (int publish = 0; publish < 2; publish++) {

@@ -41,7 +41,8 @@ tests_portals3_unsignalled_LDADD = $(portals3_network)
 check_PROGRAMS += tests/portals3/locks
 tests_portals3_locks_SOURCES = tests/portals3/locks.c tests/gate.c tests/gate.h $(portals3_scene)
 tests_portals3_locks_CPPFLAGS = $(portals3_cppflags)
-tests_portals3_locks_LDFLAGS = -Wl,--wrap=ptli_verbs_release -Wl,--wrap=ptli_pool_give
+tests_portals3_locks_LDFLAGS = -Wl,--wrap=ptli_verbs_release -Wl,--wrap=ptli_pool_give \
+	-Wl,--wrap=ptli_verbs_handshakes
 tests_portals3_locks_LDADD = $(portals3_network)
 
 check_PROGRAMS += tests/bench/portals3

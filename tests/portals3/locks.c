@@ -1,14 +1,17 @@
 /* locks.c - critical sections of libportals, with a thread kept inside each (tests/gate.h): what is
  * queued for a peer that failed is given back while the program sends; a queue is freed while
- * another is allocated.  And what the thread sanitizer is to look at: two threads at one object.
+ * another is allocated; a thread that waits sleeps; how often a caller listens.  And what the
+ * thread sanitizer is to look at: two threads at one object.
  *
  * The library's objects are linked with wrappers round the functions at the gates.
  */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "other/portals3/engine/pool.h"
+#include "other/portals3/engine/engine.h"
+#include "other/portals3/transport/verbs.h"
 #include "tests/gate.h"
 #include "tests/portals3/scene.h"
 
@@ -30,6 +33,16 @@ void __wrap_ptli_pool_give(struct ptli_pool *pool, struct ptli_slot *slot)
 {
     gate_pass(GIVE);
     __real_ptli_pool_give(pool, slot);
+}
+
+static _Atomic unsigned listened;
+
+bool __real_ptli_verbs_handshakes(struct ptli_verbs *v);
+GATE_INTERPOSED bool __wrap_ptli_verbs_handshakes(struct ptli_verbs *v);
+bool __wrap_ptli_verbs_handshakes(struct ptli_verbs *v)
+{
+    listened++;
+    return __real_ptli_verbs_handshakes(v);
 }
 
 /* --- a peer that fails --- */
@@ -244,6 +257,51 @@ static void self(void)
     family_close();
 }
 
+/* An interface of the own process has no thread of its own: the one that deposits an event wakes
+ * those that wait. */
+static int wait_for_one(void *queue)
+{
+    ptl_event_t event;
+    return PtlEQWait(*(ptl_handle_eq_t *)queue, &event);
+}
+
+static void waiting(void)
+{
+    struct gate_worker waiter;
+    ptl_handle_ni_t ni;
+    ptl_handle_eq_t queue;
+    ptl_handle_md_t md;
+    ptl_process_id_t id;
+    must(PtlInit(&(int){0}));
+    must(PtlNIInit(PTL_IFACE_SELF, PTL_PID_ANY, NULL, NULL, &ni));
+    must(PtlGetId(ni, &id));
+    must(PtlEQAlloc(ni, 4, PTL_EQ_HANDLER_NONE, &queue));
+    must(PtlMDBind(ni, describe(family_memory(PAGE), PAGE, 0, queue), PTL_RETAIN, &md));
+    gate_begin(&waiter, &queue, wait_for_one);
+    if (!gate_sleeps(&waiter)) family_fail("it does not wait");
+    must(PtlPutRegion(md, 0, 8, PTL_NOACK_REQ, id, PT, 0, 0, 0, 0));
+    must(gate_end(&waiter));
+    must(PtlNIFini(ni));
+    PtlFini();
+}
+
+/* Work that stays due, because a peer or the memory has to come first, and no other thread. */
+static void listening(void)
+{
+    enum { ROUNDS = 4096 };
+    setenv("PTL_PROGRESS", "none", 1);
+    begin();
+    struct ptli_transport *transport = ptli_engines[PTL_IFACE_DEFAULT].transport;
+    listened = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        ptli_due(transport);
+        PtlProgress(family_ni, 0);
+    }
+    if (listened == 0 || listened > ROUNDS / 16)
+        family_fail("%u times in %d rounds", listened, (int)ROUNDS);
+    family_close();
+}
+
 int main(int argc, char **argv)
 {
     family_settle_seed(NULL);
@@ -257,5 +315,9 @@ int main(int argc, char **argv)
           "a queue is freed when the last descriptor has left it");
     scene(argc, argv, "self", 1, self, false,
           "two threads put to their own process, each elsewhere");
+    scene(argc, argv, "waiting", 1, waiting, false,
+          "a thread that waits for an event of its own process sleeps until there is one");
+    scene(argc, argv, "listening", 1, listening, false,
+          "handshake messages are looked for now and then while other work stays due");
     return scenes_over();
 }
