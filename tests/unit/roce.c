@@ -230,6 +230,8 @@ static void reading(void)
           "the verbs have types and interfaces, and empty entries are left out");
     check(roce_read_table(roce, 1, table, 2) == 2 && roce_read_table(roce, 9, table, 2) == 0,
           "no more than there is room for, and none of a port that is not there");
+    check(roce_read_table(device(2), 1, table, MOST) == 1 && is_entry(table, 0, ROCE_V2, 0, "lo"),
+          "a table of one entry");
     if (!mkdtemp(root)) exit(1);
     n = roce_read_sysfs(roce, root, 1, table, MOST);
     check(n == 3 && table[0].type == ROCE_V1 && table[2].type == ROCE_V1 && !*table[2].interface,
@@ -301,7 +303,8 @@ int main(int argc, char **argv)
     setenv("SOFTHCA", "on", 1);
     setenv(
         "SOFTHCA_DEVICES",
-        "2;gids=2,pkeys=0xffff+0x8001;softhca0:link=ethernet,gids=v1-local+v2-local+none+v2-ipv4",
+        "3;gids=2,pkeys=0xffff+0x8001;softhca0:link=ethernet,gids=v1-local+v2-local+none+v2-ipv4;"
+        "softhca2:link=ethernet,gids=v2-ipv4",
         1);
     check_begin(argc, argv);
     choices();
