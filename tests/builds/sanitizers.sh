@@ -73,11 +73,11 @@ device() {
     local kind=$1 program=$2 folder log status
     folder=$(folder "$kind")
     shift 2
-    log=$TEST_LOG/sanitizer_${kind%%,*}_${program##*/}.log
+    log=$TEST_LOG/sanitizer_${kind%%,*}_${program##*/}${with:+_${with// /_}}.log
     (cd "$folder" && SOFTHCA=on timeout -k 5 240 "./$program" "$@") >"$log" 2>&1 </dev/null
     status=$?
     if grep -qE 'runtime error:|ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer' "$log"; then status=99; fi
-    tap_ok $status "$kind: $program"
+    tap_ok $status "$kind: $program${with:+ ($with)}"
     [ $status -eq 0 ] || tap_tail "$log"
 }
 
@@ -128,6 +128,7 @@ if wanted address && build $asan "${targets[@]}" "${units[@]}"; then
     sharing $asan 4 testflow-ibv-seq storm 200
     for program in testputget testvalue testsync; do reference $asan 2 "$program-ibv-seq"; done
     device $asan softhca_soak 1
+    with="a list of one host" SOFTHCA_HOSTS=127.0.0.1 device $asan softhca_soak 1
     device $asan softhca_stress 2
     device $asan softhca_cycles
     # A thread that is cancelled leaves marks on its stack, where the sanitizer's own exit then stumbles.

@@ -86,6 +86,7 @@ SUITES = {
     'other/roce': CORE + PORTALS,
     'other/portals3/*': PORTALS3 + [family('portals/run.sh', PORTALS_LIBS)],
     'other/softhca/*': SOFTHCA,
+    'other/softhca/device': SOFTHCA + [family('softhca-hosts/run.sh', 'libsofthca.la', seconds=150)],
     'other/softhca/run': [family('softhca-run/run.sh', 'softhca-run libsofthca.la')],
     'other/softhca/tcp': SOFTHCA[:3] + [family('softhca-hosts/run.sh', 'libsofthca.la', seconds=150)],
     'other/spawner': SPAWNER + EXIT,
