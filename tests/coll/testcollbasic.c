@@ -159,13 +159,7 @@ static void check_reduce(void)
 
 /* --- many operations at once --- */
 
-enum { MANY = 65535, MOST_BYTES = 600 };
-
-static long allocated(void)
-{
-    const struct mallinfo2 now = mallinfo2();
-    return (long)(now.uordblks + now.hblkhd);
-}
+enum { MANY = 65535 };
 
 static void check_many(void)
 {
@@ -176,15 +170,45 @@ static void check_many(void)
     for (int i = 0; i < MANY; i++) from[i] = (uint32_t)i * 3 + 1;
     memset(to, 0, sizeof to);
     gasnet_barrier(0, GASNET_BARRIERFLAG_ANONYMOUS);
-    const long before = allocated();
     for (int i = 0; i < MANY; i++)
         handles[i] = gasnet_coll_broadcast_nb(GASNET_TEAM_ALL, &to[i],
                                               (gasnet_image_t)(i % test_size), &from[i], 4, flags);
-    const long each = (allocated() - before) / MANY;
-    test_check(each <= MOST_BYTES, "%ld bytes of memory for each broadcast", each);
     for (int i = MANY - 1; i >= 0; i--) gasnet_coll_wait_sync(handles[i]);
     for (int i = 0; i < MANY; i++) wrong += to[i] != from[i];
     test_check(wrong == 0, "%d of %d broadcasts are wrong", wrong, MANY);
+    gasnet_barrier(0, GASNET_BARRIERFLAG_ANONYMOUS);
+}
+
+static long allocated(void)
+{
+    const struct mallinfo2 now = mallinfo2();
+    return (long)(now.uordblks + now.hblkhd);
+}
+
+/* The root begins when all others have, so that none of their broadcasts is complete before. */
+static void check_memory(void)
+{
+    enum { COUNT = 4096, MOST_BYTES = 1000 };
+    static uint32_t from[COUNT], to[COUNT];
+    static gasnet_coll_handle_t handles[COUNT];
+    const int flags = GASNET_COLL_IN_NOSYNC | GASNET_COLL_OUT_NOSYNC | GASNET_COLL_LOCAL;
+    volatile uint64_t *begun = test_at(test_rank, 0);
+    int wrong = 0;
+    for (int r = 0; r < test_size; r++) begun[r] = 0;
+    for (int i = 0; i < COUNT; i++) from[i] = (uint32_t)i * 5 + 2;
+    gasnet_barrier(0, GASNET_BARRIERFLAG_ANONYMOUS);
+    for (int r = 1; test_rank == 0 && r < test_size; r++) GASNET_BLOCKUNTIL(begun[r]);
+    const long before = allocated();
+    for (int i = 0; i < COUNT; i++)
+        handles[i] = gasnet_coll_broadcast_nb(GASNET_TEAM_ALL, &to[i], 0, &from[i], 4, flags);
+    if (test_rank > 0) {
+        const long each = (allocated() - before) / COUNT;
+        test_check(each <= MOST_BYTES, "%ld bytes of memory for each broadcast", each);
+        gasnet_put_val(0, test_at(0, (size_t)test_rank * 8), 1, 8);
+    }
+    for (int i = 0; i < COUNT; i++) gasnet_coll_wait_sync(handles[i]);
+    for (int i = 0; i < COUNT; i++) wrong += to[i] != (uint32_t)i * 5 + 2;
+    test_check(wrong == 0, "%d of %d broadcasts are wrong", wrong, COUNT);
     gasnet_barrier(0, GASNET_BARRIERFLAG_ANONYMOUS);
 }
 
@@ -211,6 +235,7 @@ static const struct test_rule rules[] = {
     {"B81 all movements, sizes, sync modes and roots, in heap memory", check_movement},
     {"B81 the same in the segment, and with one side in it", in_segment},
     {"B83 reduce: sums, and an operation that is not commutative", check_reduce},
+    {"broadcasts that are outstanding take little memory each", check_memory},
     {"65,535 broadcasts outstanding, synced in reverse order", check_many},
     {"a chain of aggregated calls is synced by its last handle", check_aggregate},
 };
