@@ -278,8 +278,9 @@ static void two_mappings(struct side *s)
     more.scq = ibv_create_cq(s->ctx, 16, s, NULL, 0);
     CHECK(more.scq != NULL);
     struct side x = another_qp(&more);
+    if (s->is_a) reach(s); /* with what side B has by now */
+    meet(s);
     if (s->is_a) {
-        reach(s);
         hear(s, &x.its, sizeof x.its);
         s->its = x.its;
         asks = IBV_WR_RDMA_WRITE;
