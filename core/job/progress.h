@@ -23,8 +23,8 @@ void gasnetc_reap(void);
 void gasneti_wait_poll(void);
 
 /* The same for what rings for all that sleep (core/pshm/common.h): the first sleep is longer.
- * `others_got_on`, since the last step: the thread only yields, as in the first steps, and polls at
- * every second one. */
+ * `others_got_on`, since the last step: the thread only yields, as in the first steps, and polls
+ * when something has rung for this process, and now and then. */
 void gasnetc_wait_ring(bool others_got_on);
 
 /* Ends a waiting loop of such steps whose condition came true by other means than a poll. */

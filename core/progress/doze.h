@@ -30,7 +30,6 @@ typedef struct gasnetc_doze {
     uint32_t us;        /* of the sleep that it is armed for, or of the last one */
     bool brief;         /* that is the first one */
     bool armed;
-    bool has_polled; /* before its last yield, while others got on */
 } gasnetc_doze_t;
 
 /* The thread has found something, or waits no more. */
@@ -40,16 +39,12 @@ static inline void gasnetc_doze_found(gasnetc_doze_t *doze)
 }
 
 /* The thread has found nothing, but those it waits for have got on.  What is armed stays so, and
- * the next sleep is not shorter.  True, at every second call, if the thread may yield without a
- * poll: for so many processes, the memory that a poll looks at has left the caches, so that it
- * costs as much as the turn of another process. */
+ * the next sleep is not shorter.  False if the thread has armed: it must poll before it yields. */
 static inline bool gasnetc_doze_others_got_on(gasnetc_doze_t *doze)
 {
     if (doze->armed) return false;
-    const bool has_polled = doze->has_polled;
     doze->fruitless = 0;
-    doze->has_polled = !has_polled;
-    return has_polled;
+    return true;
 }
 
 /* The thread has found nothing; `first` and `longest` are in us. */

@@ -58,6 +58,12 @@ void gasnetc_common_sleep(uint32_t rings, uint32_t us)
     hostmem_bell_sleep(&gasnetc_common->bell, place_of(gasnetc_job.rank), rings, us);
 }
 
+void gasnetc_common_watch(void)
+{
+    const uint32_t me = gasnetc_job.rank;
+    hostmem_bell_watch(&gasnetc_common->bell, place_of(me), sleeper, me + 1);
+}
+
 void gasnetc_common_wake(uint32_t rank)
 {
     hostmem_bell_ring(&gasnetc_common->bell, place_of(rank));

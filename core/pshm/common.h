@@ -44,6 +44,15 @@ void gasnetc_common_open(void *memory, bool whole);
 uint32_t gasnetc_common_arm(bool brief);
 void gasnetc_common_sleep(uint32_t rings, uint32_t us);
 
+/* Only if gasnetc_common_wakes.  From the watch on, which comes before a poll, gasnetc_common_quiet
+ * is false after something has arrived; it may miss what arrives while the watch begins. */
+void gasnetc_common_watch(void);
+
+static inline bool gasnetc_common_quiet(void)
+{
+    return atomic_load_explicit(gasnetc_common_asleep, memory_order_acquire) != 0;
+}
+
 /* Wakes the process, which shares the memory, after something was stored for it alone. */
 void gasnetc_common_wake(uint32_t rank);
 
@@ -76,6 +85,13 @@ static inline uint32_t gasnetc_common_arm(bool brief)
 static inline void gasnetc_common_sleep(uint32_t rings, uint32_t us)
 {
     (void)rings, (void)us;
+}
+
+static inline void gasnetc_common_watch(void) {}
+
+static inline bool gasnetc_common_quiet(void)
+{
+    return false;
 }
 
 static inline void gasnetc_common_wake(uint32_t rank)

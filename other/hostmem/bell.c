@@ -29,7 +29,7 @@ uint32_t hostmem_bell_arm(hostmem_bell_t *bell, uint32_t place, _Atomic uint32_t
                           uint32_t value, bool brief)
 {
     const uint32_t rings = atomic_load(&bell->rings);
-    atomic_store(&bell->asleep[place], 1);
+    atomic_store(&bell->asleep[place], HOSTMEM_BELL_ASLEEP);
     atomic_store(&bell->any, 1);
     if (also) atomic_store(also, value); /* last: who clears it finds the flag set, and rings */
     atomic_thread_fence(memory_order_seq_cst);
@@ -60,7 +60,7 @@ static void ring(hostmem_bell_t *bell, uint32_t bits)
 
 void hostmem_bell_ring_asleep(hostmem_bell_t *bell, uint32_t place)
 {
-    if (atomic_exchange(&bell->asleep[place], 0)) ring(bell, bit_of(place));
+    if (atomic_exchange(&bell->asleep[place], 0) == HOSTMEM_BELL_ASLEEP) ring(bell, bit_of(place));
 }
 
 void hostmem_bell_ring_all_asleep(hostmem_bell_t *bell)

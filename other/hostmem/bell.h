@@ -15,6 +15,10 @@
  * The barrier interrupts all processors, so a brief sleep does without: a ring for one place that
  * is sent while it is armed may then be lost until the limit.  A ring for all is not, as it has a
  * fence of its own.
+ *
+ * A process that only yields its processor may watch its place instead: the flag tells whether
+ * something was stored for it, which costs less than a look at all places where that could be.  As
+ * for a brief sleep, a ring that is sent while the watch begins may be lost.
  */
 #ifndef OTHER_HOSTMEM_BELL_H
 #define OTHER_HOSTMEM_BELL_H
@@ -28,8 +32,10 @@
 typedef struct hostmem_bell {
     _Atomic uint32_t rings;    /* changes with each ring; sleepers sleep on it */
     _Atomic uint32_t any;      /* some place was armed since the last ring for all */
-    _Atomic uint32_t asleep[]; /* by place: 1 from arming until a ring */
+    _Atomic uint32_t asleep[]; /* by place: a state below, 0 after a ring */
 } hostmem_bell_t;
+
+enum { HOSTMEM_BELL_ASLEEP = 1, HOSTMEM_BELL_WATCHED = 2 };
 
 /* Bytes of a bell with so many places. */
 static inline size_t hostmem_bell_size(uint32_t places)
@@ -47,11 +53,21 @@ bool hostmem_bell_prepare(void);
 uint32_t hostmem_bell_arm(hostmem_bell_t *bell, uint32_t place, _Atomic uint32_t *also,
                           uint32_t value, bool brief);
 
+/* The place is watched from now on, unless another thread sleeps there, whose flag serves both.  To
+ * be called before a look; `also` and `value` as above. */
+static inline void hostmem_bell_watch(hostmem_bell_t *bell, uint32_t place, _Atomic uint32_t *also,
+                                      uint32_t value)
+{
+    uint32_t awake = 0;
+    atomic_compare_exchange_strong(&bell->asleep[place], &awake, HOSTMEM_BELL_WATCHED);
+    if (also) atomic_store(also, value);
+}
+
 /* Sleeps until a ring that came after the arming, a signal, or the end of the time.  False if the
  * time is over. */
 bool hostmem_bell_sleep(hostmem_bell_t *bell, uint32_t place, uint32_t rings, uint32_t us);
 
-/* The parts of the calls below that find a sleeper. */
+/* The parts of the calls below that find a flag set. */
 void hostmem_bell_ring_asleep(hostmem_bell_t *bell, uint32_t place);
 void hostmem_bell_ring_all_asleep(hostmem_bell_t *bell);
 

@@ -1,8 +1,9 @@
 /* crowd.c - many processes on few processors: the time of a barrier, and what waiting costs.
  *
- * barrier ROUNDS: the mean and the best time of a barrier, over ten batches.  wait SECONDS: rank 0
- * sleeps so long while the others wait for it in a barrier; their processor time together.  Rank 0
- * prints one line.
+ * barrier ROUNDS: the mean and the best time of a barrier, over ten batches.  exchange ROUNDS: each
+ * rank sends a Short Request to each other one and waits for the Replies; the mean and the best
+ * time of one of its Requests.  wait SECONDS: rank 0 sleeps so long while the others wait for it in
+ * a barrier; their processor time together.  Rank 0 prints one line.
  */
 #include "tests/programs/test.h"
 
@@ -32,20 +33,43 @@ static void barrier(void)
     gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
 }
 
-static void time_barriers(int rounds)
+enum { H_ASK = 130, H_ANSWER };
+static volatile int answers;
+
+static void on_ask(gasnet_token_t token)
+{
+    gasnet_AMReplyShort0(token, H_ANSWER);
+}
+
+static void on_answer(gasnet_token_t token)
+{
+    (void)token;
+    answers++;
+}
+
+static void exchange(void)
+{
+    answers = 0;
+    for (int i = 1; i < test_size; i++)
+        gasnet_AMRequestShort0((gasnet_node_t)((test_rank + i) % test_size), H_ASK);
+    GASNET_BLOCKUNTIL(answers == test_size - 1);
+}
+
+/* Of a step in which each rank does so many things. */
+static void time_steps(void (*step)(void), int rounds, unsigned things)
 {
     enum { BATCHES = 10 };
     double best = 1e18;
-    for (int i = 0; i < 3; i++) barrier();
+    for (int i = 0; i < 3; i++) step();
     const double start = now_us();
     for (int b = 0; b < BATCHES; b++) {
         const double from = now_us();
-        for (int i = 0; i < rounds; i++) barrier();
+        for (int i = 0; i < rounds; i++) step();
         const double each = (now_us() - from) / rounds;
         if (each < best) best = each;
     }
     const double mean = (now_us() - start) / (BATCHES * rounds);
-    if (test_rank == 0) printf("crowd: %.1f us mean, %.1f us best\n", mean, best);
+    if (test_rank == 0) printf("crowd: %.1f us mean, %.1f us best\n", mean / things, best / things);
 }
 
 static void time_waiting(int seconds)
@@ -68,12 +92,20 @@ static void time_waiting(int seconds)
 
 int main(int argc, char **argv)
 {
-    test_start(&argc, &argv, NULL, 0, 65536);
-    if (argc != 3) {
-        fprintf(stderr, "usage: crowd barrier ROUNDS | wait SECONDS\n");
+    gasnet_handlerentry_t table[] = {{H_ASK, (void (*)(void))on_ask},
+                                     {H_ANSWER, (void (*)(void))on_answer}};
+    test_start(&argc, &argv, table, 2, 65536);
+    const int many = argc == 3 ? atoi(argv[2]) : 0;
+    if (many > 0 && strcmp(argv[1], "barrier") == 0)
+        time_steps(barrier, many, 1);
+    else if (many > 0 && strcmp(argv[1], "exchange") == 0)
+        time_steps(exchange, many, (unsigned)test_size - 1);
+    else if (many > 0 && strcmp(argv[1], "wait") == 0)
+        time_waiting(many);
+    else {
+        fprintf(stderr, "usage: crowd barrier ROUNDS | exchange ROUNDS | wait SECONDS\n");
         gasnet_exit(2);
     }
-    (argv[1][0] == 'b' ? time_barriers : time_waiting)(atoi(argv[2]));
     barrier();
     gasnet_exit(0);
 }

@@ -19,7 +19,7 @@ _Atomic uint32_t *gasnetc_common_asleep = &asleep;
 bool gasnetc_common_wakes = true;
 
 static struct {
-    unsigned sleeps, wakes;
+    unsigned sleeps, wakes, watches;
     uint32_t us; /* of the last sleep */
 } seen;
 
@@ -36,6 +36,12 @@ void gasnetc_common_sleep(uint32_t rings, uint32_t us)
     seen.us = us;
 }
 
+void gasnetc_common_watch(void)
+{
+    seen.watches++;
+    asleep = 1;
+}
+
 void gasnetc_common_wake(uint32_t rank)
 {
     (void)rank;
@@ -44,9 +50,12 @@ void gasnetc_common_wake(uint32_t rank)
 
 /* --- a job of two --- */
 
+static unsigned handled;
+
 static void on_quiet(gasnet_token_t token)
 {
     (void)token;
+    handled++;
 }
 
 static void begin(void)
@@ -105,6 +114,46 @@ static void sleeps(void)
     unit_job_end();
 }
 
+/* The steps, while others get on, until a message that has arrived is handled. */
+static unsigned steps_to_handler(void)
+{
+    const unsigned before = handled;
+    unsigned steps = 0;
+    while (handled == before && steps < MOST_STEPS) {
+        gasnetc_wait_ring(true);
+        steps++;
+    }
+    return steps;
+}
+
+/* Polls are skipped while the flag of the bell stands, but not for long. */
+static void watches(void)
+{
+    begin();
+    gasnetc_set_waiting(1, LONGEST_US);
+    asleep = 0;
+    message_arrives();
+    check(steps_to_handler() == 1 && seen.watches == 1, "a thread watches the bell and polls");
+    message_arrives();
+    check(steps_to_handler() == 17, "while nothing rings it polls at the seventeenth turn");
+    message_arrives();
+    asleep = 0;
+    check(steps_to_handler() == 1 && asleep == 1,
+          "after a ring it polls at once, and watches again");
+    const unsigned before = seen.watches;
+    gasnetc_common_wakes = false;
+    message_arrives();
+    check(steps_to_handler() == 2 && seen.watches == before,
+          "where not all that arrives rings it polls at every second turn");
+    gasnetc_common_wakes = true;
+    gasnetc_set_waiting(2, LONGEST_US);
+    message_arrives();
+    check(steps_to_handler() == 1, "one that need not yield after each poll polls each time");
+    asleep = 0;
+    gasneti_wait_over();
+    unit_job_end();
+}
+
 /* In SEQ no other thread of the process can sleep. */
 static void own_rings(void)
 {
@@ -123,5 +172,6 @@ int main(int argc, char **argv)
     check_begin(argc, argv);
     sleeps();
     own_rings();
+    watches();
     return check_end();
 }
