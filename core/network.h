@@ -267,6 +267,14 @@ static inline enum net_result net_long(net_peer_t *peer, void *header, size_t le
  * direction always find buffers, whatever else is in flight.  Not hot. */
 enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1);
 
+/* An Active Message that is written into memory of the peer, without net_am.  net_is_near: there is
+ * such memory; no lock held.  net_near_room: where a message of so many bytes is to be written,
+ * aligned to 8 bytes; NULL if net_am must be called.  net_near_written, in the same hold of the
+ * lock: it is.  Networks without include core/network_nearless.h. */
+static inline bool net_is_near(net_peer_t *peer);
+static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_reply);
+static inline void net_near_written(net_peer_t *peer, size_t length);
+
 /* --- reaping (HOT; the poll lock is held) --- */
 
 /* Takes completions of what was sent, and calls gasnetc_sent for each.  Runs no handler, and may be

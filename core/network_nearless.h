@@ -1,7 +1,8 @@
 /* network_nearless.h - the calls about neighbours, and about messages without completions, for
  * networks that write no messages into the memory of others.
  *
- * Included by the network's header.  The core reaches net_near_size and net_at_hand alone.
+ * Included by the network's header.  The core reaches net_near_size, net_is_near and net_at_hand
+ * alone.
  */
 #ifndef NETWORK_NEARLESS_H
 #define NETWORK_NEARLESS_H
@@ -22,6 +23,24 @@ static inline void net_near_open(void *mine, void (*wake)(uint32_t rank))
 static inline void net_near_peer(const net_peer_t *peer, void *theirs)
 {
     (void)peer, (void)theirs;
+    abort();
+}
+
+static inline bool net_is_near(net_peer_t *peer)
+{
+    (void)peer;
+    return false;
+}
+
+static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_reply)
+{
+    (void)peer, (void)length, (void)wants_reply;
+    abort();
+}
+
+static inline void net_near_written(net_peer_t *peer, size_t length)
+{
+    (void)peer, (void)length;
     abort();
 }
 

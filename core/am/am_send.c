@@ -2,7 +2,7 @@
  *
  * A Request that finds no credit or send slot polls, which runs handlers.  A Reply only reaps, so
  * that no handler runs inside a handler.  Messages that the network inlines are built on the stack,
- * others in a bbuf.
+ * others in memory of a neighbour, or in a bbuf.
  */
 #include <string.h>
 
@@ -135,11 +135,38 @@ check_outgoing(gasnet_node_t dest, gasnetc_outgoing_t am, size_t limit)
     gasneti_fatal("an AMLong of %zu bytes: the most is %zu", am.nbytes, limit);
 }
 
+/* Writes the message into memory of a neighbour.  False: there is no room, or no credit. */
+static bool send_in_place(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
+                          uint8_t flags, uint32_t length, size_t payload_bytes)
+{
+    const enum flow_kind kind = request ? FLOW_REQUEST : FLOW_REPLY;
+    char *bytes = NULL;
+    gasneti_lock(&peer->lock);
+    flow_message_t flow = flow_begin(peer, kind);
+    if (flow_may_send(peer, &flow)) {
+        bytes = net_near_room(&peer->net, length, flow.needs_recv);
+        if (bytes) {
+            char *payload = write_prefix(bytes, am, request, flags);
+            ((gasnetc_am_header_t *)(void *)bytes)->credits = flow.credits;
+            if (payload_bytes) memcpy(payload, am->src, payload_bytes);
+            net_near_written(&peer->net, length);
+            flow_sent(peer, &flow);
+            count_sent(peer->counts, am, kind, false);
+        } else {
+            flow_not_sent(peer, &flow);
+        }
+    }
+    gasneti_unlock(&peer->lock);
+    return bytes;
+}
+
 /* Sends a message that the network does not inline. */
 static __attribute__((noinline)) void send_from_bbuf(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
                                                      bool request, uint8_t flags, uint32_t length,
                                                      size_t payload_bytes)
 {
+    if (net_is_near(&peer->net) && send_in_place(peer, &am, request, flags, length, payload_bytes))
+        return;
     char *bytes = gasnetc_bbuf_wait(!request);
     char *payload = write_prefix(bytes, &am, request, flags);
     if (payload_bytes) memcpy(payload, am.src, payload_bytes);

@@ -71,7 +71,13 @@ static inline bool amrdma_may_send(const amrdma_out_t *out)
     return (uint16_t)(out->sent - freed) < atomic_load_explicit(&out->slots, memory_order_acquire);
 }
 
-/* Returns the number of the next message to write; its slot is number & (slots - 1). */
+/* The number of the next message to write; its slot is number & (slots - 1). */
+static inline uint32_t amrdma_next(const amrdma_out_t *out)
+{
+    return out->sent + 1;
+}
+
+/* It is written: returns its number. */
 static inline uint32_t amrdma_send(amrdma_out_t *out)
 {
     return ++out->sent;

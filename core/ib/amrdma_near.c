@@ -118,29 +118,60 @@ static __attribute__((noinline)) enum net_result by_network(net_qp_t *qp, net_sl
     return NET_POSTED;
 }
 
+/* The trailer of the message with that number. */
+static inline char *trailer_of(net_near_ring_t *near, uint32_t number)
+{
+    return (char *)(near + 1) + ((number & net_ib.ring_mask) + 1) * (size_t)net_ib.ring_slot -
+           AMRDMA_TRAILER;
+}
+
+/* Where the next message begins.  A ring that the peer does not know of yet is reported by the
+ * network. */
+static inline char *room(net_rings_t *rings, size_t length)
+{
+    net_near_ring_t *near = atomic_load_explicit(&rings->near, memory_order_relaxed);
+    if (__builtin_expect(length > net_ib.ring_limit, 0) ||
+        __builtin_expect(atomic_load_explicit(&rings->offer, memory_order_relaxed) != 0, 0) ||
+        __builtin_expect(!may_send(&rings->near_out, near), 0))
+        return NULL;
+    return trailer_of(near, amrdma_next(&rings->near_out)) - amrdma_padded((uint32_t)length);
+}
+
+static inline void written(net_rings_t *rings, uint32_t rank, uint32_t length)
+{
+    net_near_ring_t *near = atomic_load_explicit(&rings->near, memory_order_relaxed);
+    const uint32_t number = amrdma_send(&rings->near_out);
+    atomic_store_explicit((_Atomic uint64_t *)(void *)trailer_of(near, number),
+                          amrdma_trailer(number, 0, length), memory_order_release);
+    if (__builtin_expect(rings->asleep != NULL, 0) &&
+        atomic_exchange_explicit(rings->asleep, 0, memory_order_acq_rel))
+        futex(rings->asleep, FUTEX_WAKE, INT_MAX);
+    wake_waiting(rank);
+}
+
 enum net_result net_ib_near_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
                                const net_region_t *local, gasnetc_held_t *held)
 {
     net_rings_t *rings = atomic_load_explicit(&qp->rings, memory_order_relaxed);
-    net_near_ring_t *near = atomic_load_explicit(&rings->near, memory_order_relaxed);
-    amrdma_out_t *out = &rings->near_out;
-    /* A ring that the peer does not know of yet is reported by the network. */
-    if (__builtin_expect(length > net_ib.ring_limit, 0) ||
-        __builtin_expect(atomic_load_explicit(&rings->offer, memory_order_relaxed) != 0, 0) ||
-        __builtin_expect(!may_send(out, near), 0))
-        return by_network(qp, slot, data, length, local, held);
+    char *to = room(rings, length);
+    if (__builtin_expect(!to, 0)) return by_network(qp, slot, data, length, local, held);
     net_ib_total_return();
-    const uint32_t number = amrdma_send(out), padded = amrdma_padded((uint32_t)length);
-    char *end = (char *)(near + 1) + ((number & net_ib.ring_mask) + 1) * (size_t)net_ib.ring_slot -
-                AMRDMA_TRAILER;
-    copy_words((uint64_t *)(void *)(end - padded), data, padded);
-    atomic_store_explicit((_Atomic uint64_t *)(void *)end,
-                          amrdma_trailer(number, 0, (uint32_t)length), memory_order_release);
-    if (__builtin_expect(rings->asleep != NULL, 0) &&
-        atomic_exchange_explicit(rings->asleep, 0, memory_order_acq_rel))
-        futex(rings->asleep, FUTEX_WAKE, INT_MAX);
-    wake_waiting(qp->send_ring.peer->rank);
+    copy_words((uint64_t *)(void *)to, data, amrdma_padded((uint32_t)length));
+    written(rings, qp->send_ring.peer->rank, (uint32_t)length);
     return NET_COPIED;
+}
+
+void *net_ib_near_room(net_peer_t *peer, size_t length, bool wants_reply)
+{
+    net_qp_t *qp = net_ib_am(peer);
+    char *to = room(atomic_load_explicit(&qp->rings, memory_order_relaxed), length);
+    return to && (!wants_reply || net_ib_reply_recv(peer, qp)) ? to : NULL;
+}
+
+void net_ib_near_written(net_peer_t *peer, size_t length)
+{
+    net_rings_t *rings = atomic_load_explicit(&net_ib_am(peer)->rings, memory_order_relaxed);
+    written(rings, peer->rank, (uint32_t)length);
 }
 
 /* --- sleeping --- */

@@ -209,6 +209,8 @@ void net_ib_count_ring_arrivals(uint32_t count);
  * were passed, the usual path would build it in memory. */
 enum net_result net_ib_near_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
                                const net_region_t *local, gasnetc_held_t *held);
+void *net_ib_near_room(net_peer_t *peer, size_t length, bool wants_reply);
+void net_ib_near_written(net_peer_t *peer, size_t length);
 size_t net_ib_near_size(void);
 void net_ib_near_open(void *mine, void (*wake)(uint32_t rank));
 void net_ib_near_peer(const net_peer_t *peer, void *theirs);
@@ -436,6 +438,22 @@ static inline void net_near_open(void *mine, void (*wake)(uint32_t rank))
 static inline void net_near_peer(const net_peer_t *peer, void *theirs)
 {
     net_ib_near_peer(peer, theirs);
+}
+
+static inline bool net_is_near(net_peer_t *peer)
+{
+    net_rings_t *rings = atomic_load_explicit(&net_ib_am(peer)->rings, memory_order_acquire);
+    return rings && atomic_load_explicit(&rings->near, memory_order_acquire);
+}
+
+static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_reply)
+{
+    return net_ib_near_room(peer, length, wants_reply);
+}
+
+static inline void net_near_written(net_peer_t *peer, size_t length)
+{
+    net_ib_near_written(peer, length);
 }
 
 /* lists.c */

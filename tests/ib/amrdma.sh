@@ -77,6 +77,17 @@ near GASNET_AMRDMA_LIMIT=64 2 testamrdma limit 64
 near "GASNET_AMRDMA_LIMIT=1000 GASNET_INLINESEND_LIMIT=16" 2 testamrdma limit 1000
 near "" 2 testamrdma longest 4016
 near "" 2 testamrdma unfinished
+
+# bounced MAXSIZE: messages of rank 0 that were copied into a buffer before they were sent: those
+# before the ring is known, or too long for it.
+bounced() {
+    rm -f "$tap_scratch/stats"
+    GASNET_SUPERNODE_MAXSIZE=$1 GASNET_STATSFILE=$tap_scratch/stats timeout -k 2 60 "$TEST_LAUNCH" -n 2 \
+        "$TEST_BUILD/tests/testamsize-$conduit-seq" >"$TEST_LOG/amrdma_bounced.log" 2>&1 </dev/null
+    awk '$1 == 0 && $2 == "all" && $3 == "am_bounced" { print $4 }' "$tap_scratch/stats"
+}
+[ $(($(bounced 0) * 10)) -lt "$(bounced 1)" ]
+tap_ok $? "Mediums are written into memory of the neighbour without a copy before"
 for depth in 1 16; do near GASNET_AMRDMA_DEPTH=$depth 2 testamrdma depth $depth; done
 for off in GASNET_AMRDMA_{CYCLE,LIMIT,MAX_PEERS}=0 "$always GASNET_AM_CREDITS_PP=8 GASNET_AM_CREDITS_TOTAL=8"; do
     TEST_MODES=seq near "$off" 3 testamrdma off
