@@ -39,15 +39,28 @@ static bool supernodes_sort(const uint32_t *of, uint32_t size, uint32_t *next, u
     return ranges;
 }
 
-gasnete_coll_supernodes_t *gasnete_coll_supernodes_new(const gasnet_node_t *nodes, uint32_t size)
+/* Counts images in the order of places. */
+static void supernodes_count_images(const gasnete_coll_supernodes_t *by,
+                                    const uint32_t *first_image, uint32_t size, uint32_t *image,
+                                    uint32_t *images)
+{
+    for (uint32_t p = 0; p < size; p++) {
+        const uint32_t r = by->ranks[p];
+        image[p + 1] = image[p] + (first_image ? first_image[r + 1] - first_image[r] : 1);
+    }
+    for (uint32_t s = 0; s < by->count; s++) images[s + 1] = image[by->first[s + 1]];
+}
+
+gasnete_coll_supernodes_t *gasnete_coll_supernodes_new(const gasnet_node_t *nodes, uint32_t size,
+                                                       const uint32_t *first_image)
 {
     gasnete_coll_supernodes_t *new = malloc(sizeof *new);
-    uint32_t *words = calloc(5 * (size_t)size + 2, sizeof *words);
+    uint32_t *words = calloc(7 * (size_t)size + 3, sizeof *words);
     if (!new || !words) gasneti_fatal("out of memory for a team of %u nodes", size);
     uint32_t *first = words, *ranks = first + size + 1, *place = ranks + size, *of = place + size;
-    uint32_t *next = of + size;
+    uint32_t *next = of + size, *image = next + size, *images = image + size + 1;
     const uint32_t count = supernodes_number(of, nodes, size);
-    *new = (gasnete_coll_supernodes_t){count, false, first, ranks, place, of};
+    *new = (gasnete_coll_supernodes_t){count, false, first, ranks, place, of, image, images};
     if (count == 1 || count == size) {
         gasnete_coll_supernodes_free(new);
         return NULL;
@@ -56,6 +69,7 @@ gasnete_coll_supernodes_t *gasnete_coll_supernodes_new(const gasnet_node_t *node
     for (uint32_t s = 0; s < count; s++) first[s + 1] += first[s];
     memcpy(next, first, count * sizeof *next);
     new->ranges = supernodes_sort(of, size, next, ranks, place);
+    supernodes_count_images(new, first_image, size, image, images);
     return new;
 }
 

@@ -83,6 +83,7 @@ static gasnete_coll_team_t *team_make_twin(const gasnete_coll_team_t *team)
     twin->local = 1;
     twin->first = NULL;
     twin->entering = NULL;
+    twin->supernodes = gasnete_coll_supernodes_new(team->nodes, team->size, NULL);
     twin->calls = team_alloc(1, sizeof *twin->calls);
     twin->plain = twin;
     return twin;
@@ -103,7 +104,7 @@ gasnete_coll_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nod
     team->size = size;
     team_fill_members(team, nodes);
     team_fill_images(team, images);
-    team->supernodes = gasnete_coll_supernodes_new(team->nodes, size);
+    team->supernodes = gasnete_coll_supernodes_new(team->nodes, size, team->first);
     team->calls = team_alloc(team->local, sizeof *team->calls);
     if (team->local > 1) team->entering = team_alloc(GASNETE_COLL_ENTERING, sizeof *team->entering);
     team->plain = team->first ? team_make_twin(team) : team;
@@ -142,8 +143,11 @@ void gasnete_coll_team_delete(gasnete_coll_team_t *team)
     gasnete_coll_supernodes_free(team->supernodes);
     free(team->calls);
     free(team->entering);
-    if (twin != team) free(twin->calls);
-    if (twin != team) free(twin);
+    if (twin != team) {
+        gasnete_coll_supernodes_free(twin->supernodes);
+        free(twin->calls);
+        free(twin);
+    }
     free(team);
 }
 

@@ -105,8 +105,9 @@ static inline uint32_t gasnete_coll_first_image(const gasnete_coll_team_t *team,
 /* --- supernodes.c --- */
 
 /* Of a team of these nodes (NULL: of all), equally on each; NULL: no two share memory, or all.
- * Fatal if there is no memory.  */
-gasnete_coll_supernodes_t *gasnete_coll_supernodes_new(const gasnet_node_t *nodes, uint32_t size);
+ * `first_image`: [size + 1] by rank, or NULL: one a node.  Fatal if there is no memory.  */
+gasnete_coll_supernodes_t *gasnete_coll_supernodes_new(const gasnet_node_t *nodes, uint32_t size,
+                                                       const uint32_t *first_image);
 void gasnete_coll_supernodes_free(gasnete_coll_supernodes_t *supernodes);
 
 /* Fatal, naming the call, unless `team` is a team, gasnet_coll_init has returned and, in debug

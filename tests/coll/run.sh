@@ -37,24 +37,32 @@ tells GASNET_COLL_EXCHANGE_DISSEM_LIMIT=1M 8 1000 'algorithm 3,'
 tells GASNET_COLL_ENABLE_SEARCH=yes 0 64 'tree KNOMIAL_TREE,2$'
 export SOFTHCA=on
 
-# Mediums from one supernode to another, of three: ranks 0 and 1, 2 and 3, 4.
-across() { # OP COUNT
+# Mediums from one supernode to another, of three: nodes 0 and 1, 2 and 3, 4.
+across() { # HOW OP COUNT BYTES
     rm -f "$tap_scratch/stats"
     GASNET_STATSFILE=$tap_scratch/stats GASNET_SUPERNODE_MAXSIZE=2 timeout -k 5 100 "$TEST_LAUNCH" -spawner=ssh -n 5 \
-        "$TEST_BUILD/tests/testcollbasic-$TEST_CONDUIT-seq" repeats "$1" "$2" >"$tap_scratch/repeats" 2>&1 &&
+        "$TEST_BUILD/tests/testcollbasic-$TEST_CONDUIT-seq" "$@" >"$tap_scratch/repeats" 2>&1 &&
         awk '$3 == "requests_medium" && $2 ~ /^[0-9]+$/ && int($1 / 2) != int($2 / 2) { sum += $4 } END { print sum + 0 }' \
             "$tap_scratch/stats"
+}
+
+# In the order of the job, or in one where no supernode is a range of ranks.
+counted() { # repeats|mixed OP NAME BYTES MESSAGES
+    local few many
+    few=$(across "$1" "$2" 100 "$4") && many=$(across "$1" "$2" 200 "$4") && [ -n "$few" ] && [ -n "$many" ] &&
+        [ $((many - few)) -eq $((100 * $5)) ]
+    tap_ok $? "$1 of a $3 of three supernodes, $4 bytes: $5 messages across the network (100 have $((many - few)))"
 }
 if grep -q '^#define GASNETI_PSHM 0' "$TEST_BUILD/include/gasnet_config.h"; then
     tap_skip "messages across the network" "this build has no shared memory within a host"
 else
-    number=0
-    for operation in broadcast scatter gather reduction; do
-        few=$(across $number 100) && many=$(across $number 200)
-        [ -n "$few" ] && [ -n "$many" ] && [ $((many - few)) -eq 200 ]
-        tap_ok $? "a $operation of three supernodes: two messages across the network (100 have $((many - few)))"
-        number=$((number + 1))
+    for how in repeats mixed; do
+        counted $how 0 broadcast 8 2
+        counted $how 3 reduction 8 2
+        counted $how 4 gather_all 8 6
     done
+    counted repeats 1 scatter 8 2
+    counted repeats 2 gather 8 2
     GASNET_SUPERNODE_MAXSIZE=2 mix "three supernodes" 5 seq 1 8
     GASNET_SUPERNODE_MAXSIZE=2 mix "three supernodes, uneven images" 5 par uneven 6
 fi

@@ -2,8 +2,8 @@
  * protocols, with each rank as root, one image a node: the first test to run after a change of the
  * engine.
  *
- * Arguments: `tells OP BYTES` prints what is chosen for an operation instead; `repeats OP COUNT`
- * only repeats an operation.
+ * Arguments: `tells OP BYTES` prints what is chosen for an operation instead; `repeats OP COUNT
+ * BYTES` only repeats an operation, and `mixed OP COUNT BYTES` does so in a team of another order.
  *
  * A block of rank r for rank s is a pattern of (r, s, position), so that a wrong block, length or
  * place is seen.
@@ -257,16 +257,24 @@ static void tell(int op, size_t nbytes)
     free(tree);
 }
 
-/* Of 8 bytes; rank 1 is the root. */
-static void repeat(int op, int count)
+/* Ranks 0, 2, ..., 1, 3, ... of the job. */
+static gasnet_team_handle_t team_mixed(void)
 {
-    enum { BROADCAST, SCATTER, GATHER, REDUCE };
+    return gasnet_coll_team_split(GASNET_TEAM_ALL, 0,
+                                  (gasnet_node_t)(test_rank % 2 * test_size + test_rank), NULL);
+}
+
+/* Rank 1 is the root. */
+static void repeat(gasnet_team_handle_t team, int op, int count, size_t n)
+{
+    enum { BROADCAST, SCATTER, GATHER, REDUCE, GATHER_ALL };
     const int flags = ins[1] | outs[1] | GASNET_COLL_LOCAL;
     for (int i = 0; i < count; i++) {
-        if (op == BROADCAST) gasnet_coll_broadcast(GASNET_TEAM_ALL, dst, 1, src, 8, flags);
-        if (op == SCATTER) gasnet_coll_scatter(GASNET_TEAM_ALL, dst, 1, src, 8, flags);
-        if (op == GATHER) gasnet_coll_gather(GASNET_TEAM_ALL, 1, dst, src, 8, flags);
-        if (op == REDUCE) gasnet_coll_reduce(GASNET_TEAM_ALL, 1, dst, src, 0, 0, 8, 1, 0, 7, flags);
+        if (op == BROADCAST) gasnet_coll_broadcast(team, dst, 1, src, n, flags);
+        if (op == SCATTER) gasnet_coll_scatter(team, dst, 1, src, n, flags);
+        if (op == GATHER) gasnet_coll_gather(team, 1, dst, src, n, flags);
+        if (op == REDUCE) gasnet_coll_reduce(team, 1, dst, src, 0, 0, 8, n / 8, 0, 7, flags);
+        if (op == GATHER_ALL) gasnet_coll_gather_all(team, dst, src, n, flags);
     }
     gasnet_barrier_notify(0, 0);
     gasnet_barrier_wait(0, 0);
@@ -281,10 +289,12 @@ int main(int argc, char **argv)
     src = malloc((size_t)test_size * MOST);
     dst = malloc((size_t)test_size * MOST);
     if (argc == 4) {
-        if (argv[1][0] == 't')
-            tell(atoi(argv[2]), (size_t)atoi(argv[3]));
-        else
-            repeat(atoi(argv[2]), atoi(argv[3]));
+        tell(atoi(argv[2]), (size_t)atoi(argv[3]));
+        gasnet_exit(0);
+    }
+    if (argc == 5) {
+        repeat(argv[1][0] == 'm' ? team_mixed() : GASNET_TEAM_ALL, atoi(argv[2]), atoi(argv[3]),
+               (size_t)atoi(argv[4]));
         gasnet_exit(0);
     }
     test_run(rules, TEST_COUNT(rules));

@@ -40,6 +40,7 @@ static struct run {
     gasnete_coll_supernodes_t supernodes;
     uint32_t supernode_first[COLL_MOST_RANKS + 1], by_supernode[COLL_MOST_RANKS];
     uint32_t place[COLL_MOST_RANKS], supernode[COLL_MOST_RANKS];
+    uint32_t image[COLL_MOST_RANKS + 1], images[COLL_MOST_RANKS + 1];
     rank_t ranks[COLL_MOST_RANKS];
     bool early;
     bool sound;
@@ -249,14 +250,31 @@ static uint32_t crossings(void)
     return count;
 }
 
-/* Along a tree each supernode but the root's has one message across the network. */
-static void check_crossings(void)
+/* How many pairs of ranks may have messages across the network; UINT32_MAX: any number.  Along a
+ * tree each supernode but the root's has one.  A dissemination has one of each in each step. */
+static uint32_t most_crossings(void)
 {
     const gasnete_coll_plan_t *p = &run.plan;
-    const bool blocks = p->kind == GASNETE_COLL_SCATTER || p->kind == GASNETE_COLL_GATHER;
-    if (!p->supernodes || p->algorithm != GASNETE_COLL_TREE || p->in_order) return;
-    if (blocks && !p->supernodes->ranges) return;
-    if (crossings() != p->supernodes->count - 1) broken("more messages than supernodes", p->root);
+    const uint32_t count = p->supernodes ? p->supernodes->count : 0;
+    uint32_t steps = 0;
+    while (1u << steps < count) steps++;
+    switch (p->algorithm) {
+    case GASNETE_COLL_TREE:
+        if (p->in_order) return UINT32_MAX;
+        if (p->kind == GASNETE_COLL_SCATTER || p->kind == GASNETE_COLL_GATHER)
+            return p->supernodes->ranges ? count - 1 : UINT32_MAX;
+        return count - 1;
+    case GASNETE_COLL_DISSEMINATION:
+        return p->kind == GASNETE_COLL_GATHER_ALL ? count * steps : UINT32_MAX;
+    default:
+        return UINT32_MAX;
+    }
+}
+
+static void check_crossings(void)
+{
+    if (run.plan.supernodes && crossings() > most_crossings())
+        broken("too many messages between supernodes", run.plan.root);
 }
 
 /* Carries out run.plan.  */
@@ -295,8 +313,8 @@ static void supernodes_at_random(void)
     const uint32_t how = check_below(3), size = run.plan.size, count = 1 + check_below(size);
     uint32_t *first = run.supernode_first;
     run.plan.supernodes = how ? &run.supernodes : NULL;
-    run.supernodes = (gasnete_coll_supernodes_t){count,     how == 1,     first, run.by_supernode,
-                                                 run.place, run.supernode};
+    run.supernodes = (gasnete_coll_supernodes_t){
+        count, how == 1, first, run.by_supernode, run.place, run.supernode, run.image, run.images};
     for (uint32_t i = 0; i < size; i++) run.supernode[i] = i < count ? i : check_below(count);
     for (uint32_t i = size; how == 1 && i > 1; i--) /* sorts them */
         for (uint32_t j = 1; j < i; j++)
@@ -308,13 +326,17 @@ static void supernodes_at_random(void)
     uint32_t place = 0;
     for (uint32_t s = 0; s < count; s++) {
         first[s] = place;
+        run.images[s] = run.image[place];
         for (uint32_t i = 0; i < size; i++)
             if (run.supernode[i] == s) {
+                const uint32_t *images = run.plan.first;
                 run.place[i] = place;
                 run.by_supernode[place++] = i;
+                run.image[place] = run.image[place - 1] + (images ? images[i + 1] - images[i] : 1);
             }
     }
     first[count] = size;
+    run.images[count] = run.image[size];
 }
 
 static size_t bytes_at_random(void)
@@ -347,7 +369,8 @@ static void plan_at_random(enum gasnete_coll_kind kind, enum gasnete_coll_algori
         run.plan.unit = (run.plan.in_order ? 8 : 4) * (1 + check_below(3));
         run.plan.nbytes += run.plan.unit - run.plan.nbytes % run.plan.unit;
     }
-    run.plan.segment = check_below(3) ? 1 + run.plan.nbytes / (1 + check_below(6)) : 0;
+    const size_t blocks = kind == GASNETE_COLL_GATHER_ALL ? size : 1;
+    run.plan.segment = check_below(3) ? 1 + blocks * run.plan.nbytes / (1 + check_below(6)) : 0;
 }
 
 static uint32_t one_algorithm(enum gasnete_coll_kind kind, enum gasnete_coll_algorithm algorithm)

@@ -21,8 +21,9 @@ static const gasnete_coll_method_t *const methods[][GASNETE_COLL_ALGORITHMS] = {
                              [GASNETE_COLL_SCATTER_FIRST] = &gasnete_coll_method_reduce_pieces},
 };
 
-static const gasnete_coll_method_t *method(const gasnete_coll_plan_t *plan)
+const gasnete_coll_method_t *gasnete_coll_method(const gasnete_coll_plan_t *plan)
 {
+    if (gasnete_coll_in_stages(plan)) return &gasnete_coll_method_stages;
     return methods[plan->kind][plan->algorithm];
 }
 
@@ -37,21 +38,22 @@ bool gasnete_coll_plan_possible(const gasnete_coll_plan_t *plan,
 
 uint32_t gasnete_coll_plan_rounds(const gasnete_coll_plan_t *plan)
 {
-    return method(plan)->rounds(plan);
+    return gasnete_coll_method(plan)->rounds(plan);
 }
 
 uint32_t gasnete_coll_plan_ahead(const gasnete_coll_plan_t *plan)
 {
-    return method(plan)->ahead(plan);
+    return gasnete_coll_method(plan)->ahead(plan);
 }
 
 size_t gasnete_coll_plan_scratch(const gasnete_coll_plan_t *plan)
 {
-    return method(plan)->scratch ? method(plan)->scratch(plan) : 0;
+    const gasnete_coll_method_t *method = gasnete_coll_method(plan);
+    return method->scratch ? method->scratch(plan) : 0;
 }
 
 bool gasnete_coll_plan_action(const gasnete_coll_plan_t *plan, uint32_t round, uint32_t i,
                               gasnete_coll_action_t *action)
 {
-    return method(plan)->action(plan, round, &(offer_t){.left = i, .action = action});
+    return gasnete_coll_method(plan)->action(plan, round, &(offer_t){.left = i, .action = action});
 }

@@ -42,11 +42,13 @@ enum gasnete_coll_kind {
 /* Which ranks of a team share memory. */
 typedef struct gasnete_coll_supernodes {
     uint32_t count;
-    bool ranges;           /* each is a range of ranks, so that `ranks` is in order */
-    const uint32_t *first; /* [count + 1] the place in `ranks` of its first rank */
-    const uint32_t *ranks; /* [size] those of each supernode, in order */
-    const uint32_t *place; /* [size] by rank: its place in `ranks` */
-    const uint32_t *of;    /* [size] by rank: its supernode */
+    bool ranges;            /* each is a range of ranks, so that `ranks` is in order */
+    const uint32_t *first;  /* [count + 1] the place in `ranks` of its first rank */
+    const uint32_t *ranks;  /* [size] those of each supernode, in order */
+    const uint32_t *place;  /* [size] by rank: its place in `ranks` */
+    const uint32_t *of;     /* [size] by rank: its supernode */
+    const uint32_t *image;  /* [size + 1] in the order of `ranks`: the images before */
+    const uint32_t *images; /* [count + 1] by supernode: the images of those before */
 } gasnete_coll_supernodes_t;
 
 typedef struct gasnete_coll_plan {

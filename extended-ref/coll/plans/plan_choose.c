@@ -1,6 +1,6 @@
 /* plan_choose.c - the table of plan_choose.h.  Pure.
  */
-#include "extended-ref/coll/plans/plan_choose.h"
+#include "extended-ref/coll/plans/plan_parts.h"
 
 /* Bytes are those of a rank: of the whole for BROADCAST and REDUCE, of its own blocks for SCATTER,
  * GATHER and GATHER_ALL, and of what it has for one other rank for EXCHANGE.  The first row that
@@ -32,14 +32,12 @@ static const struct row {
 
 /* Up to three ranks none passes on what it has received: segments then only overlap a reduction's
  * combining with its messages.  */
-enum { RADIX = 2, SEGMENT = 32 << 10, SEGMENT_OF_THREE = 128 << 10, MOST_SEGMENTS = 1 << 20 };
+enum { RADIX = 2, SEGMENT = 32 << 10, SEGMENT_OF_THREE = 128 << 10 };
 
-/* Segments are numbered in tags, so there may not be any number of them.  */
 static size_t segment_of(const gasnete_coll_plan_t *plan, size_t wanted)
 {
     if (wanted == 0) wanted = plan->size <= 3 ? SEGMENT_OF_THREE : SEGMENT;
-    const size_t least = plan->nbytes / MOST_SEGMENTS;
-    return wanted > least ? wanted : least;
+    return plan_segment(wanted, plan->nbytes);
 }
 
 static size_t images(const gasnete_coll_plan_t *plan)

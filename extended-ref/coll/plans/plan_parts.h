@@ -26,7 +26,13 @@ typedef struct gasnete_coll_method {
 extern const gasnete_coll_method_t gasnete_coll_method_barrier, gasnete_coll_method_broadcast_tree,
     gasnete_coll_method_broadcast_pieces, gasnete_coll_method_scatter_tree,
     gasnete_coll_method_gather_tree, gasnete_coll_method_gather_all, gasnete_coll_method_pairwise,
-    gasnete_coll_method_bruck, gasnete_coll_method_reduce_tree, gasnete_coll_method_reduce_pieces;
+    gasnete_coll_method_bruck, gasnete_coll_method_reduce_tree, gasnete_coll_method_reduce_pieces,
+    gasnete_coll_method_stages;
+
+/* That of a plan.  */
+const gasnete_coll_method_t *gasnete_coll_method(const gasnete_coll_plan_t *plan);
+/* Whether a plan is carried out in the stages of plan_stages.c.  */
+bool gasnete_coll_in_stages(const gasnete_coll_plan_t *plan);
 
 /* --- offers: true if it is the one that is asked for --- */
 
@@ -123,6 +129,13 @@ static inline size_t plan_blocks(const gasnete_coll_plan_t *plan, uint64_t rank,
                                     : plan_first(plan, plan->size) - plan_first(plan, from) +
                                           plan_first(plan, count - behind);
     return images * plan->nbytes;
+}
+
+/* Segments are numbered in tags, so there may not be any number of them.  */
+static inline size_t plan_segment(size_t wanted, size_t nbytes)
+{
+    const size_t least = nbytes >> 20;
+    return wanted > least ? wanted : least;
 }
 
 /* SCATTER_FIRST divides the whole into `size` pieces, each of as many units as the others or one

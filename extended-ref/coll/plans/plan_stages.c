@@ -1,0 +1,218 @@
+/* plan_stages.c - operations in stages, where ranks of a supernode share memory: its ranks with
+ * their leader, the leaders among themselves, and the leader with its ranks.  Pure.
+ *
+ * A stage is a plan of this folder, of the ranks of the own supernode or of the leaders.  Its
+ * actions are taken over with their peers, tags and places translated.  So only leaders have
+ * messages across the network.  The root leads its own supernode.  Tags are those of the stages: no
+ * two of them have messages from one rank to another, since ranks of a supernode send upwards in
+ * the first stage and downwards in the last.
+ *
+ * The memory of a stage is received into early, while the stage before is carried out: their places
+ * in TMP differ, and a fence is between them where both use the same memory.
+ */
+#include "extended-ref/coll/plans/plan_parts.h"
+
+enum { MOST_STAGES = 4 };
+
+typedef struct stage {
+    const gasnete_coll_method_t *method; /* NULL: put_in_order */
+    gasnete_coll_plan_t plan;            /* its ranks are the supernode's, or supernodes */
+    bool far;                            /* the latter */
+    bool fence;                          /* nothing of the next is received before its end */
+    gasnete_coll_place_t at[3];          /* its buffers */
+} stage_t;
+
+typedef struct stages {
+    const gasnete_coll_supernodes_t *by;
+    uint32_t own, home;    /* supernodes: of the rank, of the root */
+    uint32_t first, count; /* place of the supernode's first rank; its ranks */
+    uint32_t leader;       /* number of the leader among them */
+    uint32_t number;       /* of the rank */
+    uint32_t stages;
+    stage_t stage[MOST_STAGES];
+    size_t scratch; /* bytes of TMP so far */
+} stages_t;
+
+static bool leads(const stages_t *s)
+{
+    return s->number == s->leader;
+}
+
+/* Bytes of all ranks' blocks. */
+static size_t whole(const gasnete_coll_plan_t *plan)
+{
+    return plan_offset(plan, plan->size);
+}
+
+static gasnete_coll_place_t more_scratch(stages_t *s, size_t nbytes)
+{
+    const size_t offset = s->scratch;
+    s->scratch += plan_aligned(nbytes);
+    return place(GASNETE_COLL_TMP, offset);
+}
+
+/* --- the stages of an operation --- */
+
+static stage_t *add(stages_t *s, const gasnete_coll_plan_t *plan, gasnete_coll_place_t src,
+                    gasnete_coll_place_t dst)
+{
+    stage_t *stage = &s->stage[s->stages++];
+    stage->method = gasnete_coll_method(plan);
+    stage->plan = *plan;
+    stage->far = stage->fence = false;
+    stage->at[GASNETE_COLL_SRC] = src;
+    stage->at[GASNETE_COLL_DST] = dst;
+    stage->at[GASNETE_COLL_TMP] = more_scratch(s, gasnete_coll_plan_scratch(plan));
+    return stage;
+}
+
+/* Among the ranks of the supernode, along a tree; none for one rank.  The blocks of GATHER are at
+ * their places in the whole, by supernodes. */
+static void add_near(stages_t *s, const gasnete_coll_plan_t *plan, enum gasnete_coll_kind kind,
+                     size_t nbytes, gasnete_coll_place_t src, gasnete_coll_place_t dst)
+{
+    gasnete_coll_plan_t near = *plan;
+    if (s->count == 1) return;
+    near.kind = kind;
+    near.algorithm = GASNETE_COLL_TREE;
+    near.supernodes = NULL;
+    near.rank = s->number;
+    near.size = s->count;
+    near.root = s->leader;
+    near.first = s->by->image + s->first;
+    near.nbytes = nbytes;
+    if (near.segment) near.segment = plan_segment(near.segment, nbytes);
+    add(s, &near, src, dst);
+}
+
+/* Among the leaders. */
+static void add_far(stages_t *s, const gasnete_coll_plan_t *plan, gasnete_coll_place_t src,
+                    gasnete_coll_place_t dst)
+{
+    gasnete_coll_plan_t far = *plan;
+    if (!leads(s)) return;
+    far.supernodes = NULL;
+    far.rank = s->own;
+    far.size = s->by->count;
+    far.root = s->home;
+    far.first = s->by->images;
+    add(s, &far, src, dst)->far = true;
+}
+
+/* Blocks are gathered by supernodes, and put in order before the leader passes on all. */
+static void gather_all_stages(stages_t *s, const gasnete_coll_plan_t *plan)
+{
+    const gasnete_coll_place_t src = place(GASNETE_COLL_SRC, 0), dst = place(GASNETE_COLL_DST, 0);
+    gasnete_coll_place_t by_place = dst, own = src;
+    if (leads(s) && !s->by->ranges) by_place = more_scratch(s, whole(plan));
+    add_near(s, plan, GASNETE_COLL_GATHER, plan->nbytes, src, by_place);
+    if (!leads(s)) s->stage[0].fence = true; /* SRC may be in DST */
+    if (s->count > 1)
+        own = place(by_place.buffer, by_place.offset + s->by->images[s->own] * plan->nbytes);
+    add_far(s, plan, own, by_place);
+    if (leads(s) && !s->by->ranges)
+        s->stage[s->stages++] = (stage_t){.at = {[GASNETE_COLL_SRC] = by_place}};
+    add_near(s, plan, GASNETE_COLL_BROADCAST, whole(plan), dst, dst);
+}
+
+static stages_t stages_of(const gasnete_coll_plan_t *plan)
+{
+    const gasnete_coll_supernodes_t *by = plan->supernodes;
+    stages_t s = {.by = by, .own = by->of[plan->rank], .home = by->of[plan->root]};
+    s.first = by->first[s.own];
+    s.count = by->first[s.own + 1] - s.first;
+    s.number = by->place[plan->rank] - s.first;
+    if (s.own == s.home) s.leader = by->place[plan->root] - s.first;
+    gather_all_stages(&s, plan);
+    return s;
+}
+
+bool gasnete_coll_in_stages(const gasnete_coll_plan_t *plan)
+{
+    if (!plan->supernodes || plan->supernodes->count == 1) return false;
+    return plan->kind == GASNETE_COLL_GATHER_ALL && plan->algorithm == GASNETE_COLL_DISSEMINATION;
+}
+
+/* --- their actions --- */
+
+/* Blocks from the order of supernodes to that of ranks. */
+static bool put_in_order(const gasnete_coll_plan_t *plan, gasnete_coll_place_t from, offer_t *o)
+{
+    const uint32_t rank = o->left;
+    if (rank >= plan->size) return false;
+    from.offset += plan->supernodes->image[plan->supernodes->place[rank]] * plan->nbytes;
+    o->left = 0;
+    return offer_copy(o, place(GASNETE_COLL_DST, plan_offset(plan, rank)), from,
+                      plan_blocks(plan, rank, 1));
+}
+
+static uint32_t rank_of(const gasnete_coll_plan_t *plan, const stages_t *s, const stage_t *stage,
+                        uint32_t peer)
+{
+    if (!stage->far) return s->by->ranks[s->first + peer];
+    return peer == s->home ? plan->root : s->by->ranks[s->by->first[peer]];
+}
+
+static void translate_place(const stage_t *stage, gasnete_coll_place_t *place)
+{
+    const gasnete_coll_place_t at = stage->at[place->buffer];
+    *place = (gasnete_coll_place_t){at.buffer, at.offset + place->offset};
+}
+
+static bool stage_action(const gasnete_coll_plan_t *plan, const stages_t *s, const stage_t *stage,
+                         uint32_t round, offer_t *o)
+{
+    if (!stage->method) return put_in_order(plan, stage->at[GASNETE_COLL_SRC], o);
+    if (!stage->method->action(&stage->plan, round, o)) return false;
+    gasnete_coll_action_t *a = o->action;
+    a->peer = rank_of(plan, s, stage, a->peer);
+    translate_place(stage, &a->to);
+    translate_place(stage, &a->from);
+    translate_place(stage, &a->with);
+    return true;
+}
+
+static uint32_t stage_rounds(const stage_t *stage)
+{
+    return stage->method ? stage->method->rounds(&stage->plan) : 1;
+}
+
+static uint32_t ahead(const gasnete_coll_plan_t *plan)
+{
+    (void)plan;
+    return 1;
+}
+
+/* A fence ends with rounds without actions, in which messages of the next stage are posted. */
+static uint32_t rounds(const gasnete_coll_plan_t *plan)
+{
+    const stages_t s = stages_of(plan);
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < s.stages; i++)
+        sum += stage_rounds(&s.stage[i]) + (s.stage[i].fence ? ahead(plan) : 0);
+    return sum;
+}
+
+static size_t scratch(const gasnete_coll_plan_t *plan)
+{
+    return stages_of(plan).scratch;
+}
+
+static bool action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
+{
+    const stages_t s = stages_of(plan);
+    for (uint32_t i = 0; i < s.stages; i++) {
+        const uint32_t own = stage_rounds(&s.stage[i]);
+        const uint32_t all = own + (s.stage[i].fence ? ahead(plan) : 0);
+        if (round < own)
+            return stage_action(plan, &s, &s.stage[i], round, o) ||
+                   (s.stage[i].fence && round + 1 == own &&
+                    offer(o, &(gasnete_coll_action_t){.verb = GASNETE_COLL_DRAIN}));
+        if (round < all) return false;
+        round -= all;
+    }
+    return false;
+}
+
+const gasnete_coll_method_t gasnete_coll_method_stages = {
+    .rounds = rounds, .ahead = ahead, .scratch = scratch, .action = action};
