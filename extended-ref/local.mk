@@ -45,6 +45,7 @@ extended_sources = \
 	extended-ref/regions.c \
 	extended-ref/teams/barrier_calls.c \
 	extended-ref/teams/image_barrier.c extended-ref/teams/image_barrier.h \
+	extended-ref/teams/kin_barrier.c extended-ref/teams/kin_barrier.h \
 	extended-ref/teams/split.c extended-ref/teams/split_order.c extended-ref/teams/split_order.h \
 	extended-ref/teams/team_barrier.c extended-ref/teams/team_barrier.h \
 	extended-ref/teams/tuning.c extended-ref/teams/tuning_text.c extended-ref/teams/tuning_text.h \
@@ -60,7 +61,8 @@ extended_by_am = extended-ref/transfer_am.h extended-ref/transfer_am.c
 
 check_PROGRAMS += tests/unit/extended_barrier
 tests_unit_extended_barrier_SOURCES = tests/unit/extended_barrier.c \
-	extended-ref/barrier_state.c extended-ref/barrier_state.h
+	extended-ref/barrier_state.c extended-ref/barrier_state.h \
+	extended-ref/teams/kin_barrier.c extended-ref/teams/kin_barrier.h $(coll_plan_sources)
 check_PROGRAMS += tests/unit/coll_teams
 tests_unit_coll_teams_SOURCES = tests/unit/coll_teams.c extended-ref/barrier_state.c \
 	extended-ref/teams/image_barrier.c extended-ref/teams/image_barrier.h \

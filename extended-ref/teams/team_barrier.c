@@ -1,5 +1,5 @@
-/* team_barrier.c - runs the state machine barrier_state among the nodes of a team, over Active
- * Messages that carry the team's id.
+/* team_barrier.c - runs a state machine among the nodes of a team, over Active Messages that carry
+ * the team's id: barrier_state, or kin_barrier if the team has supernodes.
  *
  * The handler only records; gasnete_team_barriers_progress sends.  A message may arrive before this
  * node has made the team: it is kept.  After a team is freed none arrives: the barrier that frees
@@ -37,6 +37,17 @@ static void *team_barrier_alloc(size_t count, size_t size)
 
 /* --- messages that arrive --- */
 
+/* False if the message violates the protocol.  */
+static bool team_barrier_receive(gasnete_team_barrier_t *barrier,
+                                 const gasnete_barrier_message_t *message)
+{
+    if (!barrier->kin) return gasnete_barrier_object_receive(&barrier->nodes, message);
+    gasneti_lock(&barrier->nodes.lock);
+    bool good = gasnete_kin_barrier_receive(barrier->kin, message);
+    gasneti_unlock(&barrier->nodes.lock);
+    return good;
+}
+
 /* With gasnete_coll_lock: gives the messages that came early to the team's new barrier.  */
 static void team_barrier_take_early(gasnete_team_barrier_t *barrier)
 {
@@ -47,7 +58,7 @@ static void team_barrier_take_early(gasnete_team_barrier_t *barrier)
             continue;
         }
         *at = one->next;
-        gasnete_barrier_object_receive(&barrier->nodes, &one->message);
+        team_barrier_receive(barrier, &one->message);
         free(one);
     }
 }
@@ -70,7 +81,7 @@ static bool team_barrier_arrived(uint32_t id, const gasnete_barrier_message_t *m
     const gasnete_coll_team_t *team = gasnete_coll_team_find(id);
     gasnete_team_barrier_t *barrier = team ? team->barrier : NULL;
     if (barrier) {
-        good = gasnete_barrier_object_receive(&barrier->nodes, message);
+        good = team_barrier_receive(barrier, message);
         team_barrier_list(barrier);
     } else {
         kept = team_barrier_alloc(1, sizeof *kept);
@@ -95,11 +106,25 @@ void gasnete_team_barrier_handler(gasnet_token_t token, gasnet_handlerarg_t team
 
 /* --- sending --- */
 
-/* True with the next message to send; records when the phase is complete.  */
-static bool team_barrier_next(gasnete_barrier_t *nodes, gasnete_barrier_message_t *message)
+/* With the lock of `nodes`.  */
+static bool team_barrier_next_of_kin(gasnete_team_barrier_t *barrier,
+                                     gasnete_barrier_message_t *message)
 {
+    if (gasnete_kin_barrier_next(barrier->kin, message)) return true;
+    if (gasnete_kin_barrier_leave(barrier->kin)) {
+        barrier->nodes.state.value = barrier->kin->value;
+        barrier->nodes.state.complete = true;
+    }
+    return false;
+}
+
+/* True with the next message to send; records when the phase is complete.  */
+static bool team_barrier_next(gasnete_team_barrier_t *barrier, gasnete_barrier_message_t *message)
+{
+    gasnete_barrier_t *nodes = &barrier->nodes;
     gasneti_lock(&nodes->lock);
-    bool any = gasnete_barrier_next(&nodes->state, message);
+    bool any = barrier->kin ? team_barrier_next_of_kin(barrier, message)
+                            : gasnete_barrier_next(&nodes->state, message);
     if (!any && nodes->state.notified && nodes->state.complete)
         atomic_store_explicit(&nodes->complete, true, memory_order_release);
     gasneti_unlock(&nodes->lock);
@@ -110,7 +135,7 @@ static bool team_barrier_next(gasnete_barrier_t *nodes, gasnete_barrier_message_
 static void team_barrier_advance(gasnete_team_barrier_t *barrier)
 {
     gasnete_barrier_message_t message;
-    while (team_barrier_next(&barrier->nodes, &message)) {
+    while (team_barrier_next(barrier, &message)) {
         int32_t words[2];
         gasnete_barrier_pack(&message, words);
         gasnet_AMRequestShort3(gasnete_coll_node_of(barrier->team, message.to),
@@ -151,6 +176,29 @@ void gasnete_team_barriers_progress(void)
 
 /* --- the barrier of a team --- */
 
+static gasnete_team_barrier_t *team_barrier_new(gasnete_coll_team_t *team)
+{
+    gasnete_team_barrier_t *new = team_barrier_alloc(1, sizeof *new);
+    new->team = team;
+    new->images.images = team->local;
+    new->images.phase = team_barrier_alloc(team->local, sizeof *new->images.phase);
+    new->images.inside = team_barrier_alloc(team->local, sizeof *new->images.inside);
+    gasnete_barrier_init(&new->nodes.state, team->rank, team->size);
+    if (team->supernodes) {
+        new->kin = team_barrier_alloc(1, sizeof *new->kin);
+        gasnete_kin_barrier_init(new->kin, team->rank, team->size, team->supernodes);
+    }
+    return new;
+}
+
+static void team_barrier_free(gasnete_team_barrier_t *barrier)
+{
+    free(barrier->images.phase);
+    free(barrier->images.inside);
+    free(barrier->kin);
+    free(barrier);
+}
+
 gasnete_team_barrier_t *gasnete_team_barrier_of(gasnete_coll_team_t *team)
 {
     gasneti_lock(&gasnete_coll_lock);
@@ -158,12 +206,7 @@ gasnete_team_barrier_t *gasnete_team_barrier_of(gasnete_coll_team_t *team)
     gasneti_unlock(&gasnete_coll_lock);
     if (barrier) return barrier;
 
-    gasnete_team_barrier_t *made = team_barrier_alloc(1, sizeof *made);
-    made->team = team;
-    made->images.images = team->local;
-    made->images.phase = team_barrier_alloc(team->local, sizeof *made->images.phase);
-    made->images.inside = team_barrier_alloc(team->local, sizeof *made->images.inside);
-    gasnete_barrier_init(&made->nodes.state, team->rank, team->size);
+    gasnete_team_barrier_t *made = team_barrier_new(team);
     gasneti_lock(&gasnete_coll_lock);
     barrier = team->barrier;
     if (barrier == NULL) {
@@ -171,11 +214,7 @@ gasnete_team_barrier_t *gasnete_team_barrier_of(gasnete_coll_team_t *team)
         team->barrier = barrier = made;
     }
     gasneti_unlock(&gasnete_coll_lock);
-    if (barrier != made) {
-        free(made->images.phase);
-        free(made->images.inside);
-        free(made);
-    }
+    if (barrier != made) team_barrier_free(made);
     return barrier;
 }
 
@@ -204,20 +243,24 @@ void gasnete_team_barrier_delete(gasnete_coll_team_t *team)
     if (barrier == NULL) return;
     while (!team_barrier_unlist(barrier)) gasneti_wait_poll();
     team->barrier = NULL;
-    free(barrier->images.phase);
-    free(barrier->images.inside);
-    free(barrier);
+    team_barrier_free(barrier);
 }
 
 void gasnete_team_barrier_notify(gasnete_coll_team_t *team, int id, int flags)
 {
     gasnete_team_barrier_t *barrier = gasnete_team_barrier_of(team);
-    if (!gasnete_barrier_object_enter(&barrier->nodes, gasnete_barrier_value(id, flags)))
+    const gasnete_barrier_value_t mine = gasnete_barrier_value(id, flags);
+    if (!gasnete_barrier_object_enter(&barrier->nodes, mine))
         gasneti_fatal(
             "gasnet_coll_barrier_notify on a team of %u nodes while this node has not left the "
             "team's barrier: without GASNET_BARRIERFLAG_IMAGES one thread of a node takes part, "
             "and calls gasnet_coll_barrier_wait (or a successful _try) first",
             team->size);
+    if (barrier->kin) {
+        gasneti_lock(&barrier->nodes.lock);
+        gasnete_kin_barrier_enter(barrier->kin, mine);
+        gasneti_unlock(&barrier->nodes.lock);
+    }
     team_barrier_advance(barrier);
 }
 

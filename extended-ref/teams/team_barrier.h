@@ -7,11 +7,14 @@
 #include "extended-ref/barrier_object.h"
 #include "extended-ref/teams/image_barrier.h"
 #include "extended-ref/coll/team.h"
+#include "extended-ref/teams/kin_barrier.h"
 
 typedef struct gasnete_team_barrier {
     gasnete_coll_team_t *team;
     gasnete_barrier_t nodes;
-    gasneti_lock_t lock; /* of the next two */
+    gasnete_kin_barrier_t *kin; /* has the messages then, and is protected by the lock of `nodes`;
+                                   NULL: the team has no supernodes */
+    gasneti_lock_t lock;        /* of the next two */
     gasnete_image_barrier_t images;
     uint32_t freed; /* images that have called gasnet_coll_team_free */
     /* With gasnete_coll_lock: */

@@ -37,12 +37,12 @@ tells GASNET_COLL_EXCHANGE_DISSEM_LIMIT=1M 8 1000 'algorithm 3,'
 tells GASNET_COLL_ENABLE_SEARCH=yes 0 64 'tree KNOMIAL_TREE,2$'
 export SOFTHCA=on
 
-# Mediums from one supernode to another, of three: nodes 0 and 1, 2 and 3, 4.
+# Requests from one supernode to another, of three: nodes 0 and 1, 2 and 3, 4.
 across() { # HOW OP COUNT BYTES
     rm -f "$tap_scratch/stats"
     GASNET_STATSFILE=$tap_scratch/stats GASNET_SUPERNODE_MAXSIZE=2 timeout -k 5 100 "$TEST_LAUNCH" -spawner=ssh -n 5 \
         "$TEST_BUILD/tests/testcollbasic-$TEST_CONDUIT-seq" "$@" >"$tap_scratch/repeats" 2>&1 &&
-        awk '$3 == "requests_medium" && $2 ~ /^[0-9]+$/ && int($1 / 2) != int($2 / 2) { sum += $4 } END { print sum + 0 }' \
+        awk '$3 ~ /^requests_/ && $2 ~ /^[0-9]+$/ && int($1 / 2) != int($2 / 2) { sum += $4 } END { print sum + 0 }' \
             "$tap_scratch/stats"
 }
 
@@ -60,7 +60,9 @@ else
         counted $how 0 broadcast 8 2
         counted $how 3 reduction 8 2
         counted $how 4 gather_all 8 6
+        counted $how 5 "broadcast between two barriers" 8 14
     done
+    counted mixed 6 "team's barrier" 0 6
     counted repeats 1 scatter 8 2
     counted repeats 2 gather 8 2
     GASNET_SUPERNODE_MAXSIZE=2 mix "three supernodes" 5 seq 1 8

@@ -267,14 +267,17 @@ static gasnet_team_handle_t team_mixed(void)
 /* Rank 1 is the root. */
 static void repeat(gasnet_team_handle_t team, int op, int count, size_t n)
 {
-    enum { BROADCAST, SCATTER, GATHER, REDUCE, GATHER_ALL };
+    enum { BROADCAST, SCATTER, GATHER, REDUCE, GATHER_ALL, ALL_SYNC, BARRIER };
     const int flags = ins[1] | outs[1] | GASNET_COLL_LOCAL;
+    const int flags_all_sync = ins[2] | outs[2] | GASNET_COLL_LOCAL;
     for (int i = 0; i < count; i++) {
         if (op == BROADCAST) gasnet_coll_broadcast(team, dst, 1, src, n, flags);
         if (op == SCATTER) gasnet_coll_scatter(team, dst, 1, src, n, flags);
         if (op == GATHER) gasnet_coll_gather(team, 1, dst, src, n, flags);
         if (op == REDUCE) gasnet_coll_reduce(team, 1, dst, src, 0, 0, 8, n / 8, 0, 7, flags);
         if (op == GATHER_ALL) gasnet_coll_gather_all(team, dst, src, n, flags);
+        if (op == ALL_SYNC) gasnet_coll_broadcast(team, dst, 1, src, n, flags_all_sync);
+        if (op == BARRIER) gasnet_coll_barrier(team, i, 0);
     }
     gasnet_barrier_notify(0, 0);
     gasnet_barrier_wait(0, 0);

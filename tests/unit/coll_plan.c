@@ -265,7 +265,7 @@ static uint32_t most_crossings(void)
             return p->supernodes->ranges ? count - 1 : UINT32_MAX;
         return count - 1;
     case GASNETE_COLL_DISSEMINATION:
-        return p->kind == GASNETE_COLL_GATHER_ALL ? count * steps : UINT32_MAX;
+        return p->kind == GASNETE_COLL_EXCHANGE ? UINT32_MAX : count * steps;
     default:
         return UINT32_MAX;
     }

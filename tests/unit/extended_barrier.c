@@ -1,11 +1,13 @@
-/* extended_barrier.c - the barrier's state machine against the rules of the barrier, for 1 to 9
- * nodes and for many, all in this process.
+/* extended_barrier.c - the barrier's state machines against the rules of the barrier, for 1 to 9
+ * nodes and for many, all in this process: that of nodes which are alone, and that of nodes in
+ * supernodes.
  *
  * Nodes act and messages arrive in random order; some messages are held back until nothing else can
  * happen, so that phases overlap as far as they may.  What each node learns is compared with the
  * rules applied to all nodes' arguments at once.  TAP output; a seed as argument replays a run.
  */
 #include "extended-ref/barrier_state.h"
+#include "extended-ref/teams/kin_barrier.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +24,7 @@ struct flight {
 
 struct node {
     gasnete_barrier_state_t state;
+    gasnete_kin_barrier_t kin;
     uint32_t phase; /* of the next enter, or of the one it is in */
     bool inside;
 };
@@ -31,6 +34,11 @@ static struct flight flight[MAX_FLIGHT];
 static uint32_t in_flight, size, phases;
 static uint64_t seed, random_state;
 static uint32_t failures, tests;
+
+/* The nodes form them. */
+static gasnete_coll_supernodes_t supernodes;
+static bool by_kin;
+static uint32_t first[MAX_NODES + 1], by_supernode[MAX_NODES], place_of[MAX_NODES], of[MAX_NODES];
 
 static uint64_t mix(uint64_t x)
 {
@@ -160,12 +168,45 @@ static void check_leave(uint32_t rank, uint32_t phase, bool matched)
         fail("wrong result", rank, phase);
 }
 
+/* --- either of the state machines --- */
+
+static bool node_enter(struct node *node, gasnete_barrier_value_t mine)
+{
+    if (by_kin) gasnete_kin_barrier_enter(&node->kin, mine);
+    return gasnete_barrier_enter(&node->state, mine);
+}
+
+static bool node_receive(struct node *node, const gasnete_barrier_message_t *message)
+{
+    return by_kin ? gasnete_kin_barrier_receive(&node->kin, message)
+                  : gasnete_barrier_receive(&node->state, message);
+}
+
+static bool node_next(struct node *node, gasnete_barrier_message_t *message)
+{
+    if (!by_kin) return gasnete_barrier_next(&node->state, message);
+    if (gasnete_kin_barrier_next(&node->kin, message)) return true;
+    if (gasnete_kin_barrier_leave(&node->kin)) {
+        node->state.value = node->kin.value;
+        node->state.complete = true;
+    }
+    return false;
+}
+
+/* Between supernodes only leaders have messages. */
+static bool may_send(uint32_t from, uint32_t to)
+{
+    if (to >= size || to == from) return false;
+    return !by_kin || of[from] == of[to] ||
+           (by_supernode[first[of[from]]] == from && by_supernode[first[of[to]]] == to);
+}
+
 /* Sends what node `rank` has to send. */
 static void pump(uint32_t rank)
 {
     gasnete_barrier_message_t message;
-    while (gasnete_barrier_next(&nodes[rank].state, &message)) {
-        if (in_flight == MAX_FLIGHT || message.to >= size || message.to == rank) {
+    while (node_next(&nodes[rank], &message)) {
+        if (in_flight == MAX_FLIGHT || !may_send(rank, message.to)) {
             fail("sends a message it must not", rank, nodes[rank].phase);
             return;
         }
@@ -182,8 +223,7 @@ static void deliver(uint32_t i)
     flight[i] = flight[--in_flight];
     gasnete_barrier_message_t message;
     struct node *node = &nodes[f.to];
-    if (!gasnete_barrier_unpack(f.words, &message) ||
-        !gasnete_barrier_receive(&node->state, &message))
+    if (!gasnete_barrier_unpack(f.words, &message) || !node_receive(node, &message))
         fail("refuses a good message", f.to, node->phase);
     if (below(2)) pump(f.to); /* else it happens when the node acts next */
 }
@@ -194,7 +234,7 @@ static bool act(uint32_t rank)
     struct node *node = &nodes[rank];
     if (!node->inside) {
         if (node->phase == phases) return false;
-        node->inside = gasnete_barrier_enter(&node->state, notified(node->phase, rank));
+        node->inside = node_enter(node, notified(node->phase, rank));
         if (!node->inside) fail("cannot enter", rank, node->phase);
         if (below(2)) pump(rank);
         return true;
@@ -228,15 +268,37 @@ static bool force(void)
     return any;
 }
 
-static void simulate(uint32_t count, uint32_t how_many)
+/* Any, numbered in the order of their first ranks. */
+static void make_supernodes(uint32_t count)
+{
+    uint32_t placed = 0;
+    for (uint32_t rank = 0; rank < size; rank++) of[rank] = rank < count ? rank : below(count);
+    for (uint32_t s = 0; s < count; s++) {
+        first[s] = placed;
+        for (uint32_t rank = 0; rank < size; rank++)
+            if (of[rank] == s) {
+                place_of[rank] = placed;
+                by_supernode[placed++] = rank;
+            }
+    }
+    first[count] = size;
+    supernodes = (gasnete_coll_supernodes_t){
+        .count = count, .first = first, .ranks = by_supernode, .place = place_of, .of = of};
+}
+
+/* `supernode_count`: 0 for none. */
+static void simulate(uint32_t count, uint32_t supernode_count, uint32_t how_many)
 {
     size = count;
     phases = how_many;
     in_flight = 0;
     failures = 0;
+    by_kin = supernode_count > 0;
+    if (by_kin) make_supernodes(supernode_count);
     for (uint32_t rank = 0; rank < size; rank++) {
         nodes[rank] = (struct node){.phase = 0};
         gasnete_barrier_init(&nodes[rank].state, rank, size);
+        if (by_kin) gasnete_kin_barrier_init(&nodes[rank].kin, rank, size, &supernodes);
     }
     for (uint32_t idle = 0; failures == 0;) {
         uint32_t pick = in_flight ? below(in_flight) : 0;
@@ -252,14 +314,40 @@ static void simulate(uint32_t count, uint32_t how_many)
     for (uint32_t rank = 0; rank < size; rank++)
         if (nodes[rank].phase != phases) fail("is stuck", rank, nodes[rank].phase);
     if (in_flight) fail("left a message behind", flight[0].to, phases);
-    char name[80];
-    snprintf(name, sizeof name, "B70-B74 %u nodes, %u phases in random order", size, phases);
+    char name[100];
+    snprintf(name, sizeof name, "B70-B74 %u nodes, %u supernodes, %u phases in random order", size,
+             supernode_count, phases);
     report(name);
 }
 
 static void check(bool cond, const char *what)
 {
     if (!cond) fail(what, 0, 0);
+}
+
+/* Of a supernode of two, in which rank 0 leads, and one of one. */
+static void refusals_of_kin(void)
+{
+    gasnete_kin_barrier_t leader, child;
+    gasnete_barrier_message_t up = {0, 1, GASNETE_BARRIER_UP, anonymous}, step = up, down = up;
+    step.step = 0;
+    down.step = GASNETE_BARRIER_DOWN;
+    size = 3;
+    failures = 0;
+    do make_supernodes(2);
+    while (of[2] != 0);
+    gasnete_kin_barrier_init(&leader, 0, size, &supernodes);
+    gasnete_kin_barrier_init(&child, 2, size, &supernodes);
+    check(gasnete_kin_barrier_receive(&leader, &up), "a child's message before notify is good");
+    check(!gasnete_kin_barrier_receive(&leader, &up), "more messages than children");
+    check(gasnete_kin_barrier_receive(&leader, &step), "a leader's message before notify is good");
+    check(!gasnete_kin_barrier_receive(&leader, &step), "the same message of a leader twice");
+    check(!gasnete_kin_barrier_receive(&leader, &down), "a leader has no parent");
+    check(gasnete_kin_barrier_receive(&child, &down), "a parent's message is good");
+    check(!gasnete_kin_barrier_receive(&child, &down), "a parent's message twice");
+    check(!gasnete_kin_barrier_receive(&child, &step), "a leader's message to none");
+    check(!gasnete_kin_barrier_receive(&child, &up), "a child's message to a node without any");
+    report("what no correct node of a supernode sends is refused");
 }
 
 static void refusals(void)
@@ -298,14 +386,22 @@ int main(int argc, char **argv)
     random_state = mix(seed);
     printf("# seed %llu\n", (unsigned long long)seed);
     for (uint32_t count = 1; count <= 9; count++) {
-        simulate(count, MAX_PHASES);
+        simulate(count, 0, MAX_PHASES);
+        bad += failures;
+        simulate(count, 1 + below(count), MAX_PHASES);
         bad += failures;
     }
-    simulate(64, 100);
+    simulate(64, 0, 100);
     bad += failures;
-    simulate(MAX_NODES, 5);
+    simulate(64, 9, 100);
+    bad += failures;
+    simulate(MAX_NODES, 0, 5);
+    bad += failures;
+    simulate(MAX_NODES, 60, 5);
     bad += failures;
     refusals();
+    bad += failures;
+    refusals_of_kin();
     bad += failures;
     printf("1..%u\n", tests);
     return bad ? 1 : 0;

@@ -99,6 +99,15 @@ static void add_far(stages_t *s, const gasnete_coll_plan_t *plan, gasnete_coll_p
     add(s, &far, src, dst)->far = true;
 }
 
+/* Messages without bytes. */
+static void barrier_stages(stages_t *s, const gasnete_coll_plan_t *plan)
+{
+    const gasnete_coll_place_t nowhere = place(GASNETE_COLL_TMP, 0);
+    add_near(s, plan, GASNETE_COLL_GATHER, 0, nowhere, nowhere);
+    add_far(s, plan, nowhere, nowhere);
+    add_near(s, plan, GASNETE_COLL_BROADCAST, 0, nowhere, nowhere);
+}
+
 /* Blocks are gathered by supernodes, and put in order before the leader passes on all. */
 static void gather_all_stages(stages_t *s, const gasnete_coll_plan_t *plan)
 {
@@ -123,14 +132,18 @@ static stages_t stages_of(const gasnete_coll_plan_t *plan)
     s.count = by->first[s.own + 1] - s.first;
     s.number = by->place[plan->rank] - s.first;
     if (s.own == s.home) s.leader = by->place[plan->root] - s.first;
-    gather_all_stages(&s, plan);
+    if (plan->kind == GASNETE_COLL_BARRIER)
+        barrier_stages(&s, plan);
+    else
+        gather_all_stages(&s, plan);
     return s;
 }
 
 bool gasnete_coll_in_stages(const gasnete_coll_plan_t *plan)
 {
     if (!plan->supernodes || plan->supernodes->count == 1) return false;
-    return plan->kind == GASNETE_COLL_GATHER_ALL && plan->algorithm == GASNETE_COLL_DISSEMINATION;
+    return (plan->kind == GASNETE_COLL_BARRIER || plan->kind == GASNETE_COLL_GATHER_ALL) &&
+           plan->algorithm == GASNETE_COLL_DISSEMINATION;
 }
 
 /* --- their actions --- */
