@@ -37,11 +37,18 @@ tells GASNET_COLL_EXCHANGE_DISSEM_LIMIT=1M 8 1000 'algorithm 3,'
 tells GASNET_COLL_ENABLE_SEARCH=yes 0 64 'tree KNOMIAL_TREE,2$'
 export SOFTHCA=on
 
+# Repeats an operation with supernodes of two nodes, and the last of one; then the counters are in stats.
+operate() { # NODES HOW OP COUNT BYTES
+    local n=$1
+    shift
+    rm -f "$tap_scratch/stats"
+    GASNET_STATSFILE=$tap_scratch/stats GASNET_SUPERNODE_MAXSIZE=2 timeout -k 5 100 "$TEST_LAUNCH" -spawner=ssh -n "$n" \
+        "$TEST_BUILD/tests/testcollbasic-$TEST_CONDUIT-seq" "$@" >"$tap_scratch/repeats" 2>&1
+}
+
 # Requests from one supernode to another, of three: nodes 0 and 1, 2 and 3, 4.
 across() { # HOW OP COUNT BYTES
-    rm -f "$tap_scratch/stats"
-    GASNET_STATSFILE=$tap_scratch/stats GASNET_SUPERNODE_MAXSIZE=2 timeout -k 5 100 "$TEST_LAUNCH" -spawner=ssh -n 5 \
-        "$TEST_BUILD/tests/testcollbasic-$TEST_CONDUIT-seq" "$@" >"$tap_scratch/repeats" 2>&1 &&
+    operate 5 "$@" &&
         awk '$3 ~ /^requests_/ && $2 ~ /^[0-9]+$/ && int($1 / 2) != int($2 / 2) { sum += $4 } END { print sum + 0 }' \
             "$tap_scratch/stats"
 }
@@ -53,6 +60,18 @@ counted() { # repeats|mixed OP NAME BYTES MESSAGES
         [ $((many - few)) -eq $((100 * $5)) ]
     tap_ok $? "$1 of a $3 of three supernodes, $4 bytes: $5 messages across the network (100 have $((many - few)))"
 }
+# Large messages are several Requests.  The nodes with Requests in each operation to or from another supernode, of four:
+# nodes 0 and 1, 2 and 3, 4 and 5, 6.
+leaders() { # repeats|mixed OP NAME BYTES NODES
+    local nodes
+    nodes=$(operate 7 "$1" "$2" 50 "$4" && awk '$3 ~ /^requests_/ && $2 ~ /^[0-9]+$/ && int($1 / 2) != int($2 / 2) && $4 >= 50 {
+        print $1
+        print $2
+    }' "$tap_scratch/stats" | sort -u | xargs)
+    [ "$nodes" = "$5" ]
+    tap_ok $? "$1 of a $3 of four supernodes, $4 bytes: nodes $5 have messages across the network (nodes $nodes)"
+}
+
 if grep -q '^#define GASNETI_PSHM 0' "$TEST_BUILD/include/gasnet_config.h"; then
     tap_skip "messages across the network" "this build has no shared memory within a host"
 else
@@ -61,10 +80,17 @@ else
         counted $how 3 reduction 8 2
         counted $how 4 gather_all 8 6
         counted $how 5 "broadcast between two barriers" 8 14
+        counted $how 1 scatter 8 2
+        counted $how 2 gather 8 2
     done
     counted mixed 6 "team's barrier" 0 6
-    counted repeats 1 scatter 8 2
-    counted repeats 2 gather 8 2
+    for rows in "0 broadcast 140000" "1 scatter 10000" "2 gather 10000" "3 reduction 140000"; do
+        read -r number name bytes <<<"$rows"
+        leaders repeats "$number" "$name" "$bytes" "1 2 4 6"
+        leaders mixed "$number" "$name" "$bytes" "0 2 4 6"
+    done
+    leaders repeats 4 gather_all 20000 "0 2 4 6"
+    leaders mixed 4 gather_all 20000 "0 2 4 6"
     GASNET_SUPERNODE_MAXSIZE=2 mix "three supernodes" 5 seq 1 8
     GASNET_SUPERNODE_MAXSIZE=2 mix "three supernodes, uneven images" 5 par uneven 6
 fi

@@ -420,9 +420,9 @@ static void across(void)
 {
     static const enum kind kinds[] = {BROADCAST, REDUCE, SCATTER, GATHER, GATHER_ALL};
     const enum kind kind = kinds[sim_below(5)];
+    const bool ranges = sim_chance(50);
     const uint32_t count = 2 + sim_below(30);
-    const uint32_t *supernode =
-        any_supernodes(count, kind == SCATTER || kind == GATHER || sim_chance(50));
+    const uint32_t *supernode = any_supernodes(count, ranges);
     uint32_t supernodes = 0;
     for (uint32_t i = 0; i < count; i++)
         if (supernode[i] >= supernodes) supernodes = supernode[i] + 1;

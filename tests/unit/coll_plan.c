@@ -251,7 +251,8 @@ static uint32_t crossings(void)
 }
 
 /* How many pairs of ranks may have messages across the network; UINT32_MAX: any number.  Along a
- * tree each supernode but the root's has one.  A dissemination has one of each in each step. */
+ * tree each supernode but the root's has one.  A dissemination has one of each in each step, pieces
+ * have both. */
 static uint32_t most_crossings(void)
 {
     const gasnete_coll_plan_t *p = &run.plan;
@@ -259,11 +260,13 @@ static uint32_t most_crossings(void)
     uint32_t steps = 0;
     while (1u << steps < count) steps++;
     switch (p->algorithm) {
-    case GASNETE_COLL_TREE:
-        if (p->in_order) return UINT32_MAX;
-        if (p->kind == GASNETE_COLL_SCATTER || p->kind == GASNETE_COLL_GATHER)
-            return p->supernodes->ranges ? count - 1 : UINT32_MAX;
+    case GASNETE_COLL_FLAT:
+        if (p->kind != GASNETE_COLL_SCATTER && p->kind != GASNETE_COLL_GATHER) return UINT32_MAX;
         return count - 1;
+    case GASNETE_COLL_TREE:
+        return p->in_order ? UINT32_MAX : count - 1;
+    case GASNETE_COLL_SCATTER_FIRST:
+        return count * steps + count - 1;
     case GASNETE_COLL_DISSEMINATION:
         return p->kind == GASNETE_COLL_EXCHANGE ? UINT32_MAX : count * steps;
     default:
@@ -312,7 +315,7 @@ static void supernodes_at_random(void)
 {
     const uint32_t how = check_below(3), size = run.plan.size, count = 1 + check_below(size);
     uint32_t *first = run.supernode_first;
-    run.plan.supernodes = how ? &run.supernodes : NULL;
+    run.plan.supernodes = how && count > 1 && count < size ? &run.supernodes : NULL;
     run.supernodes = (gasnete_coll_supernodes_t){
         count, how == 1, first, run.by_supernode, run.place, run.supernode, run.image, run.images};
     for (uint32_t i = 0; i < size; i++) run.supernode[i] = i < count ? i : check_below(count);

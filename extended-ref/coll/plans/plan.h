@@ -41,7 +41,7 @@ enum gasnete_coll_kind {
 
 /* Which ranks of a team share memory. */
 typedef struct gasnete_coll_supernodes {
-    uint32_t count;
+    uint32_t count;         /* more than one, and fewer than ranks */
     bool ranges;            /* each is a range of ranks, so that `ranks` is in order */
     const uint32_t *first;  /* [count + 1] the place in `ranks` of its first rank */
     const uint32_t *ranks;  /* [size] those of each supernode, in order */

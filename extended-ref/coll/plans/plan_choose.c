@@ -34,6 +34,10 @@ static const struct row {
  * combining with its messages.  */
 enum { RADIX = 2, SEGMENT = 32 << 10, SEGMENT_OF_THREE = 128 << 10 };
 
+/* Most bytes of a rank's blocks that leaders pass on: more take longer on a link than a message
+ * costs.  */
+enum { BY_LEADERS = 16 << 10 };
+
 static size_t segment_of(const gasnete_coll_plan_t *plan, size_t wanted)
 {
     if (wanted == 0) wanted = plan->size <= 3 ? SEGMENT_OF_THREE : SEGMENT;
@@ -57,7 +61,7 @@ static uint32_t size_of(const gasnete_coll_plan_t *plan)
         return by->count;
     case GASNETE_COLL_SCATTER:
     case GASNETE_COLL_GATHER:
-        return by->ranges ? UINT32_MAX : plan->size;
+        return UINT32_MAX;
     default:
         return plan->size;
     }
@@ -104,10 +108,20 @@ static enum gasnete_coll_algorithm wanted(const gasnete_coll_plan_t *plan,
     return from_table(plan);
 }
 
+/* Whether the root has a message with each other rank though some share memory: a flat tree that
+ * is asked for, and large blocks, each of which crosses the network once in any case.  */
+static bool direct(const gasnete_coll_plan_t *plan, const gasnete_coll_settings_t *settings)
+{
+    const bool blocks = plan->kind == GASNETE_COLL_SCATTER || plan->kind == GASNETE_COLL_GATHER;
+    return blocks && plan->algorithm == GASNETE_COLL_FLAT &&
+           (settings->tree[plan->kind] == 1 + GASNETE_COLL_FLAT || bytes_of(plan) > BY_LEADERS);
+}
+
 void gasnete_coll_choose(gasnete_coll_plan_t *plan, const gasnete_coll_settings_t *settings)
 {
     const enum gasnete_coll_algorithm algorithm = wanted(plan, settings);
     plan->algorithm = gasnete_coll_plan_possible(plan, algorithm) ? algorithm : from_table(plan);
+    if (direct(plan, settings)) plan->supernodes = NULL;
     plan->radix = settings->radix > 1 ? settings->radix : RADIX;
     plan->segment = segment_of(plan, settings->segment);
 }

@@ -25,8 +25,8 @@ typedef struct gasnete_coll_settings {
     uint8_t tree[GASNETE_COLL_REDUCE + 1]; /* by kind: 1 + algorithm, if it is forced */
 } gasnete_coll_settings_t;
 
-/* Sets algorithm, radix and segment of a plan whose other members are set.  Equal on all ranks if
- * these and the settings are.  */
+/* Sets algorithm, radix and segment of a plan whose other members are set; supernodes to NULL if
+ * they are not to be regarded.  Equal on all ranks if these and the settings are.  */
 void gasnete_coll_choose(gasnete_coll_plan_t *plan, const gasnete_coll_settings_t *settings);
 
 /* Whether the operation has such an algorithm: FLAT and TREE if it has a root; SCATTER_FIRST unless

@@ -31,10 +31,7 @@ static uint32_t rank_far(const plan_kin_t *kin, uint32_t number)
 /* NULL: the tree has one level. */
 static const gasnete_coll_supernodes_t *supernodes_of(const gasnete_coll_plan_t *plan)
 {
-    const bool blocks = plan->kind == GASNETE_COLL_SCATTER || plan->kind == GASNETE_COLL_GATHER;
-    const gasnete_coll_supernodes_t *by = plan->supernodes;
-    if (!by || plan->algorithm == GASNETE_COLL_FLAT || (blocks && !by->ranges)) return NULL;
-    return by;
+    return plan->algorithm == GASNETE_COLL_FLAT ? NULL : plan->supernodes;
 }
 
 plan_kin_t gasnete_coll_kin(const gasnete_coll_plan_t *plan, uint32_t rank)

@@ -15,7 +15,7 @@
 enum { MOST_STAGES = 4 };
 
 typedef struct stage {
-    const gasnete_coll_method_t *method; /* NULL: put_in_order */
+    const gasnete_coll_method_t *method; /* NULL: reorder */
     gasnete_coll_plan_t plan;            /* its ranks are the supernode's, or supernodes */
     bool far;                            /* the latter */
     bool fence;                          /* nothing of the next is received before its end */
@@ -108,6 +108,74 @@ static void barrier_stages(stages_t *s, const gasnete_coll_plan_t *plan)
     add_near(s, plan, GASNETE_COLL_BROADCAST, 0, nowhere, nowhere);
 }
 
+/* Blocks by supernodes to the order of ranks; SCATTER: from it. */
+static void add_reorder(stages_t *s, gasnete_coll_place_t src, gasnete_coll_place_t dst)
+{
+    s->stage[s->stages++] = (stage_t){.at = {[GASNETE_COLL_SRC] = src, [GASNETE_COLL_DST] = dst}};
+}
+
+/* Where blocks of the own supernode alone are, as part of the whole. */
+static gasnete_coll_place_t as_of_whole(const stages_t *s, const gasnete_coll_plan_t *plan,
+                                        gasnete_coll_place_t own)
+{
+    own.offset -= s->by->images[s->own] * plan->nbytes;
+    return own;
+}
+
+static gasnete_coll_place_t of_own(const stages_t *s, const gasnete_coll_plan_t *plan,
+                                   gasnete_coll_place_t whole)
+{
+    whole.offset += s->by->images[s->own] * plan->nbytes;
+    return whole;
+}
+
+static gasnete_coll_place_t more_blocks(stages_t *s, const gasnete_coll_plan_t *plan)
+{
+    return more_scratch(s, (s->by->images[s->own + 1] - s->by->images[s->own]) * plan->nbytes);
+}
+
+/* In large pieces among the leaders. */
+static void broadcast_stages(stages_t *s, const gasnete_coll_plan_t *plan)
+{
+    const gasnete_coll_place_t src = place(GASNETE_COLL_SRC, 0), dst = place(GASNETE_COLL_DST, 0);
+    add_far(s, plan, src, dst);
+    add_near(s, plan, GASNETE_COLL_BROADCAST, plan->nbytes, dst, dst);
+}
+
+/* In large pieces among the leaders. */
+static void reduce_stages(stages_t *s, const gasnete_coll_plan_t *plan)
+{
+    const gasnete_coll_place_t src = place(GASNETE_COLL_SRC, 0), dst = place(GASNETE_COLL_DST, 0);
+    gasnete_coll_place_t sum = src;
+    if (leads(s) && s->count > 1) sum = more_scratch(s, plan->nbytes);
+    add_near(s, plan, GASNETE_COLL_REDUCE, plan->nbytes, src, sum);
+    add_far(s, plan, sum, dst);
+}
+
+static void scatter_stages(stages_t *s, const gasnete_coll_plan_t *plan)
+{
+    const gasnete_coll_place_t src = place(GASNETE_COLL_SRC, 0), dst = place(GASNETE_COLL_DST, 0);
+    gasnete_coll_place_t by_place = src, own = dst;
+    if (plan_is_root(plan) && !s->by->ranges)
+        add_reorder(s, src, by_place = more_scratch(s, whole(plan)));
+    if (leads(s) && s->count > 1) own = more_blocks(s, plan);
+    add_far(s, plan, by_place, own);
+    add_near(s, plan, GASNETE_COLL_SCATTER, plan->nbytes, as_of_whole(s, plan, own), dst);
+}
+
+static void gather_stages(stages_t *s, const gasnete_coll_plan_t *plan)
+{
+    const gasnete_coll_place_t src = place(GASNETE_COLL_SRC, 0), dst = place(GASNETE_COLL_DST, 0);
+    const bool reorders = plan_is_root(plan) && !s->by->ranges;
+    const gasnete_coll_place_t by_place = reorders ? more_scratch(s, whole(plan)) : dst;
+    gasnete_coll_place_t own = src;
+    if (leads(s) && s->count > 1)
+        own = plan_is_root(plan) ? of_own(s, plan, by_place) : more_blocks(s, plan);
+    add_near(s, plan, GASNETE_COLL_GATHER, plan->nbytes, src, as_of_whole(s, plan, own));
+    add_far(s, plan, own, by_place);
+    if (reorders) add_reorder(s, by_place, dst);
+}
+
 /* Blocks are gathered by supernodes, and put in order before the leader passes on all. */
 static void gather_all_stages(stages_t *s, const gasnete_coll_plan_t *plan)
 {
@@ -116,13 +184,16 @@ static void gather_all_stages(stages_t *s, const gasnete_coll_plan_t *plan)
     if (leads(s) && !s->by->ranges) by_place = more_scratch(s, whole(plan));
     add_near(s, plan, GASNETE_COLL_GATHER, plan->nbytes, src, by_place);
     if (!leads(s)) s->stage[0].fence = true; /* SRC may be in DST */
-    if (s->count > 1)
-        own = place(by_place.buffer, by_place.offset + s->by->images[s->own] * plan->nbytes);
+    if (s->count > 1) own = of_own(s, plan, by_place);
     add_far(s, plan, own, by_place);
-    if (leads(s) && !s->by->ranges)
-        s->stage[s->stages++] = (stage_t){.at = {[GASNETE_COLL_SRC] = by_place}};
+    if (leads(s) && !s->by->ranges) add_reorder(s, by_place, dst);
     add_near(s, plan, GASNETE_COLL_BROADCAST, whole(plan), dst, dst);
 }
+
+static void (*const stages_by_kind[])(stages_t *s, const gasnete_coll_plan_t *plan) = {
+    [GASNETE_COLL_BARRIER] = barrier_stages,       [GASNETE_COLL_BROADCAST] = broadcast_stages,
+    [GASNETE_COLL_SCATTER] = scatter_stages,       [GASNETE_COLL_GATHER] = gather_stages,
+    [GASNETE_COLL_GATHER_ALL] = gather_all_stages, [GASNETE_COLL_REDUCE] = reduce_stages};
 
 static stages_t stages_of(const gasnete_coll_plan_t *plan)
 {
@@ -132,31 +203,43 @@ static stages_t stages_of(const gasnete_coll_plan_t *plan)
     s.count = by->first[s.own + 1] - s.first;
     s.number = by->place[plan->rank] - s.first;
     if (s.own == s.home) s.leader = by->place[plan->root] - s.first;
-    if (plan->kind == GASNETE_COLL_BARRIER)
-        barrier_stages(&s, plan);
-    else
-        gather_all_stages(&s, plan);
+    stages_by_kind[plan->kind](&s, plan);
     return s;
 }
 
 bool gasnete_coll_in_stages(const gasnete_coll_plan_t *plan)
 {
-    if (!plan->supernodes || plan->supernodes->count == 1) return false;
-    return (plan->kind == GASNETE_COLL_BARRIER || plan->kind == GASNETE_COLL_GATHER_ALL) &&
-           plan->algorithm == GASNETE_COLL_DISSEMINATION;
+    const gasnete_coll_supernodes_t *by = plan->supernodes;
+    if (!by) return false;
+    switch (plan->kind) {
+    case GASNETE_COLL_BARRIER:
+    case GASNETE_COLL_GATHER_ALL:
+        return plan->algorithm == GASNETE_COLL_DISSEMINATION;
+    case GASNETE_COLL_BROADCAST:
+    case GASNETE_COLL_REDUCE:
+        return plan->algorithm == GASNETE_COLL_SCATTER_FIRST;
+    case GASNETE_COLL_SCATTER:
+    case GASNETE_COLL_GATHER: /* along a tree of ranges also plan_kin.c does it */
+        return plan->algorithm == GASNETE_COLL_FLAT || !by->ranges;
+    case GASNETE_COLL_EXCHANGE:
+        break;
+    }
+    return false;
 }
 
 /* --- their actions --- */
 
-/* Blocks from the order of supernodes to that of ranks. */
-static bool put_in_order(const gasnete_coll_plan_t *plan, gasnete_coll_place_t from, offer_t *o)
+static bool reorder(const gasnete_coll_plan_t *plan, const stage_t *stage, offer_t *o)
 {
+    gasnete_coll_place_t from = stage->at[GASNETE_COLL_SRC], to = stage->at[GASNETE_COLL_DST];
+    const bool scatter = plan->kind == GASNETE_COLL_SCATTER;
     const uint32_t rank = o->left;
     if (rank >= plan->size) return false;
-    from.offset += plan->supernodes->image[plan->supernodes->place[rank]] * plan->nbytes;
+    *(scatter ? &to.offset : &from.offset) +=
+        plan->supernodes->image[plan->supernodes->place[rank]] * plan->nbytes;
+    *(scatter ? &from.offset : &to.offset) += plan_offset(plan, rank);
     o->left = 0;
-    return offer_copy(o, place(GASNETE_COLL_DST, plan_offset(plan, rank)), from,
-                      plan_blocks(plan, rank, 1));
+    return offer_copy(o, to, from, plan_blocks(plan, rank, 1));
 }
 
 static uint32_t rank_of(const gasnete_coll_plan_t *plan, const stages_t *s, const stage_t *stage,
@@ -175,7 +258,7 @@ static void translate_place(const stage_t *stage, gasnete_coll_place_t *place)
 static bool stage_action(const gasnete_coll_plan_t *plan, const stages_t *s, const stage_t *stage,
                          uint32_t round, offer_t *o)
 {
-    if (!stage->method) return put_in_order(plan, stage->at[GASNETE_COLL_SRC], o);
+    if (!stage->method) return reorder(plan, stage, o);
     if (!stage->method->action(&stage->plan, round, o)) return false;
     gasnete_coll_action_t *a = o->action;
     a->peer = rank_of(plan, s, stage, a->peer);
@@ -190,10 +273,10 @@ static uint32_t stage_rounds(const stage_t *stage)
     return stage->method ? stage->method->rounds(&stage->plan) : 1;
 }
 
+/* As many as each stage allows: plan_reduce.c two. */
 static uint32_t ahead(const gasnete_coll_plan_t *plan)
 {
-    (void)plan;
-    return 1;
+    return plan->kind == GASNETE_COLL_BROADCAST || plan->kind == GASNETE_COLL_REDUCE ? 2 : 1;
 }
 
 /* A fence ends with rounds without actions, in which messages of the next stage are posted. */
