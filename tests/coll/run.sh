@@ -84,6 +84,7 @@ else
         counted $how 2 gather 8 2
     done
     counted mixed 6 "team's barrier" 0 6
+    counted repeats 7 "reduction in order" 8 2
     for rows in "0 broadcast 140000" "1 scatter 10000" "2 gather 10000" "3 reduction 140000"; do
         read -r number name bytes <<<"$rows"
         leaders repeats "$number" "$name" "$bytes" "1 2 4 6"
@@ -91,6 +92,7 @@ else
     done
     leaders repeats 4 gather_all 20000 "0 2 4 6"
     leaders mixed 4 gather_all 20000 "0 2 4 6"
+    leaders repeats 7 "reduction in order" 140000 "1 2 4 6"
     GASNET_SUPERNODE_MAXSIZE=2 mix "three supernodes" 5 seq 1 8
     GASNET_SUPERNODE_MAXSIZE=2 mix "three supernodes, uneven images" 5 par uneven 6
 fi

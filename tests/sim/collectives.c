@@ -438,7 +438,7 @@ static void across(void)
     operation_t *op;
     do op = operation_any(groups[ALL][0], kind, 100);
     while (op->nbytes == 0 ||
-           (kind == REDUCE && functions[op->function].flags & GASNET_COLL_NONCOMM));
+           (kind == REDUCE && !ranges && functions[op->function].flags & GASNET_COLL_NONCOMM));
     items[item_count++] = (struct item){op, groups[ALL][0], 0};
     go();
     /* Where no two nodes share memory, the job has no supernodes to its collectives. */

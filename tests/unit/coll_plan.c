@@ -264,7 +264,7 @@ static uint32_t most_crossings(void)
         if (p->kind != GASNETE_COLL_SCATTER && p->kind != GASNETE_COLL_GATHER) return UINT32_MAX;
         return count - 1;
     case GASNETE_COLL_TREE:
-        return p->in_order ? UINT32_MAX : count - 1;
+        return p->in_order && !p->supernodes->ranges ? UINT32_MAX : count - 1;
     case GASNETE_COLL_SCATTER_FIRST:
         return count * steps + count - 1;
     case GASNETE_COLL_DISSEMINATION:

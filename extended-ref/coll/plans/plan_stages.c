@@ -142,7 +142,7 @@ static void broadcast_stages(stages_t *s, const gasnete_coll_plan_t *plan)
     add_near(s, plan, GASNETE_COLL_BROADCAST, plan->nbytes, dst, dst);
 }
 
-/* In large pieces among the leaders. */
+/* In large pieces among the leaders, or in order. */
 static void reduce_stages(stages_t *s, const gasnete_coll_plan_t *plan)
 {
     const gasnete_coll_place_t src = place(GASNETE_COLL_SRC, 0), dst = place(GASNETE_COLL_DST, 0);
@@ -216,8 +216,10 @@ bool gasnete_coll_in_stages(const gasnete_coll_plan_t *plan)
     case GASNETE_COLL_GATHER_ALL:
         return plan->algorithm == GASNETE_COLL_DISSEMINATION;
     case GASNETE_COLL_BROADCAST:
-    case GASNETE_COLL_REDUCE:
         return plan->algorithm == GASNETE_COLL_SCATTER_FIRST;
+    case GASNETE_COLL_REDUCE:
+        return plan->algorithm == GASNETE_COLL_SCATTER_FIRST ||
+               (plan->in_order && by->ranges && plan->algorithm == GASNETE_COLL_TREE);
     case GASNETE_COLL_SCATTER:
     case GASNETE_COLL_GATHER: /* along a tree of ranges also plan_kin.c does it */
         return plan->algorithm == GASNETE_COLL_FLAT || !by->ranges;
