@@ -9,12 +9,12 @@ callgrind_below='libibverbs|libsofthca|librdmacm|other/softhca/'
 # What starts the program, which is a job of two.
 callgrind_launch=("$TEST_LAUNCH" -spawner=ssh -n 2)
 
-# callgrind_run DIR PROGRAM ARGS...: what happens inside counted() is collected in DIR.  Threads take turns: a
+# callgrind_run DIR PROGRAM ARGS...: what happens inside counted() is collected in DIR, alone.  Threads take turns: a
 # library's own must not starve while another one looks.
 callgrind_run() {
     local dir=$1
     shift
-    mkdir -p "$dir"
+    mkdir -p "$dir" && rm -f "$dir"/[0-9]*
     # shellcheck disable=SC2086 # several words
     "${callgrind_launch[@]}" valgrind -q --tool=callgrind --fair-sched=try --collect-atstart=no --trace-children=yes \
         --toggle-collect=counted --compress-strings=no --compress-pos=no $callgrind_options \

@@ -54,6 +54,7 @@ put_nb + wait, 4 KiB|put_nb + wait, 4 KiB
 get_nb + wait|get_nb + wait
 AM Short request, injection|AM Short request, injection
 AM Short receive + handler|AM Short receive + handler
+AM Short, automatic Reply|AM Short, automatic Reply
 AM Short request + reply, all processors|AM Short request + reply, all processors
 AM Medium 64 B, injection|AM Medium 64 B, injection
 poll that finds nothing|poll that finds nothing"
