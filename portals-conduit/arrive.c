@@ -10,21 +10,21 @@
 /* --- release of resources --- */
 
 /* The last event of the operation that holds the ticket. */
-static void arrive_complete(uint32_t ticket)
+static void arrive_complete(net_slot_t *slot)
 {
-    gasnetc_sent(&net_portals.slot[ticket].sent);
-    net_portals_ticket_release(ticket);
+    gasnetc_sent(&slot->sent);
+    net_portals_landed(slot);
 }
 
 /* The source of a Long's payload may be reused; a temporary descriptor of it is unlinked. */
-static void arrive_payload_sent(uint32_t ticket)
+static void arrive_payload_sent(net_slot_t *slot)
 {
-    ptl_handle_md_t temporary = net_portals.slot[ticket].temporary;
+    ptl_handle_md_t temporary = slot->temporary;
     if (temporary != PTL_INVALID_HANDLE) {
         net_portals_unlink(temporary);
         net_portals_give_temporary();
     }
-    arrive_complete(ticket);
+    arrive_complete(slot);
 }
 
 void net_portals_answer_used(net_answer_t *answer)
@@ -37,10 +37,7 @@ void net_portals_answer_used(net_answer_t *answer)
         if (uses) return;
     }
     gasneti_lock(&net_portals.lock);
-    if (__builtin_expect(answer->tickets == 2, 1))
-        stock_give_two(&net_portals.tickets, answer->ticket);
-    else if (answer->tickets)
-        stock_give(&net_portals.tickets, answer->ticket[0]);
+    net_portals.tickets.count += answer->tickets;
     net_portals.temporaries += answer->temporary;
     stock_give(&net_portals.answers, (uint32_t)(answer - net_portals.answer));
     gasneti_unlock(&net_portals.lock);
@@ -77,7 +74,7 @@ bool net_portals_prepare(void)
         number = stock_take(&net_portals.answers);
     if (__builtin_expect(number != STOCK_NONE, 1)) {
         net_answer_t *answer = &net_portals.answer[number];
-        stock_take_two(&net_portals.tickets, answer->ticket);
+        net_portals.tickets.count -= 2;
         answer->tickets = 2;
         answer->temporary = true;
         net_portals.temporaries--;
@@ -101,12 +98,12 @@ static inline net_peer_t *arrive_sender(const ptl_event_t *event)
     return peer;
 }
 
-static uint32_t arrive_ticket(const ptl_event_t *event)
+static net_slot_t *arrive_ticket(const ptl_event_t *event)
 {
     uint32_t ticket = bits_ticket(event->match_bits);
     if (ticket >= net_portals.tickets.total)
         gasneti_fatal("Portals: an event names ticket %u of %u", ticket, net_portals.tickets.total);
-    return ticket;
+    return &net_portals.slot[ticket];
 }
 
 /* --- Replies --- */
@@ -187,8 +184,7 @@ static void arrive_failed(const ptl_event_t *event)
         return;
     }
     enum bits_kind kind = bits_kind(event->match_bits);
-    uint32_t ticket = arrive_ticket(event);
-    const net_peer_t *peer = net_portals.slot[ticket].peer;
+    const net_peer_t *peer = arrive_ticket(event)->peer;
     net_portals_failed(kind == BITS_PUT   ? "a put to"
                        : kind == BITS_GET ? "a get from"
                                           : "an Active Message to",
@@ -229,7 +225,7 @@ static void on_reqsb(const ptl_event_t *event)
     switch (event->type) {
     case PTL_EVENT_SEND_END:
         if (bits_kind(event->match_bits) != BITS_GET)
-            net_portals_ticket_release(arrive_ticket(event)); /* the chunk is kept for the Reply */
+            net_portals_landed(arrive_ticket(event)); /* the chunk is kept for the Reply */
         break;
     case PTL_EVENT_ACK:
         arrive_chunk_release(bits_place(event->match_bits));
@@ -270,7 +266,7 @@ static void on_user_memory(const ptl_event_t *event)
 static void on_rplsb(const ptl_event_t *event)
 {
     if (event->type != PTL_EVENT_SEND_END) return;
-    net_portals_ticket_release(arrive_ticket(event));
+    net_portals_landed(arrive_ticket(event));
     net_portals_answer_used(&net_portals.answer[event->offset / PLAN_CHUNK]);
 }
 

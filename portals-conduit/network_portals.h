@@ -71,18 +71,18 @@ struct net_peer {
     ptl_path_t segment, am; /* to both table entries; NULL: not known yet */
     gasnetc_loan_t loan;
     unsigned short_of; /* credits that the stalled Request lacks, or 0 */
-    uint64_t puts, put_bytes, gets, get_bytes, puts_not_inlined;
-    _Atomic uint32_t in_flight;
-    uint32_t in_flight_most;
+    uint64_t puts, gets, put_bytes, get_bytes, puts_not_inlined;
+    uint32_t launched, in_flight_most; /* the peer's lock */
+    _Atomic uint32_t landed;           /* the poll lock */
 };
 
 struct net_spare {
     char unused;
 };
 
-/* The operation that holds a ticket. */
+/* A ticket, and the operation that holds it. */
 typedef struct net_slot {
-    ptl_note_t note; /* first */
+    ptl_note_t note; /* first; of a free one, note.next is the next free one */
     uint32_t chunk;  /* of a bounced put or get without events, or STOCK_NONE */
     union {
         uint32_t got;              /* length of a get; 0: a put */
@@ -113,9 +113,8 @@ typedef struct net_answer {
     net_reqrb_t *buffer;   /* holds the Request; NULL: `header` does */
     uint32_t place;        /* offset of the Request's chunk at its sender */
     uint8_t credits;       /* credit byte of the Request */
-    uint8_t tickets;       /* unused ones in `ticket` */
+    uint8_t tickets;       /* reserved */
     bool temporary;        /* a ticket for a temporary descriptor is reserved */
-    uint32_t ticket[2];
     _Atomic uint32_t uses; /* references: the handler's, and the Reply's until it is sent */
     _Alignas(8) char header[LONG_ID_HEADER_MOST];
 } net_answer_t;
@@ -126,6 +125,13 @@ typedef struct net_words {
     uint64_t word[2];
 } net_words_t;
 
+/* All tickets.  The one released last is taken first.  A ticket can be reserved: it is not counted
+ * any more, and which one it is is decided when it is needed. */
+typedef struct net_tickets {
+    net_slot_t *free;      /* free ones, reserved or not */
+    uint32_t count, total; /* free ones that are not reserved; all */
+} net_tickets_t;
+
 /* State of the process. */
 struct net_portals {
     ptl_handle_ni_t ni;
@@ -134,7 +140,8 @@ struct net_portals {
     char *reqsb_memory, *rplsb_memory;
 
     gasneti_lock_t lock; /* protects the stocks and `temporaries` */
-    stock_t tickets, chunks, answers;
+    net_tickets_t tickets;
+    stock_t chunks, answers;
     uint32_t temporaries, temporaries_most; /* tickets left, and in total */
     net_slot_t *slot;
     net_chunk_t *chunk;
@@ -196,7 +203,64 @@ enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t len
                                   net_answer_t *answer);
 #pragma GCC visibility pop
 
-/* --- stocks --- */
+/* --- tickets and stocks --- */
+
+/* With the lock: of those that are reserved.  */
+HOT net_slot_t *net_portals_pop_ticket(void)
+{
+    net_slot_t *slot = net_portals.tickets.free;
+    net_portals.tickets.free = (net_slot_t *)slot->note.next;
+    return slot;
+}
+
+HOT void net_portals_push_ticket(net_slot_t *slot)
+{
+    slot->note.next = (ptl_note_t *)net_portals.tickets.free;
+    net_portals.tickets.free = slot;
+    net_portals.tickets.count++;
+}
+
+/* NULL: there is none. */
+HOT net_slot_t *net_portals_take_ticket(void)
+{
+    net_slot_t *slot = NULL;
+    gasneti_lock(&net_portals.lock);
+    if (__builtin_expect(net_portals.tickets.count > 0, 1)) {
+        net_portals.tickets.count--;
+        slot = net_portals_pop_ticket();
+    }
+    gasneti_unlock(&net_portals.lock);
+    return slot;
+}
+
+/* One of those that the caller has reserved. */
+static inline net_slot_t *net_portals_reserved_ticket(void)
+{
+    gasneti_lock(&net_portals.lock);
+    net_slot_t *slot = net_portals_pop_ticket();
+    gasneti_unlock(&net_portals.lock);
+    return slot;
+}
+
+HOT void net_portals_unreserve(uint32_t tickets)
+{
+    gasneti_lock(&net_portals.lock);
+    net_portals.tickets.count += tickets;
+    gasneti_unlock(&net_portals.lock);
+}
+
+HOT void net_portals_give_ticket(net_slot_t *slot)
+{
+    gasneti_lock(&net_portals.lock);
+    net_portals_push_ticket(slot);
+    gasneti_unlock(&net_portals.lock);
+}
+
+/* The number in match bits. */
+static inline uint32_t net_portals_ticket_number(const net_slot_t *slot)
+{
+    return (uint32_t)(slot - net_portals.slot);
+}
 
 static inline uint32_t net_portals_take(stock_t *stock)
 {
@@ -213,23 +277,18 @@ static inline void net_portals_give(stock_t *stock, uint32_t number)
     gasneti_unlock(&net_portals.lock);
 }
 
-/* Takes a ticket and a chunk: both or none. */
-static inline bool net_portals_take_two(uint32_t *ticket, uint32_t *chunk)
+/* Reserves `tickets` tickets, and takes a chunk: all or none. */
+HOT enum net_result net_portals_reserve(uint32_t tickets, uint32_t *chunk)
 {
-    bool both = true;
+    enum net_result result = NET_BUSY;
     gasneti_lock(&net_portals.lock);
-    *ticket = stock_take(&net_portals.tickets);
-    if (__builtin_expect(*ticket == STOCK_NONE, 0)) {
-        both = false;
-    } else {
+    if (__builtin_expect(net_portals.tickets.count >= tickets, 1)) {
         *chunk = stock_take(&net_portals.chunks);
-        if (__builtin_expect(*chunk == STOCK_NONE, 0)) {
-            stock_give(&net_portals.tickets, *ticket);
-            both = false;
-        }
+        result = *chunk == STOCK_NONE ? NET_NO_SEND_BUF : NET_POSTED;
+        if (__builtin_expect(result == NET_POSTED, 1)) net_portals.tickets.count -= tickets;
     }
     gasneti_unlock(&net_portals.lock);
-    return both;
+    return result;
 }
 
 static inline char *net_portals_chunk(uint32_t number)
@@ -237,40 +296,27 @@ static inline char *net_portals_chunk(uint32_t number)
     return net_portals.reqsb_memory + (size_t)number * PLAN_CHUNK;
 }
 
-/* Counts an operation in flight.  The caller holds the peer's lock; the poll lock's holder counts
- * it off. */
-static inline net_slot_t *net_portals_launch(net_peer_t *peer, uint32_t ticket,
-                                             const gasnetc_sent_t *sent)
+/* Counts an operation in flight.  The caller holds the peer's lock. */
+HOT void net_portals_launch(net_peer_t *peer, net_slot_t *slot, const gasnetc_sent_t *sent)
 {
-    net_slot_t *slot = &net_portals.slot[ticket];
     slot->peer = peer;
-    slot->sent = *sent;
-    uint32_t now;
-    if (GASNETC_THREADED) {
-        now = atomic_fetch_add_explicit(&peer->in_flight, 1, memory_order_relaxed) + 1;
-    } else {
-        now = atomic_load_explicit(&peer->in_flight, memory_order_relaxed) + 1;
-        atomic_store_explicit(&peer->in_flight, now, memory_order_relaxed);
-    }
+    /* The core has no buffers here, so `sent` asks for no copy. */
+    slot->sent.counter = sent->counter;
+    slot->sent.held = sent->held;
+    gasnetc_sent_copy_pin(&slot->sent, sent);
+    const uint32_t landed = atomic_load_explicit(&peer->landed, memory_order_relaxed);
+    const uint32_t now = ++peer->launched - landed;
     if (__builtin_expect(now > peer->in_flight_most, 0)) peer->in_flight_most = now;
-    return slot;
 }
 
-static inline void net_portals_landed(const net_slot_t *slot)
+/* Counts it off, and releases its ticket.  The caller holds the poll lock. */
+HOT void net_portals_landed(net_slot_t *slot)
 {
     net_peer_t *peer = slot->peer;
-    if (GASNETC_THREADED)
-        atomic_fetch_sub_explicit(&peer->in_flight, 1, memory_order_relaxed);
-    else
-        atomic_store_explicit(&peer->in_flight,
-                              atomic_load_explicit(&peer->in_flight, memory_order_relaxed) - 1,
-                              memory_order_relaxed);
-    net_portals_give(&net_portals.tickets, (uint32_t)(slot - net_portals.slot));
-}
-
-static inline void net_portals_ticket_release(uint32_t ticket)
-{
-    net_portals_landed(&net_portals.slot[ticket]);
+    atomic_store_explicit(&peer->landed,
+                          atomic_load_explicit(&peer->landed, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    net_portals_give_ticket(slot);
 }
 
 /* --- posting --- */
@@ -280,10 +326,10 @@ HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key
                             const net_region_t *local, size_t length, enum net_order order,
                             const gasnetc_sent_t *sent)
 {
-    uint32_t ticket = net_portals_take(&net_portals.tickets);
+    net_slot_t *slot = net_portals_take_ticket();
     (void)order; /* caps.ordered is false */
-    if (__builtin_expect(ticket == STOCK_NONE, 0)) return NET_BUSY;
-    net_slot_t *slot = net_portals_launch(peer, ticket, sent);
+    if (__builtin_expect(!slot, 0)) return NET_BUSY;
+    net_portals_launch(peer, slot, sent);
     slot->chunk = STOCK_NONE;
     slot->got = 0;
     if (__builtin_expect(PtlPutNoted(peer->segment, src, length,
@@ -302,17 +348,19 @@ HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key
 HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local, uint64_t src,
                             const net_key_t *key, size_t length, const gasnetc_sent_t *sent)
 {
-    uint32_t ticket, chunk = STOCK_NONE;
+    net_slot_t *slot;
+    uint32_t chunk = STOCK_NONE;
     if (local) {
-        ticket = net_portals_take(&net_portals.tickets);
-        if (__builtin_expect(ticket == STOCK_NONE, 0)) return NET_BUSY;
+        slot = net_portals_take_ticket();
+        if (__builtin_expect(!slot, 0)) return NET_BUSY;
     } else {
-        if (__builtin_expect(!net_portals_take_two(&ticket, &chunk), 0))
-            return ticket == STOCK_NONE ? NET_BUSY : NET_NO_SEND_BUF;
+        const enum net_result result = net_portals_reserve(1, &chunk);
+        if (__builtin_expect(result != NET_POSTED, 0)) return result;
+        slot = net_portals_reserved_ticket();
         memcpy(net_portals_chunk(chunk), &dst, sizeof dst);
         dst = net_portals_chunk(chunk) + sizeof dst;
     }
-    net_slot_t *slot = net_portals_launch(peer, ticket, sent);
+    net_portals_launch(peer, slot, sent);
     slot->chunk = chunk;
     slot->got = (uint32_t)length;
     peer->gets++;

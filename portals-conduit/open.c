@@ -102,10 +102,12 @@ static void open_stocks(const plan_t *plan, uint32_t nodes)
     net_portals_rest.buffers = plan->buffers;
     net_portals_rest.reqrb_size = (size_t)plan->chunks * PLAN_CHUNK;
     if (!net_portals.slot || !net_portals.chunk || !net_portals.answer || !net_portals.words ||
-        !net_portals_rest.reqrb || !stock_init(&net_portals.tickets, tickets) ||
-        !stock_init(&net_portals.chunks, chunks) || !stock_init(&net_portals.answers, answers) ||
+        !net_portals_rest.reqrb || !stock_init(&net_portals.chunks, chunks) ||
+        !stock_init(&net_portals.answers, answers) ||
         !long_ids_init(&net_portals_rest.longs, plan->credits / 8))
         gasneti_fatal("out of memory for %u tickets and %u chunks", tickets, chunks + answers);
+    net_portals.tickets.total = tickets;
+    while (tickets) net_portals_push_ticket(&net_portals.slot[--tickets]);
     net_portals.last_reply = &net_portals.replies;
     net_portals.safe_limit = open_limit(p->safe_limit, UINT32_MAX);
     net_portals.am_limit = open_limit(p->am_limit, NET_DELIVER_MAX);
@@ -399,7 +401,6 @@ static void open_free_memory(void)
     net_free(net_portals.reqsb_memory);
     net_free(net_portals.rplsb_memory);
     net_free(net_portals_rest.reqrb_memory);
-    stock_fini(&net_portals.tickets);
     stock_fini(&net_portals.chunks);
     stock_fini(&net_portals.answers);
     long_ids_fini(&net_portals_rest.longs);

@@ -45,36 +45,31 @@ static inline uint64_t send_header(uint8_t credits, size_t length, size_t sent)
 
 /* --- Requests --- */
 
-/* The resources of a Request. */
+/* The resources of a Request: the tickets are reserved. */
 typedef struct means {
-    uint32_t ticket, chunk, second; /* second: ticket of a Long's payload */
+    uint32_t chunk;
+    uint8_t tickets; /* two for a Long, whose payload is an operation of its own */
     uint8_t credits;
 } send_means_t;
 
-static void send_release(const send_means_t *means, bool pair)
+static void send_release(const send_means_t *means)
 {
     gasneti_lock(&net_portals.lock);
-    stock_give(&net_portals.tickets, means->ticket);
+    net_portals.tickets.count += means->tickets;
     stock_give(&net_portals.chunks, means->chunk);
-    if (pair) stock_give(&net_portals.tickets, means->second);
     gasneti_unlock(&net_portals.lock);
 }
 
 HOT enum net_result send_acquire(net_peer_t *peer, size_t length, bool pair, send_means_t *means)
 {
-    if (!net_portals_take_two(&means->ticket, &means->chunk))
-        return means->ticket == STOCK_NONE ? NET_BUSY : NET_NO_REPLY_BUF;
-    if (pair) {
-        means->second = net_portals_take(&net_portals.tickets);
-        if (means->second == STOCK_NONE) {
-            send_release(means, false);
-            return NET_BUSY;
-        }
-    }
+    means->tickets = 1 + pair;
+    const enum net_result result = net_portals_reserve(means->tickets, &means->chunk);
+    if (__builtin_expect(result != NET_POSTED, 0))
+        return result == NET_NO_SEND_BUF ? NET_NO_REPLY_BUF : result;
     if (__builtin_expect(net_portals_take_credits(peer, plan_cost(length) + pair, &means->credits),
                          1))
         return NET_POSTED;
-    send_release(means, pair);
+    send_release(means);
     return NET_NO_CREDIT;
 }
 
@@ -85,10 +80,11 @@ static __attribute__((noinline)) void send_from_chunk(net_peer_t *peer, const vo
 {
     static const gasnetc_sent_t nothing;
     uint32_t place = means->chunk * PLAN_CHUNK;
+    net_slot_t *ticket = net_portals_reserved_ticket();
     memcpy(net_portals_chunk(means->chunk), data, length);
-    net_portals_launch(peer, means->ticket, &nothing);
+    net_portals_launch(peer, ticket, &nothing);
     send_put("an Active Message to", peer, net_portals.reqsb, place, send_padded(length), NET_PT_AM,
-             bits_pack(place, means->ticket, kind, BITS_REQRB), 0,
+             bits_pack(place, net_portals_ticket_number(ticket), kind, BITS_REQRB), 0,
              send_header(means->credits, length, send_padded(length)));
 }
 
@@ -106,7 +102,7 @@ HOT void send_request(net_peer_t *peer, char *data, size_t length, const send_me
                                     bits_pack(means->chunk * PLAN_CHUNK, 0, kind, BITS_REQRB), 0,
                                     send_header(means->credits, length, sent)),
                          1))
-        net_portals_give(&net_portals.tickets, means->ticket);
+        net_portals_unreserve(1);
     else
         send_from_chunk(peer, data, length, means, kind);
 }
@@ -128,12 +124,14 @@ static __attribute__((noinline)) void send_from_reserve(net_peer_t *peer, const 
 {
     static const gasnetc_sent_t nothing;
     uint32_t place = (uint32_t)(answer - net_portals.answer) * PLAN_CHUNK;
-    uint32_t ticket = answer->ticket[--answer->tickets];
+    net_slot_t *ticket = net_portals_reserved_ticket();
+    answer->tickets--;
     atomic_store_explicit(&answer->uses, 2, memory_order_relaxed);
     memcpy(net_portals.rplsb_memory + place, data, length);
     net_portals_launch(peer, ticket, &nothing);
     send_put("a Reply to", peer, net_portals.rplsb, place, length, NET_PT_AM,
-             bits_pack(answer->place, ticket, kind, BITS_REQSB), answer->place, header);
+             bits_pack(answer->place, net_portals_ticket_number(ticket), kind, BITS_REQSB),
+             answer->place, header);
 }
 
 HOT void send_reply(net_peer_t *peer, const void *data, size_t length, net_answer_t *answer,
@@ -169,8 +167,9 @@ static ptl_handle_md_t send_temporary(const net_payload_t *payload)
 }
 
 static void send_payload(net_peer_t *peer, const net_payload_t *payload, uint32_t place,
-                         uint32_t ticket, enum bits_selector selector, const gasnetc_sent_t *sent)
+                         enum bits_selector selector, const gasnetc_sent_t *sent)
 {
+    net_slot_t *ticket = net_portals_reserved_ticket();
     ptl_handle_md_t md = payload->local ? payload->local->md : send_temporary(payload);
     uint64_t offset =
         payload->local ? (uint64_t)((const char *)payload->src - payload->local->start) : 0;
@@ -178,9 +177,10 @@ static void send_payload(net_peer_t *peer, const net_payload_t *payload, uint32_
     peer->put_bytes += payload->length;
     peer->puts_not_inlined++;
     net_portals_launch(peer, ticket, sent);
-    net_portals.slot[ticket].temporary = payload->local ? PTL_INVALID_HANDLE : md;
+    ticket->temporary = payload->local ? PTL_INVALID_HANDLE : md;
     send_put("the payload of an Active Message to", peer, md, offset, payload->length,
-             NET_PT_SEGMENT, bits_pack(place, ticket, BITS_DATA, selector),
+             NET_PT_SEGMENT,
+             bits_pack(place, net_portals_ticket_number(ticket), BITS_DATA, selector),
              payload->dst - payload->key->base, bits_header(net_portals.rank, 0, 0));
 }
 
@@ -191,8 +191,8 @@ static enum net_result send_long_reply(net_peer_t *peer, const void *header, siz
                                        const gasnetc_sent_t *sent)
 {
     if (!payload->local) answer->temporary = false;
-    send_payload(peer, payload, answer->place, answer->ticket[--answer->tickets], BITS_RARSRC,
-                 sent);
+    answer->tickets--;
+    send_payload(peer, payload, answer->place, BITS_RARSRC, sent);
     send_reply(peer, header, length, answer, BITS_HEADER);
     return NET_POSTED;
 }
@@ -210,7 +210,7 @@ enum net_result net_portals_long(net_peer_t *peer, void *header, size_t length,
         if (!payload->local) net_portals_give_temporary();
         return result;
     }
-    send_payload(peer, payload, means.chunk * PLAN_CHUNK, means.second, BITS_RARAM, sent);
+    send_payload(peer, payload, means.chunk * PLAN_CHUNK, BITS_RARAM, sent);
     send_request(peer, header, length, &means, BITS_HEADER);
     return NET_POSTED;
 }
@@ -220,7 +220,7 @@ enum net_result net_portals_long(net_peer_t *peer, void *header, size_t length,
 static uint64_t send_bits(const net_slot_t *slot, uint32_t place, enum bits_kind kind,
                           const net_key_t *key)
 {
-    return bits_pack(place, (uint32_t)(slot - net_portals.slot), kind, key->selector);
+    return bits_pack(place, net_portals_ticket_number(slot), kind, key->selector);
 }
 
 /* Short data go through a chunk: where the peer's list is known without events all the same. */
@@ -235,7 +235,8 @@ bool net_portals_put(net_slot_t *slot, uint64_t dst, const net_key_t *key, const
     if (!local) {
         slot->chunk = net_portals_take(&net_portals.chunks);
         if (slot->chunk == STOCK_NONE) {
-            net_portals_landed(slot);
+            slot->peer->launched--; /* it was not sent */
+            net_portals_give_ticket(slot);
             return false;
         }
         src = memcpy(net_portals_chunk(slot->chunk), src, length);

@@ -91,7 +91,7 @@ __attribute__((no_sanitize("thread"))) void net_peer_counts(const net_peer_t *pe
         .gets = peer->gets,
         .get_bytes = peer->get_bytes,
         .puts_not_inlined = peer->puts_not_inlined,
-        .in_flight = atomic_load_explicit(&peer->in_flight, memory_order_relaxed),
+        .in_flight = peer->launched - atomic_load_explicit(&peer->landed, memory_order_relaxed),
         .in_flight_most = peer->in_flight_most,
         .credits = loan->owned,
         .credits_now = loan->owned > loan->in_use ? (unsigned)(loan->owned - loan->in_use) : 0u,

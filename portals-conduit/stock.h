@@ -1,4 +1,4 @@
-/* stock.h - a pool of numbered objects: tickets, chunks, records.  Pure.
+/* stock.h - a pool of numbered objects: chunks, records.  Pure.
  *
  * Last in, first out: the object released last is in the processor's cache.  The caller holds a
  * lock if there are several threads.
@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { STOCK_NONE = UINT32_MAX };
 
@@ -42,20 +41,6 @@ static inline uint32_t stock_take(stock_t *stock)
     uint32_t number = stock->number[--stock->count];
     if (__builtin_expect(stock->count < stock->fewest, 0)) stock->fewest = stock->count;
     return number;
-}
-
-/* Of a stock in which there are two or more. */
-static inline void stock_take_two(stock_t *stock, uint32_t numbers[2])
-{
-    stock->count -= 2;
-    memcpy(numbers, &stock->number[stock->count], 2 * sizeof *numbers);
-    if (__builtin_expect(stock->count < stock->fewest, 0)) stock->fewest = stock->count;
-}
-
-static inline void stock_give_two(stock_t *stock, const uint32_t numbers[2])
-{
-    memcpy(&stock->number[stock->count], numbers, 2 * sizeof *numbers);
-    stock->count += 2;
 }
 
 static inline void stock_give(stock_t *stock, uint32_t number)
