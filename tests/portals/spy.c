@@ -292,6 +292,16 @@ int PtlPutBytes(ptl_path_t path, const void *data, ptl_size_t length, ptl_match_
     return result;
 }
 
+int PtlPutBytesNoted(ptl_path_t path, const void *data, ptl_size_t length, ptl_match_bits_t bits,
+                     ptl_size_t there, ptl_note_t *note)
+{
+    NEXT(PtlPutBytesNoted, ptl_path_t, const void *, ptl_size_t, ptl_match_bits_t, ptl_size_t,
+         ptl_note_t *);
+    int result = next(path, data, length, bits, there, note);
+    if (result == PTL_OK) started(false, PTL_INVALID_HANDLE, entry_of(path), bits, length);
+    return result;
+}
+
 int PtlPutNoted(ptl_path_t path, const void *local, ptl_size_t length, ptl_handle_md_t md,
                 ptl_match_bits_t bits, ptl_size_t there, ptl_note_t *note)
 {

@@ -53,8 +53,7 @@ static void transfers(void)
     char word[SHORT];
     for (int i = 0; i < COUNT; i++) { /* the source changes at once */
         memset(word, i + 1, sizeof word);
-        RING_OK(PtlPutNoted(path, word, sizeof word, PTL_INVALID_HANDLE, 0, (ptl_size_t)(SHORT * i),
-                            &notes[i]));
+        RING_OK(PtlPutBytesNoted(path, word, sizeof word, 0, (ptl_size_t)(SHORT * i), &notes[i]));
         if (i % 50 == 49) await(&notes[i - 49], 50);
     }
     memset(bytes, 'l', LONG);
@@ -73,6 +72,10 @@ static void transfers(void)
 static void refused(void)
 {
     ptl_note_t note;
+    RING_IS(PtlPutBytesNoted(path, bytes, LONG, 0, 0, &note), PTL_NO_SPACE);
+    RING_IS(PtlPutBytesNoted(path, bytes, 0, 0, 0, &note), PTL_NO_SPACE);
+    RING_IS(PtlPutBytesNoted(path, bytes, SHORT, 0, ROOM - SHORT + 1, &note), PTL_NO_SPACE);
+    RING_IS(PtlPutBytesNoted(path, bytes, SHORT, 5, 0, &note), PTL_NO_SPACE);
     RING_IS(PtlPutNoted(path, bytes, LONG, PTL_INVALID_HANDLE, 0, 0, &note), PTL_NO_SPACE);
     RING_IS(PtlPutNoted(path, bytes + ROOM - 8, LONG, local, 0, 0, &note), PTL_NO_SPACE);
     RING_IS(PtlPutNoted(path, target, LONG, local, 0, 0, &note), PTL_NO_SPACE);

@@ -418,6 +418,12 @@ static int start_noted(enum ptl_script_kind kind, ptl_path_t path, const void *l
     return PTL_OK;
 }
 
+int PtlPutBytesNoted(ptl_path_t path, const void *data, ptl_size_t length, ptl_match_bits_t bits,
+                     ptl_size_t there, ptl_note_t *note)
+{
+    return start_noted(PTL_SCRIPT_PUT, path, data, length, PTL_INVALID_HANDLE, bits, there, note);
+}
+
 int PtlPutNoted(ptl_path_t path, const void *local, ptl_size_t length, ptl_handle_md_t md,
                 ptl_match_bits_t bits, ptl_size_t there, ptl_note_t *note)
 {

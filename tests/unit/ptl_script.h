@@ -78,8 +78,8 @@ unsigned ptl_script_descriptors(void), ptl_script_entries(void);
 extern bool ptl_script_no_space;
 /* PtlPutBytes sends as long as it is set: an operation without descriptor or events. */
 extern bool ptl_script_bytes;
-/* PtlPutNoted and PtlGetNoted start operations as long as it is set; of puts so many bytes are
- * copied at once. */
+/* PtlPutBytesNoted, PtlPutNoted and PtlGetNoted start operations as long as it is set; of puts so
+ * many bytes are copied at once. */
 extern bool ptl_script_notes;
 enum { PTL_SCRIPT_COPIED = 100 };
 /* PtlPutRegion refuses as long as it is set. */

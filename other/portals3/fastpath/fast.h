@@ -80,7 +80,7 @@ HOT bool fast_message(struct ptli_route *route, const void *data, ptl_size_t len
  * their own.  */
 static inline void ptli_fast_passed(struct ptli_link *link, const struct ptli_wr *slot)
 {
-    link->done += (slot->index - link->done) % PTLI_SLOTS + 1;
+    link->done = slot->number;
 }
 
 /* The end of an operation of path.c, for which the path's user gets its note; with driving held,

@@ -416,6 +416,7 @@ HOT int fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t h
     int flags = IBV_SEND_INLINE;
     wr->wr_id = (uintptr_t)slot;
     slot->md = md;
+    slot->number = number;
     slot->item = PTLI_ITEM_QUICK;
     link->piece.addr = (uintptr_t)md->one.base + offset;
     link->piece.length = (uint32_t)length;

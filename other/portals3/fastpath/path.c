@@ -38,28 +38,34 @@ static inline bool path_inside(struct ptli_posting *posting, ptl_handle_md_t han
     return offset <= md->rules.length && length <= md->rules.length - offset;
 }
 
-HOT int path_start(bool is_put, struct ptli_route *route, const void *local, ptl_size_t length,
-                   ptl_handle_md_t handle, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
-                   ptl_note_t *note)
+enum path_kind {
+    PATH_BYTES, /* a put whose data the device must copy */
+    PATH_PUT,
+    PATH_GET
+};
+
+HOT int path_start(enum path_kind kind, struct ptli_route *route, const void *local,
+                   ptl_size_t length, ptl_handle_md_t handle, ptl_match_bits_t match_bits,
+                   ptl_size_t remote_offset, ptl_note_t *note)
 {
-    struct ptli_posting *posting = path_posting(is_put);
+    struct ptli_posting *posting = path_posting(kind != PATH_GET);
     if (__builtin_expect(!posting || !route || length - 1 >= posting->most, 0)) return PTL_NO_SPACE;
     ptli_mutex_lock(&posting->lock);
     const struct ptli_published_entry *there =
-        place_there(route, is_put, 0, match_bits, remote_offset, length);
+        place_there(route, kind != PATH_GET, 0, match_bits, remote_offset, length);
     if (__builtin_expect(!there, 0)) goto no;
     struct ptli_link *link = route->node->link;
     struct ptli_wr *slot = &link->slot[link->posted % PTLI_SLOTS];
-    struct ibv_send_wr *wr = is_put ? &link->put : &link->get;
+    struct ibv_send_wr *wr = kind == PATH_GET ? &link->get : &link->put;
     slot->md = NULL;
     wr->send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED;
-    if (!is_put || length > link->max_inline) {
-        if (!path_inside(posting, handle, local, length)) goto no;
+    if (kind == PATH_GET || length > link->max_inline) {
+        if (kind == PATH_BYTES || !path_inside(posting, handle, local, length)) goto no;
         slot->md = posting->md;
         link->piece.lkey = posting->md->one.region->local_key;
         wr->send_flags = IBV_SEND_SIGNALED;
     }
-    link->signalled = ++link->posted;
+    link->signalled = slot->number = ++link->posted;
     link->piece.addr = (uintptr_t)local;
     link->piece.length = (uint32_t)length;
     wr->wr_id = (uintptr_t)slot;
@@ -67,28 +73,35 @@ HOT int path_start(bool is_put, struct ptli_route *route, const void *local, ptl
     wr->wr.rdma.rkey = there->key;
     slot->note = note;
     slot->item = PTLI_ITEM_QUICK | PTLI_ITEM_NOTED;
-    if (!is_put) {
+    if (kind == PATH_GET) {
         slot->item = PTLI_ITEM_QUICK | PTLI_ITEM_NOTED | PTLI_ITEM_GET;
         slot->route = route;
         slot->length = length;
         route->lease.users++;
     }
-    return fast_post(posting, link, wr, is_put, length);
+    return fast_post(posting, link, wr, kind != PATH_GET, length);
 no:
     ptli_mutex_unlock(&posting->lock);
     return PTL_NO_SPACE;
 }
 
+int PtlPutBytesNoted(ptl_path_t path, const void *data, ptl_size_t length,
+                     ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note)
+{
+    return path_start(PATH_BYTES, path, data, length, PTL_INVALID_HANDLE, match_bits, remote_offset,
+                      note);
+}
+
 int PtlPutNoted(ptl_path_t path, const void *local, ptl_size_t length, ptl_handle_md_t md,
                 ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note)
 {
-    return path_start(true, path, local, length, md, match_bits, remote_offset, note);
+    return path_start(PATH_PUT, path, local, length, md, match_bits, remote_offset, note);
 }
 
 int PtlGetNoted(ptl_path_t path, void *local, ptl_size_t length, ptl_handle_md_t md,
                 ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note)
 {
-    return path_start(false, path, local, length, md, match_bits, remote_offset, note);
+    return path_start(PATH_GET, path, local, length, md, match_bits, remote_offset, note);
 }
 
 /* --- the poll --- */
@@ -138,6 +151,12 @@ __attribute__((noinline)) static ptl_note_t *path_work(struct ptli_verbs *v, int
     return notes;
 }
 
+/* Nothing is to be done but to take completions.  */
+static inline bool path_is_idle(const struct ptli_verbs *v)
+{
+    return !v->notes && !atomic_load_explicit(&v->face.due, memory_order_relaxed);
+}
+
 /* A round of progress in few instructions if there is nothing to do.  */
 int PtlPoll(ptl_handle_ni_t ni, uint64_t *seen, ptl_note_t **notes)
 {
@@ -149,14 +168,15 @@ int PtlPoll(ptl_handle_ni_t ni, uint64_t *seen, ptl_note_t **notes)
         return poll_elsewhere(ni, seen);
     if (__builtin_expect(ptli_verbs_begin(v), 1)) {
         const int n = ibv_poll_cq(v->cq, PTLI_BATCH, v->wc);
-        const uint32_t rounds = atomic_load_explicit(&v->rounds, memory_order_relaxed);
-        const bool listen = !n && ptli_verbs_is_time_to_listen(v, rounds);
-        const bool more =
-            v->notes || listen || atomic_load_explicit(&v->face.due, memory_order_relaxed);
-        if (n == 1 && !more && is_noted(v->wc))
+        if (n == 1 && path_is_idle(v) && is_noted(v->wc)) {
             take_noted(v, notes);
-        else if (__builtin_expect(n || more, 0))
-            *notes = path_work(v, n, listen);
+        } else {
+            const bool listen =
+                !n && ptli_verbs_is_time_to_listen(
+                          v, atomic_load_explicit(&v->rounds, memory_order_relaxed));
+            if (__builtin_expect(n || listen || !path_is_idle(v), 0))
+                *notes = path_work(v, n, listen);
+        }
         ptli_mutex_unlock(&v->driving);
     }
     return path_news(engine, seen);

@@ -109,7 +109,7 @@ struct ptli_buffer {
 /* One posted work request, until it or a later one completes. */
 struct ptli_wr {
     struct ptli_link *link;     /* constant */
-    uint32_t index;             /* in link->slot; constant */
+    uint32_t number;            /* link->posted with it */
     ptli_item_t item;           /* a transfer of which it is the last, a fast operation, or 0 */
     struct ptli_buffer *buffer; /* NULL when it has completed */
     struct ptli_md *md; /* of a fast operation; NULL: its data were copied.  What follows only if it
@@ -476,7 +476,7 @@ static inline void ptli_verbs_post(struct ptli_link *link, struct ibv_send_wr *w
 {
     struct ptli_wr *slot = &link->slot[link->posted % PTLI_SLOTS];
     struct ibv_send_wr *bad;
-    link->posted++;
+    slot->number = ++link->posted;
     slot->item = item;
     slot->buffer = buffer;
     wr->wr_id = (uintptr_t)slot;
