@@ -191,27 +191,26 @@ static void arrive_failed(const ptl_event_t *event)
                        peer ? peer->rank : net_portals.rank, PTL_NAL_FAILED);
 }
 
-static void arrive_chunk_release(uint64_t place)
+/* A bounced get is complete: the destination address is in front of the data. */
+static inline void arrive_bounced_get(const char *bounced, size_t length)
 {
-    net_portals_give(&net_portals.chunks, (uint32_t)(place / PLAN_CHUNK));
-}
-
-/* A bounced get is complete.  The chunk holds the destination address, then the data. */
-static void arrive_bounced_get(uint32_t chunk, size_t length)
-{
-    const char *bounced = net_portals_chunk(chunk);
     void *to;
     memcpy(&to, bounced, sizeof to);
     if (__builtin_expect((uintptr_t)to < GASNETC_FIRST_PAGE, 0))
         gasnetc_copy_nowhere(to, length);
+    else if (length == 8)
+        memcpy(to, bounced + sizeof to, 8);
     else
         memcpy(to, bounced + sizeof to, length);
 }
 
-void net_portals_bounced(net_slot_t *slot)
+void net_portals_bounced(const net_slot_t *slot)
 {
-    if (slot->got) arrive_bounced_get(slot->chunk, slot->got);
-    net_portals_give(&net_portals.chunks, slot->chunk);
+    if (slot->got) arrive_bounced_get(slot->bounce, slot->got);
+    if (slot->bounce != slot->landing)
+        net_portals_give(
+            &net_portals.chunks,
+            (uint32_t)((size_t)(slot->bounce - net_portals.reqsb_memory) / PLAN_CHUNK));
 }
 
 void net_portals_note_failed(const net_slot_t *slot)
@@ -219,22 +218,20 @@ void net_portals_note_failed(const net_slot_t *slot)
     net_portals_failed(slot->got ? "a get from" : "a put to", slot->peer->rank, PTL_NAL_FAILED);
 }
 
-/* Events of ReqSB, and of PutSB, which covers the same memory. */
+/* Events of ReqSB, of PutSB, which covers the same memory, and of the tickets. */
 static void on_reqsb(const ptl_event_t *event)
 {
+    net_slot_t *slot;
     switch (event->type) {
     case PTL_EVENT_SEND_END:
         if (bits_kind(event->match_bits) != BITS_GET)
             net_portals_landed(arrive_ticket(event)); /* the chunk is kept for the Reply */
         break;
     case PTL_EVENT_ACK:
-        arrive_chunk_release(bits_place(event->match_bits));
-        arrive_complete(arrive_ticket(event));
-        break;
     case PTL_EVENT_REPLY_END:
-        arrive_bounced_get(bits_place(event->match_bits) / PLAN_CHUNK, event->mlength);
-        arrive_chunk_release(bits_place(event->match_bits));
-        arrive_complete(arrive_ticket(event));
+        slot = arrive_ticket(event);
+        net_portals_bounced(slot);
+        arrive_complete(slot);
         break;
     case PTL_EVENT_PUT_END:
         arrive_reply_header(event);
@@ -288,6 +285,7 @@ void net_portals_safe_event(const ptl_event_t *event)
     }
     switch ((enum net_role)(uintptr_t)event->md.user_ptr) {
     case NET_ROLE_REQSB:
+    case NET_ROLE_TICKETS:
         on_reqsb(event);
         break;
     case NET_ROLE_SEGMENT:

@@ -9,9 +9,9 @@
  *   header data  [63:32] source  [10:8] padding   [7:0] credit byte        (Active Messages)
  *                [63:32] source  [31:0] word                               (system messages)
  *
- * `place` is the offset of a chunk at the initiator: of a bounced put or get, the chunk to free; of
- * a Request, the destination of its Reply, which is also the number by which the header and the
- * payload of a Long are matched.  `ticket` is a number of the initiator.
+ * `place` is the offset of a Request's chunk at the initiator: the destination of its Reply, which
+ * is also the number by which the header and the payload of a Long are matched.  `ticket` is a
+ * number of the initiator.
  */
 #ifndef PORTALS_BITS_H
 #define PORTALS_BITS_H

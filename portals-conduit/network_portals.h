@@ -33,6 +33,7 @@ enum {
     NET_REAP_TELLS = 1,
     NET_SPARE =
         GASNETC_THREADED ? 2 : 1, /* receive buffers beyond those that the credits can fill */
+    NET_LANDING = 64,             /* bytes of a get that land beside its ticket */
     NET_CHECK_EVERY = 1024, /* polls without an event between two checks for broken connections */
 };
 
@@ -48,6 +49,7 @@ enum net_role {
     NET_ROLE_REQRB,
     NET_ROLE_CB,
     NET_ROLE_SYS,
+    NET_ROLE_TICKETS, /* the memory of all tickets: bounced gets */
 };
 
 /* Valid if size is not 0.  `md` is the local descriptor of gets and payloads, RARSRC or a temporary
@@ -83,13 +85,14 @@ struct net_spare {
 /* A ticket, and the operation that holds it. */
 typedef struct net_slot {
     ptl_note_t note; /* first; of a free one, note.next is the next free one */
-    uint32_t chunk;  /* of a bounced put or get without events, or STOCK_NONE */
+    char *bounce;    /* of a bounced put or get: a chunk, or `landing`; else NULL */
     union {
         uint32_t got;              /* length of a get; 0: a put */
         ptl_handle_md_t temporary; /* of a Long's payload, or PTL_INVALID_HANDLE */
     };
     gasnetc_sent_t sent;
     net_peer_t *peer;
+    char landing[sizeof(void *) + NET_LANDING]; /* of a short get */
 } net_slot_t;
 
 /* A chunk of ReqSB.  The chunk of a Request is the receive buffer of its Reply. */
@@ -136,7 +139,7 @@ typedef struct net_tickets {
 struct net_portals {
     ptl_handle_ni_t ni;
     ptl_handle_eq_t safe_eq, am_eq, sys_eq;
-    ptl_handle_md_t reqsb, putsb, rplsb, sys_md;
+    ptl_handle_md_t reqsb, putsb, rplsb, sys_md, slots_md;
     char *reqsb_memory, *rplsb_memory;
 
     gasneti_lock_t lock; /* protects the stocks and `temporaries` */
@@ -178,8 +181,8 @@ bool net_portals_put(net_slot_t *slot, uint64_t dst, const net_key_t *key, const
                      const net_region_t *local, size_t length);
 void net_portals_get(net_slot_t *slot, void *to, const net_region_t *local, uint64_t src,
                      const net_key_t *key, size_t length);
-/* A bounced put or get without events is complete. */
-void net_portals_bounced(net_slot_t *slot);
+/* A bounced put or get is complete. */
+void net_portals_bounced(const net_slot_t *slot);
 /* An operation without events has failed. */
 void net_portals_note_failed(const net_slot_t *slot);
 /* Handles events of the SYS and SAFE queues, and counts those of the AM queue. */
@@ -296,6 +299,13 @@ static inline char *net_portals_chunk(uint32_t number)
     return net_portals.reqsb_memory + (size_t)number * PLAN_CHUNK;
 }
 
+/* The descriptor of the memory where a get lands. */
+HOT ptl_handle_md_t net_portals_landing_md(const net_slot_t *slot, const net_region_t *local)
+{
+    if (local) return local->md;
+    return slot->bounce == slot->landing ? net_portals.slots_md : net_portals.reqsb;
+}
+
 /* Counts an operation in flight.  The caller holds the peer's lock. */
 HOT void net_portals_launch(net_peer_t *peer, net_slot_t *slot, const gasnetc_sent_t *sent)
 {
@@ -330,12 +340,13 @@ HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key
     (void)order; /* caps.ordered is false */
     if (__builtin_expect(!slot, 0)) return NET_BUSY;
     net_portals_launch(peer, slot, sent);
-    slot->chunk = STOCK_NONE;
+    slot->bounce = NULL;
     slot->got = 0;
-    if (__builtin_expect(PtlPutNoted(peer->segment, src, length,
-                                     local ? local->put : PTL_INVALID_HANDLE, key->selector,
-                                     dst - key->base, &slot->note) != PTL_OK,
-                         0) &&
+    const int started = local ? PtlPutNoted(peer->segment, src, length, local->put, key->selector,
+                                            dst - key->base, &slot->note)
+                              : PtlPutBytesNoted(peer->segment, src, length, key->selector,
+                                                 dst - key->base, &slot->note);
+    if (__builtin_expect(started != PTL_OK, 0) &&
         !net_portals_put(slot, dst, key, src, local, length))
         return NET_NO_SEND_BUF;
     peer->puts++;
@@ -344,29 +355,35 @@ HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key
     return NET_POSTED;
 }
 
-/* A bounced get: the chunk holds the destination address, then the data (PO-13). */
+/* A get to memory that has no descriptor lands beside its ticket, or in a chunk, behind the address
+ * where the data belong (PO-13). */
 HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local, uint64_t src,
                             const net_key_t *key, size_t length, const gasnetc_sent_t *sent)
 {
     net_slot_t *slot;
-    uint32_t chunk = STOCK_NONE;
-    if (local) {
+    char *bounce = NULL;
+    if (local || length <= NET_LANDING) {
         slot = net_portals_take_ticket();
         if (__builtin_expect(!slot, 0)) return NET_BUSY;
+        if (!local) bounce = slot->landing;
     } else {
+        uint32_t chunk;
         const enum net_result result = net_portals_reserve(1, &chunk);
         if (__builtin_expect(result != NET_POSTED, 0)) return result;
         slot = net_portals_reserved_ticket();
-        memcpy(net_portals_chunk(chunk), &dst, sizeof dst);
-        dst = net_portals_chunk(chunk) + sizeof dst;
+        bounce = net_portals_chunk(chunk);
+    }
+    if (bounce) {
+        memcpy(bounce, &dst, sizeof dst);
+        dst = bounce + sizeof dst;
     }
     net_portals_launch(peer, slot, sent);
-    slot->chunk = chunk;
+    slot->bounce = bounce;
     slot->got = (uint32_t)length;
     peer->gets++;
     peer->get_bytes += length;
     if (__builtin_expect(PtlGetNoted(peer->segment, dst, length,
-                                     local ? local->md : net_portals.reqsb, key->selector,
+                                     net_portals_landing_md(slot, local), key->selector,
                                      src - key->base, &slot->note) != PTL_OK,
                          0))
         net_portals_get(slot, dst, local, src, key, length);
@@ -412,7 +429,7 @@ HOT void net_portals_noted(net_slot_t *slot)
         net_portals_note_failed(slot);
         return;
     }
-    if (slot->chunk != STOCK_NONE) net_portals_bounced(slot);
+    if (slot->bounce) net_portals_bounced(slot);
     gasnetc_sent(&slot->sent);
     net_portals_landed(slot);
 }
@@ -422,13 +439,14 @@ HOT unsigned net_reap(void)
     ptl_note_t *note, *next;
     unsigned reaped = 0;
     const int result = PtlPoll(net_portals.ni, &net_portals.news, &note);
-    if (__builtin_expect(result != PTL_EQ_EMPTY || note || net_portals.arrived, 0)) {
-        for (; note; note = next, reaped++) {
-            next = note->next; /* the slot is free after this */
-            net_portals_noted((net_slot_t *)note);
-        }
-        if (result != PTL_EQ_EMPTY || net_portals.left) reaped += net_portals_events();
+    for (ptl_note_t *ended = note; __builtin_expect(ended != NULL, 0); ended = next, reaped++) {
+        next = ended->next; /* the slot is free after this */
+        net_portals_noted((net_slot_t *)ended);
     }
+    /* What is left has `arrived`, too. */
+    if (__builtin_expect(result != PTL_EQ_EMPTY || net_portals.arrived, 0) &&
+        (result != PTL_EQ_EMPTY || net_portals.left))
+        reaped += net_portals_events();
     if (reaped == 0 && __builtin_expect(++net_portals.empty_rounds % NET_CHECK_EVERY == 0, 0))
         net_portals_check_connections();
     return reaped;

@@ -90,10 +90,8 @@ static void open_chunks(uint32_t peers)
 static void open_stocks(const plan_t *plan, uint32_t nodes)
 {
     const gasnetc_params_t *p = &gasnetc_params;
-    uint32_t tickets = (uint32_t)p->msg_limit, chunks = (uint32_t)p->sb_chunks,
-             answers = (uint32_t)p->rpl_chunks;
+    uint32_t chunks = (uint32_t)p->sb_chunks, answers = (uint32_t)p->rpl_chunks;
     net_portals.temporaries = net_portals.temporaries_most = (uint32_t)open_temporaries();
-    net_portals.slot = calloc(tickets, sizeof *net_portals.slot);
     net_portals.chunk = calloc(chunks, sizeof *net_portals.chunk);
     net_portals.answer = calloc(answers, sizeof *net_portals.answer);
     net_portals.words_size = 3 * nodes + 4;
@@ -101,13 +99,11 @@ static void open_stocks(const plan_t *plan, uint32_t nodes)
     net_portals_rest.reqrb = calloc(plan->buffers, sizeof *net_portals_rest.reqrb);
     net_portals_rest.buffers = plan->buffers;
     net_portals_rest.reqrb_size = (size_t)plan->chunks * PLAN_CHUNK;
-    if (!net_portals.slot || !net_portals.chunk || !net_portals.answer || !net_portals.words ||
+    if (!net_portals.chunk || !net_portals.answer || !net_portals.words ||
         !net_portals_rest.reqrb || !stock_init(&net_portals.chunks, chunks) ||
         !stock_init(&net_portals.answers, answers) ||
         !long_ids_init(&net_portals_rest.longs, plan->credits / 8))
-        gasneti_fatal("out of memory for %u tickets and %u chunks", tickets, chunks + answers);
-    net_portals.tickets.total = tickets;
-    while (tickets) net_portals_push_ticket(&net_portals.slot[--tickets]);
+        gasneti_fatal("out of memory for %u chunks", chunks + answers);
     net_portals.last_reply = &net_portals.replies;
     net_portals.safe_limit = open_limit(p->safe_limit, UINT32_MAX);
     net_portals.am_limit = open_limit(p->am_limit, NET_DELIVER_MAX);
@@ -199,6 +195,22 @@ static void open_bind(void *start, size_t size, enum net_role role, ptl_handle_e
     net_portals_must(PtlMDBind(net_portals.ni, md, PTL_RETAIN, handle), what, remedy);
 }
 
+static size_t open_tickets_size(void)
+{
+    return (size_t)gasnetc_params.msg_limit * sizeof *net_portals.slot;
+}
+
+static void open_tickets(void)
+{
+    uint32_t left = (uint32_t)gasnetc_params.msg_limit;
+    net_portals.slot =
+        (net_slot_t *)(void *)open_alloc(open_tickets_size(), "tickets", "GASNET_PORTAL_MSG_LIMIT");
+    net_portals.tickets.total = left;
+    while (left) net_portals_push_ticket(&net_portals.slot[--left]);
+    open_bind(net_portals.slot, open_tickets_size(), NET_ROLE_TICKETS, net_portals.safe_eq, 0,
+              &net_portals.slots_md, "the tickets", "GASNET_PORTAL_MSG_LIMIT");
+}
+
 /* The match list of NET_PT_AM, in order: SYS, all receive buffers, CB, ReqSB. */
 static void open_descriptors(void)
 {
@@ -220,6 +232,7 @@ static void open_descriptors(void)
     open_bind(net_portals.rplsb_memory, rpl, NET_ROLE_RPLSB, net_portals.safe_eq, 0,
               &net_portals.rplsb, "the buffer that Replies are sent from",
               "GASNET_PORTAL_RPL_CHUNKS");
+    open_tickets();
     /* Nothing is sent from this descriptor.  It keeps the memory registered while buffers are
      * detached. */
     open_bind(net_portals_rest.reqrb_memory, rb, NET_ROLE_REQRB, PTL_EQ_NONE, 0, &all,
@@ -287,7 +300,8 @@ static void open_set_pinnable(struct net_caps *caps)
     const uint64_t chunks = (uint64_t)(gasnetc_params.sb_chunks + gasnetc_params.rpl_chunks),
                    requests = net_portals_rest.reqrb_size * net_portals_rest.buffers;
     if (limit == UINT64_MAX || net_portals_rest.peers == 0) return;
-    const uint64_t own = net_portals_library_bytes() + chunks * PLAN_CHUNK + requests,
+    const uint64_t own = net_portals_library_bytes() + chunks * PLAN_CHUNK + requests +
+                         open_tickets_size(),
                    rest = limit - limit / 8;
     caps->pinnable = rest > own ? rest - own : 1;
     gasneti_memlock_explain(caps->pinnable_by, sizeof caps->pinnable_by);
@@ -300,6 +314,7 @@ static void open_set_caps(struct net_caps *caps)
            get = (size_t)gasnetc_params.get_bounce_limit;
     if (put > PLAN_CHUNK) put = PLAN_CHUNK;
     if (get > chunk_of_get) get = chunk_of_get;
+    if (get < NET_LANDING && !net_portals_rest.get_limited) get = NET_LANDING;
     *caps = (struct net_caps){.inline_max = net_portals_rest.put_limited ? put : PLAN_CHUNK,
                               .get_inline_max = net_portals_rest.get_limited ? get : chunk_of_get,
                               .transfer_max = (size_t)1 << 31,
@@ -400,11 +415,11 @@ static void open_free_memory(void)
 {
     net_free(net_portals.reqsb_memory);
     net_free(net_portals.rplsb_memory);
+    net_free(net_portals.slot);
     net_free(net_portals_rest.reqrb_memory);
     stock_fini(&net_portals.chunks);
     stock_fini(&net_portals.answers);
     long_ids_fini(&net_portals_rest.longs);
-    free(net_portals.slot);
     free(net_portals.chunk);
     free(net_portals.answer);
     free(net_portals.words);

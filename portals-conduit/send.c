@@ -217,10 +217,9 @@ enum net_result net_portals_long(net_peer_t *peer, void *header, size_t length,
 
 /* --- puts and gets with events --- */
 
-static uint64_t send_bits(const net_slot_t *slot, uint32_t place, enum bits_kind kind,
-                          const net_key_t *key)
+static uint64_t send_bits(const net_slot_t *slot, enum bits_kind kind, const net_key_t *key)
 {
-    return bits_pack(place, net_portals_ticket_number(slot), kind, key->selector);
+    return bits_pack(0, net_portals_ticket_number(slot), kind, key->selector);
 }
 
 /* Short data go through a chunk: where the peer's list is known without events all the same. */
@@ -230,24 +229,23 @@ bool net_portals_put(net_slot_t *slot, uint64_t dst, const net_key_t *key, const
     net_peer_t *peer = slot->peer;
     ptl_handle_md_t md = local ? local->put : net_portals.putsb;
     const char *start = local ? local->start : net_portals.reqsb_memory;
-    uint32_t place = 0;
     send_find_path(peer, NET_PT_SEGMENT, &peer->segment);
     if (!local) {
-        slot->chunk = net_portals_take(&net_portals.chunks);
-        if (slot->chunk == STOCK_NONE) {
+        const uint32_t chunk = net_portals_take(&net_portals.chunks);
+        if (chunk == STOCK_NONE) {
             slot->peer->launched--; /* it was not sent */
             net_portals_give_ticket(slot);
             return false;
         }
-        src = memcpy(net_portals_chunk(slot->chunk), src, length);
-        place = slot->chunk * PLAN_CHUNK;
+        slot->bounce = net_portals_chunk(chunk);
+        src = memcpy(slot->bounce, src, length);
         if (PtlPutNoted(peer->segment, src, length, md, key->selector, dst - key->base,
                         &slot->note) == PTL_OK)
             return true;
     }
-    int error = PtlPutRegion(md, (uint64_t)((const char *)src - start), length, PTL_ACK_REQ,
-                             peer->id, NET_PT_SEGMENT, NET_AC,
-                             send_bits(slot, place, BITS_PUT, key), dst - key->base, 0);
+    int error =
+        PtlPutRegion(md, (uint64_t)((const char *)src - start), length, PTL_ACK_REQ, peer->id,
+                     NET_PT_SEGMENT, NET_AC, send_bits(slot, BITS_PUT, key), dst - key->base, 0);
     if (error != PTL_OK) net_portals_failed("a put to", peer->rank, error);
     return true;
 }
@@ -256,12 +254,13 @@ void net_portals_get(net_slot_t *slot, void *to, const net_region_t *local, uint
                      const net_key_t *key, size_t length)
 {
     net_peer_t *peer = slot->peer;
-    const char *start = local ? local->start : net_portals.reqsb_memory;
+    const char *start = local                           ? local->start
+                        : slot->bounce == slot->landing ? (const char *)net_portals.slot
+                                                        : net_portals.reqsb_memory;
     send_find_path(peer, NET_PT_SEGMENT, &peer->segment);
-    int error = PtlGetRegion(
-        local ? local->md : net_portals.reqsb, (uint64_t)((const char *)to - start), length,
-        peer->id, NET_PT_SEGMENT, NET_AC,
-        send_bits(slot, local ? 0 : slot->chunk * PLAN_CHUNK, BITS_GET, key), src - key->base);
+    int error = PtlGetRegion(net_portals_landing_md(slot, local),
+                             (uint64_t)((const char *)to - start), length, peer->id, NET_PT_SEGMENT,
+                             NET_AC, send_bits(slot, BITS_GET, key), src - key->base);
     if (error != PTL_OK) net_portals_failed("a get from", peer->rank, error);
 }
 

@@ -121,9 +121,11 @@ static void sizes(int n)
 
 /* ---- how a transfer goes */
 
-static const char *place(unsigned from)
+static const char *place(const struct spy_op *op, const char *here)
 {
-    return from == BITS_REQSB ? "chunk" : from == BITS_RARSRC ? "segment" : "temporary";
+    if (op->from == BITS_REQSB) return "chunk";
+    if (op->from == BITS_RARSRC) return "segment";
+    return op->start && (ptl_size_t)(here - op->start) >= op->size ? "ticket" : "temporary";
 }
 
 /* Messages are counted here: the peer must send none of its own, for a barrier, say, until then. */
@@ -139,10 +141,10 @@ static void ways(int n)
         const char *name = inside ? "segment" : "outside";
         spy_reset();
         gasnet_put_bulk(1, test_at(1, DATA), here, (size_t)n);
-        printf("put-%s %d from=%s\n", name, n, place(spy.op[0].from));
+        printf("put-%s %d from=%s\n", name, n, place(&spy.op[0], here));
         spy_reset();
         gasnet_get_bulk(here, 1, test_at(1, DATA), (size_t)n);
-        printf("get-%s %d from=%s\n", name, n, place(spy.op[0].from));
+        printf("get-%s %d from=%s\n", name, n, place(&spy.op[0], here));
     }
     int before = test_get(&answered);
     spy_reset();

@@ -45,8 +45,11 @@ tap_ok $refused "PO-15 an attach that cannot pin says what to lower"
 sees "PO-6 PO-13 a chunk holds 2 KB, less an address for gets" 2 'ways 2040 ways 2041 ways 2048 ways 2049' \
     $'put-outside 2040 from=chunk\nget-outside 2040 from=chunk\nget-outside 2041 from=temporary\nput-outside 2048 from=chunk\nput-outside 2049 from=temporary\nput-segment 2049 from=segment\nget-segment 2049 from=segment' \
     GASNET_PORTAL_PUTGET_BOUNCE_LIMIT=2048
-sees "PO-6 PO-13 PO-16 with the registration cache no bulk transfer is copied" 2 'ways 8 ways 2049' \
-    $'put-outside 8 from=temporary\nget-outside 8 from=temporary\nput-outside 2049 from=temporary'
+sees "PO-6 PO-13 PO-16 with the registration cache no bulk transfer is copied" 2 'ways 8 ways 65 ways 2049' \
+    $'put-outside 8 from=temporary\nget-outside 65 from=temporary\nput-outside 2049 from=temporary'
+sees "PO-6 PO-13 but a get of up to 64 bytes, which lands beside its ticket" 2 'ways 1 ways 8 ways 64' \
+    $'get-outside 1 from=ticket\nget-outside 8 from=ticket\nget-outside 64 from=ticket\nget-segment 8 from=segment'
+sees "PO-13 nor that, if so it is said" 2 'ways 8' 'get-outside 8 from=temporary' GASNET_PORTAL_GET_BOUNCE_LIMIT=0
 sees "PO-13 puts up to the limit" 2 'ways 100 ways 101' \
     $'put-outside 100 from=chunk\nput-outside 101 from=temporary\nget-outside 101 from=temporary' GASNET_PORTAL_PUT_BOUNCE_LIMIT=100
 sees "PO-13 gets up to the limit" 2 'ways 100 ways 101' \

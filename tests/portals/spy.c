@@ -70,7 +70,9 @@ static const struct known *attached_to(const ptl_md_t *md)
 {
     const struct known *last = NULL;
     for (unsigned i = 0; i < known_count && md->length > 0; i++)
-        if (known[i].start == md->start && known[i].length == md->length) last = &known[i];
+        if (known[i].selector != SPY_BOUND && known[i].start == md->start &&
+            known[i].length == md->length)
+            last = &known[i];
     return last;
 }
 
@@ -93,7 +95,9 @@ static void started(bool get, ptl_handle_md_t md, ptl_pt_index_t entry, ptl_matc
                                             .from = from ? from->selector : SPY_BOUND,
                                             .entry = entry,
                                             .selector = (unsigned)bits & 15,
-                                            .length = length};
+                                            .length = length,
+                                            .start = from ? from->start : NULL,
+                                            .size = from ? from->length : 0};
     if ((bits & 15) == BITS_REQRB) spy.unsent++;
 }
 
@@ -237,7 +241,10 @@ int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t md, ptl_unlink_t unlink, ptl_handle_m
     int result = next(ni, md, unlink, handle);
     if (result != PTL_OK) return result;
     const struct known *other = attached_to(&md);
-    learn(*handle, other ? other->selector : SPY_BOUND)->twin = other != NULL;
+    struct known *of = learn(*handle, other ? other->selector : SPY_BOUND);
+    of->twin = other != NULL;
+    of->start = md.start;
+    of->length = md.length;
     if (other) return result;
     if (!spy.bound_first) spy.bound_first = md.length;
     if (++spy.bound > spy.bound_most) spy.bound_most = spy.bound;

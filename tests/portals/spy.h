@@ -21,6 +21,8 @@ struct spy_op {
         from; /* SPY_BOUND, or the selector of the descriptor that it leaves from or comes to */
     unsigned entry, selector;
     ptl_size_t length;
+    const char *start; /* memory of that descriptor */
+    ptl_size_t size;
 };
 
 struct spy_queue {

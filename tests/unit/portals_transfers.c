@@ -54,6 +54,22 @@ static void puts_and_gets(void)
     ptl_script_got(op, answer);
     gasnetc_poll();
     check(counter_done() && !memcmp(source, answer, sizeof answer), "and is copied there");
+    static const uint32_t lengths[] = {1, 7, 8, 9, 63, NET_LANDING};
+    uint32_t tickets = net_portals.tickets.count;
+    chunks = net_portals.chunks.count;
+    for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        memset(source, 0, NET_LANDING + 1);
+        gasnetc_rdma_get(1, source, there, lengths[i], &counter);
+        op = ptl_script_op(-1);
+        check_each(from_role(op, NET_ROLE_TICKETS) && net_portals.chunks.count == chunks,
+                   "a get of %u lands elsewhere", lengths[i]);
+        ptl_script_got(op, answer);
+        gasnetc_poll();
+        check_each(counter_done() && !memcmp(source, answer, lengths[i]) && !source[lengths[i]] &&
+                       net_portals.tickets.count == tickets && net_portals.chunks.count == chunks,
+                   "%u bytes", lengths[i]);
+    }
+    check_all("PO-13 a short get lands beside its ticket, and is copied when the reply is there");
     gasnetc_rdma_get(1, source, there, 2041, &counter);
     op = ptl_script_op(-1);
     check(from_role(op, NET_ROLE_TMPMD), "PO-13 one more byte and it has a temporary descriptor");
@@ -250,6 +266,25 @@ static void without_events(void)
 
     char answer[100];
     check_fill(answer, sizeof answer);
+    memset(source, 0, sizeof answer);
+    gasnetc_rdma_get(1, source, there + 5, NET_LANDING, &counter);
+    gasnetc_rdma_get(1, source + NET_LANDING, there + 5, 8, &counter);
+    for (int i = -2; i < 0; i++) {
+        op = ptl_script_op(i);
+        check_each(op->note && from_role(op, NET_ROLE_TICKETS) && op->length == (i == -2 ? 64 : 8),
+                   "get %d", i);
+        memcpy((char *)op->from.start + op->offset, answer, op->length);
+    }
+    check_each(net_portals.tickets.count == tickets - 2 && net_portals.chunks.count == chunks,
+               "tickets %u, chunks %u", net_portals.tickets.count, net_portals.chunks.count);
+    ptl_script_ended(ptl_script_op(-1), PTL_NI_OK);
+    gasnetc_poll();
+    check_each(!counter_done() && !source[0] && !memcmp(source + NET_LANDING, answer, 8),
+               "the second one");
+    ptl_script_ended(ptl_script_op(-2), PTL_NI_OK);
+    gasnetc_poll();
+    check_each(counter_done() && !memcmp(source, answer, NET_LANDING), "the first one");
+    check_all("PO-13 short gets land beside their tickets, each by itself");
     gasnetc_rdma_get(1, source, there + 5, 100, &counter);
     op = ptl_script_op(-1);
     check(op->kind == PTL_SCRIPT_GET && op->note && from_role(op, NET_ROLE_REQSB) &&
