@@ -179,8 +179,8 @@ void net_portals_failed(const char *what, uint32_t rank, int error);
 /* Start a put or get with events, by the longer way.  False: there is no chunk for a put. */
 bool net_portals_put(net_slot_t *slot, uint64_t dst, const net_key_t *key, const void *src,
                      const net_region_t *local, size_t length);
-void net_portals_get(net_slot_t *slot, void *to, const net_region_t *local, uint64_t src,
-                     const net_key_t *key, size_t length);
+void net_portals_get(net_slot_t *slot, void *to, const net_region_t *local, ptl_handle_md_t md,
+                     uint64_t src, const net_key_t *key, size_t length);
 /* A bounced put or get is complete. */
 void net_portals_bounced(const net_slot_t *slot);
 /* An operation without events has failed. */
@@ -299,13 +299,6 @@ static inline char *net_portals_chunk(uint32_t number)
     return net_portals.reqsb_memory + (size_t)number * PLAN_CHUNK;
 }
 
-/* The descriptor of the memory where a get lands. */
-HOT ptl_handle_md_t net_portals_landing_md(const net_slot_t *slot, const net_region_t *local)
-{
-    if (local) return local->md;
-    return slot->bounce == slot->landing ? net_portals.slots_md : net_portals.reqsb;
-}
-
 /* Counts an operation in flight.  The caller holds the peer's lock. */
 HOT void net_portals_launch(net_peer_t *peer, net_slot_t *slot, const gasnetc_sent_t *sent)
 {
@@ -362,16 +355,19 @@ HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *loc
 {
     net_slot_t *slot;
     char *bounce = NULL;
+    ptl_handle_md_t md;
     if (local || length <= NET_LANDING) {
         slot = net_portals_take_ticket();
         if (__builtin_expect(!slot, 0)) return NET_BUSY;
         if (!local) bounce = slot->landing;
+        md = local ? local->md : net_portals.slots_md;
     } else {
         uint32_t chunk;
         const enum net_result result = net_portals_reserve(1, &chunk);
         if (__builtin_expect(result != NET_POSTED, 0)) return result;
         slot = net_portals_reserved_ticket();
         bounce = net_portals_chunk(chunk);
+        md = net_portals.reqsb;
     }
     if (bounce) {
         memcpy(bounce, &dst, sizeof dst);
@@ -382,11 +378,10 @@ HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *loc
     slot->got = (uint32_t)length;
     peer->gets++;
     peer->get_bytes += length;
-    if (__builtin_expect(PtlGetNoted(peer->segment, dst, length,
-                                     net_portals_landing_md(slot, local), key->selector,
-                                     src - key->base, &slot->note) != PTL_OK,
+    if (__builtin_expect(PtlGetNoted(peer->segment, dst, length, md, key->selector, src - key->base,
+                                     &slot->note) != PTL_OK,
                          0))
-        net_portals_get(slot, dst, local, src, key, length);
+        net_portals_get(slot, dst, local, md, src, key, length);
     return NET_POSTED;
 }
 

@@ -250,17 +250,17 @@ bool net_portals_put(net_slot_t *slot, uint64_t dst, const net_key_t *key, const
     return true;
 }
 
-void net_portals_get(net_slot_t *slot, void *to, const net_region_t *local, uint64_t src,
-                     const net_key_t *key, size_t length)
+void net_portals_get(net_slot_t *slot, void *to, const net_region_t *local, ptl_handle_md_t md,
+                     uint64_t src, const net_key_t *key, size_t length)
 {
     net_peer_t *peer = slot->peer;
     const char *start = local                           ? local->start
                         : slot->bounce == slot->landing ? (const char *)net_portals.slot
                                                         : net_portals.reqsb_memory;
     send_find_path(peer, NET_PT_SEGMENT, &peer->segment);
-    int error = PtlGetRegion(net_portals_landing_md(slot, local),
-                             (uint64_t)((const char *)to - start), length, peer->id, NET_PT_SEGMENT,
-                             NET_AC, send_bits(slot, BITS_GET, key), src - key->base);
+    int error =
+        PtlGetRegion(md, (uint64_t)((const char *)to - start), length, peer->id, NET_PT_SEGMENT,
+                     NET_AC, send_bits(slot, BITS_GET, key), src - key->base);
     if (error != PTL_OK) net_portals_failed("a get from", peer->rank, error);
 }
 

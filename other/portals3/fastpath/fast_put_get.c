@@ -410,13 +410,12 @@ HOT int fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t h
     }
 
     struct ptli_link *link = route->node->link;
-    const uint32_t number = ++link->posted;
-    struct ptli_wr *slot = &link->slot[(number - 1) % PTLI_SLOTS];
+    struct ptli_wr *slot = ptli_verbs_slot(link);
+    const uint32_t number = slot->number;
     struct ibv_send_wr *wr = is_put ? &link->put : &link->get;
     int flags = IBV_SEND_INLINE;
     wr->wr_id = (uintptr_t)slot;
     slot->md = md;
-    slot->number = number;
     slot->item = PTLI_ITEM_QUICK;
     link->piece.addr = (uintptr_t)md->one.base + offset;
     link->piece.length = (uint32_t)length;

@@ -55,17 +55,14 @@ HOT int path_start(enum path_kind kind, struct ptli_route *route, const void *lo
         place_there(route, kind != PATH_GET, 0, match_bits, remote_offset, length);
     if (__builtin_expect(!there, 0)) goto no;
     struct ptli_link *link = route->node->link;
-    struct ptli_wr *slot = &link->slot[link->posted % PTLI_SLOTS];
+    const bool copied = kind != PATH_GET && length <= link->max_inline;
+    if (!copied && (kind == PATH_BYTES || !path_inside(posting, handle, local, length))) goto no;
+    struct ptli_wr *slot = ptli_verbs_slot(link);
     struct ibv_send_wr *wr = kind == PATH_GET ? &link->get : &link->put;
-    slot->md = NULL;
-    wr->send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED;
-    if (kind == PATH_GET || length > link->max_inline) {
-        if (kind == PATH_BYTES || !path_inside(posting, handle, local, length)) goto no;
-        slot->md = posting->md;
-        link->piece.lkey = posting->md->one.region->local_key;
-        wr->send_flags = IBV_SEND_SIGNALED;
-    }
-    link->signalled = slot->number = ++link->posted;
+    slot->md = copied ? NULL : posting->md;
+    if (!copied) link->piece.lkey = posting->md->one.region->local_key;
+    wr->send_flags = copied ? IBV_SEND_INLINE | IBV_SEND_SIGNALED : IBV_SEND_SIGNALED;
+    link->signalled = slot->number;
     link->piece.addr = (uintptr_t)local;
     link->piece.length = (uint32_t)length;
     wr->wr_id = (uintptr_t)slot;

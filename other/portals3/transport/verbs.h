@@ -108,8 +108,10 @@ struct ptli_buffer {
 
 /* One posted work request, until it or a later one completes. */
 struct ptli_wr {
-    struct ptli_link *link;     /* constant */
-    uint32_t number;            /* link->posted with it */
+    struct ptli_link *link; /* constant, as the next one */
+    struct ptli_wr *after;
+    uint32_t number; /* link->posted with it */
+    ptl_seq_t event_link;
     ptli_item_t item;           /* a transfer of which it is the last, a fast operation, or 0 */
     struct ptli_buffer *buffer; /* NULL when it has completed */
     struct ptli_md *md; /* of a fast operation; NULL: its data were copied.  What follows only if it
@@ -117,7 +119,6 @@ struct ptli_wr {
     struct ptli_route *route;
     ptl_note_t *note;
     uint64_t match_bits, hdr_data, length, offset, remote_offset;
-    ptl_seq_t event_link;
 };
 
 /* A received message that the engine had no memory for, and those received after it. */
@@ -136,8 +137,9 @@ struct ptli_link {
     struct ptli_node *node;
     struct ibv_qp *qp;
     uint32_t psn, max_inline;
-    uint32_t posted, done; /* posting, as the next two */
-    uint32_t signalled;    /* the last signalled one posted */
+    struct ptli_wr *free; /* the slot of the next work request; posting, as the next four */
+    uint32_t posted, done;
+    uint32_t signalled; /* the last signalled one posted */
     uint32_t buffers;
     uint32_t most; /* of requests posted and not completed; 0 when broken */
     bool joined;
@@ -470,13 +472,21 @@ static inline bool ptli_verbs_begin(struct ptli_verbs *v)
     return true;
 }
 
+/* Posting.  The slot of the next work request, for which there is room. */
+static inline struct ptli_wr *ptli_verbs_slot(struct ptli_link *link)
+{
+    struct ptli_wr *slot = link->free;
+    link->free = slot->after;
+    slot->number = ++link->posted;
+    return slot;
+}
+
 /* Posting.  Posts in the next slot; one of PTLI_SIGNAL is signalled in any case. */
 static inline void ptli_verbs_post(struct ptli_link *link, struct ibv_send_wr *wr, ptli_item_t item,
                                    struct ptli_buffer *buffer)
 {
-    struct ptli_wr *slot = &link->slot[link->posted % PTLI_SLOTS];
+    struct ptli_wr *slot = ptli_verbs_slot(link);
     struct ibv_send_wr *bad;
-    slot->number = ++link->posted;
     slot->item = item;
     slot->buffer = buffer;
     wr->wr_id = (uintptr_t)slot;

@@ -96,7 +96,9 @@ static struct ptli_link *make(struct ptli_verbs *v, struct ptli_node *node)
         (struct ibv_send_wr){.opcode = IBV_WR_SEND, .sg_list = link->part, .num_sge = 2};
     if (v->max_sge >= 2 && link->max_inline > PTLI_WIRE_SIZE)
         link->short_most = link->max_inline - PTLI_WIRE_SIZE;
-    for (uint32_t i = 0; i < PTLI_SLOTS; i++) link->slot[i] = (struct ptli_wr){.link = link};
+    link->free = link->slot;
+    for (uint32_t i = 0; i < PTLI_SLOTS; i++)
+        link->slot[i] = (struct ptli_wr){.link = link, .after = &link->slot[(i + 1) % PTLI_SLOTS]};
     link->next_same = v->by_number[link->qp->qp_num % PTLI_NUMBERS];
     v->by_number[link->qp->qp_num % PTLI_NUMBERS] = link;
     ptli_mutex_lock(&v->posting.lock);
