@@ -68,6 +68,11 @@ sharing() {
     with="few shared buffers" GASNET_USE_SRQ=1 GASNET_RBUF_COUNT=8 GASNET_NETWORKDEPTH_PP=2 job "$@"
 }
 
+# near KIND N PROGRAM [ARGUMENT...]: the same with memory shared within the host.
+near() {
+    with="shared memory" GASNET_SUPERNODE_MAXSIZE=0 job "$@"
+}
+
 # device KIND PROGRAM [ARGUMENT...]: a program without a job, on the software device, which prints TAP.
 device() {
     local kind=$1 program=$2 folder log status
@@ -105,7 +110,7 @@ asan=address,undefined
 programs="testhello testam testamsize testamflood testputget testhandles testvalue testbarrier testlock testvis"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-seq"); done
-targets+=(tests/testflow-ibv-seq tests/testthreads-ibv-par tests/testcoll-ibv-seq tests/collmix-ibv-par softhca_soak softhca_stress softhca_cycles)
+targets+=(tests/testpshm-ibv-seq tests/testflow-ibv-seq tests/testthreads-ibv-par tests/testcoll-ibv-seq tests/collmix-ibv-par softhca_soak softhca_stress softhca_cycles)
 targets+=(tests/vapi/{rules,overlap,hcas} tests/portals3/{model,hostile,refusals,rules,messages})
 targets+=(tests/testsync-ibv-seq tests/reference/libgasnet-ibv-seq.la)
 # The event core and its provider, where the DAT headers are: libdat2 loads the provider into a program with the sanitizer.
@@ -126,6 +131,8 @@ if wanted address && build $asan "${targets[@]}" "${units[@]}"; then
     for program in $portals_programs; do job $asan 2 "$program-portals-seq"; done
     sharing $asan 4 testamflood-ibv-seq
     sharing $asan 4 testflow-ibv-seq storm 200
+    for program in testpshm testam testamsize testamflood testputget testbarrier; do near $asan 3 "$program-ibv-seq"; done
+    near $asan 3 collmix-ibv-par uneven 4
     for program in testputget testvalue testsync; do reference $asan 2 "$program-ibv-seq"; done
     device $asan softhca_soak 1
     with="a list of one host" SOFTHCA_HOSTS=127.0.0.1 device $asan softhca_soak 1
@@ -146,7 +153,7 @@ if wanted address && build $asan "${targets[@]}" "${units[@]}"; then
 fi
 
 programs="testthreads testam testamflood testlock testhandles testvis"
-targets=(gasnetrun_ibv tests/testoutside-ibv-par)
+targets=(gasnetrun_ibv tests/testoutside-ibv-par tests/testpshm-ibv-par)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
 targets+=(softhca_soak softhca_stress softhca_rules tests/vapi/{rules,overlap} tests/reference/libgasnet-ibv-par.la)
 targets+=(tests/dapl/channels "${events[@]}")
@@ -159,6 +166,8 @@ if wanted thread && build thread "${targets[@]}"; then
     for program in $programs; do job thread 2 "$program-ibv-par"; done
     for program in $portals_programs; do job thread 2 "$program-portals-par"; done
     for program in testthreads testamflood; do sharing thread 3 "$program-ibv-par"; done
+    for program in testpshm testthreads testamflood; do near thread 3 "$program-ibv-par"; done
+    near thread 3 collmix-ibv-par uneven 4
     reference thread 2 testthreads-ibv-par
     # Memory given back cannot be watched here; this rule gives none back while it transfers.
     with="the registration cache" GASNET_FIREHOSE_KEEP=ALWAYS TEST_ONLY=threads job thread 3 testoutside-ibv-par

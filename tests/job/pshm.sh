@@ -131,6 +131,20 @@ waiter=$!
 while kill -0 $waiter 2>/dev/null && [ "$(grep -cs '^# holding' "$log")" != 3 ]; do sleep 0.05; done
 tap_ok "$([ "$(grep -c '^# holding' "$log")" = 3 ]; echo $?)" "a job that stays"
 [ "${#own[@]}" -eq 0 ] || tap_ok "$([ "$(holders)" -ge 3 ]; echo $?)" "its segments are memory files"
+if "${as_user[@]}" test -x "$TEST_BUILD/tests/testpshm-ibv-seq" 2>/dev/null; then
+    visitor=$tap_scratch/visitor.log
+    (cd / && HOME=/nonexistent GASNET_SUPERNODE_MAXSIZE=0 timeout -k 2 60 "${as_user[@]}" "$TEST_BUILD/gasnetrun_ibv" -n 2 \
+        "$TEST_BUILD/tests/testpshm-ibv-seq") >"$visitor" 2>&1 </dev/null
+    tap_ok "$(grep -q '^# supernodes: 1$' "$visitor" && ! grep -qE '^not ok|SKIP' "$visitor"; echo $?)" \
+        "meanwhile another user has a job of its own"
+    # shellcheck disable=SC2016,SC2046 # for that user's shell; words
+    seen=$("${as_user[@]}" bash -c 'for pid; do
+        ls "/proc/$pid/fd" "/proc/$pid/map_files"; head -c 1 "/proc/$pid/maps"; : <"/proc/$pid/mem" && echo "$pid"
+    done 2>/dev/null' - $(marked))
+    tap_ok "$([ -z "$seen" ]; echo $?)" "and can open no memory of the first${seen:+ ($seen)}"
+else
+    tap_skip "a job of another user" "setpriv cannot become another user here, or it cannot read the build tree"
+fi
 open=$(for pid in $(marked); do find "/proc/$pid/fd" -lname '/memfd:gasnet*' 2>/dev/null; done)
 tap_ok "$([ -z "$open" ]; echo $?)" "that are open in no process${open:+ ($open)}"
 # shellcheck disable=SC2046 # words
