@@ -2,6 +2,7 @@
 #include "extended-ref/coll/schedule.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/report.h"
 #include "extended-ref/coll/team.h"
@@ -14,29 +15,10 @@ static bool schedule_has(const gasnete_coll_schedule_t *schedule,
            own->unit == key->unit && own->in_order == key->in_order;
 }
 
-/* Lists the actions, if they are few.  */
-static void schedule_fill(gasnete_coll_schedule_t *schedule)
+static gasnete_coll_plan_t schedule_plan(const gasnete_coll_team_t *team,
+                                         const gasnete_coll_plan_key_t *key)
 {
-    uint32_t count = 0;
-    schedule->whole = false;
-    if (schedule->rounds > GASNETE_COLL_SCHEDULE_ACTIONS) return;
-    for (uint32_t round = 0; round < schedule->rounds; round++) {
-        gasnete_coll_action_t action;
-        schedule->first[round] = (uint8_t)count;
-        for (uint32_t i = 0; gasnete_coll_plan_action(&schedule->plan, round, i, &action); i++) {
-            if (count == GASNETE_COLL_SCHEDULE_ACTIONS) return;
-            schedule->actions[count++] = action;
-        }
-    }
-    schedule->first[schedule->rounds] = (uint8_t)count;
-    schedule->whole = true;
-}
-
-static void schedule_make(gasnete_coll_schedule_t *schedule, const gasnete_coll_team_t *team,
-                          const gasnete_coll_plan_key_t *key)
-{
-    schedule->key = *key;
-    schedule->plan = (gasnete_coll_plan_t){
+    gasnete_coll_plan_t plan = {
         .kind = key->kind,
         .in_order = key->in_order,
         .rank = team->rank,
@@ -48,11 +30,46 @@ static void schedule_make(gasnete_coll_schedule_t *schedule, const gasnete_coll_
         .even = team->even,
         .supernodes = team->supernodes,
     };
-    gasnete_coll_choose(&schedule->plan, &team->settings);
-    schedule->rounds = gasnete_coll_plan_rounds(&schedule->plan);
-    schedule->ahead = schedule->rounds > 1 ? gasnete_coll_plan_ahead(&schedule->plan) : 0;
-    schedule->scratch = gasnete_coll_plan_scratch(&schedule->plan);
-    schedule_fill(schedule);
+    gasnete_coll_choose(&plan, &team->settings);
+    return plan;
+}
+
+/* Lists the actions, if they are few, in `actions`, which has room for them.  */
+static void schedule_fill(gasnete_coll_schedule_t *schedule, gasnete_coll_action_t *actions)
+{
+    uint32_t count = 0;
+    if (schedule->rounds > GASNETE_COLL_SCHEDULE_ACTIONS) return;
+    for (uint32_t round = 0; round < schedule->rounds; round++) {
+        gasnete_coll_action_t action;
+        schedule->first[round] = (uint8_t)count;
+        for (uint32_t i = 0; gasnete_coll_plan_action(&schedule->plan, round, i, &action); i++) {
+            if (count == GASNETE_COLL_SCHEDULE_ACTIONS) return;
+            actions[count++] = action;
+        }
+    }
+    schedule->first[schedule->rounds] = (uint8_t)count;
+    schedule->count = count;
+    schedule->whole = true;
+}
+
+/* Not listed, and of no users; with no more memory than its actions need.  */
+static gasnete_coll_schedule_t *schedule_new(const gasnete_coll_team_t *team,
+                                             const gasnete_coll_plan_key_t *key)
+{
+    gasnete_coll_action_t actions[GASNETE_COLL_SCHEDULE_ACTIONS];
+    gasnete_coll_schedule_t schedule = {.key = *key, .plan = schedule_plan(team, key)};
+    schedule.rounds = gasnete_coll_plan_rounds(&schedule.plan);
+    schedule.ahead = schedule.rounds > 1 ? gasnete_coll_plan_ahead(&schedule.plan) : 0;
+    schedule.scratch = gasnete_coll_plan_scratch(&schedule.plan);
+    schedule_fill(&schedule, actions);
+    const size_t bytes = schedule.count * sizeof *actions;
+    gasnete_coll_schedule_t *new = malloc(sizeof *new + bytes);
+    if (new == NULL)
+        gasneti_fatal("out of memory: %zu bytes for the actions of a collective operation",
+                      sizeof *new + bytes);
+    *new = schedule;
+    memcpy(new->actions, actions, bytes);
+    return new;
 }
 
 static uint32_t schedule_hash(const gasnete_coll_plan_key_t *key)
@@ -60,17 +77,6 @@ static uint32_t schedule_hash(const gasnete_coll_plan_key_t *key)
     const uint32_t mixed =
         (uint32_t)(key->nbytes ^ key->nbytes >> 8) + key->root * 5 + key->kind * 3u + key->in_order;
     return mixed % GASNETE_COLL_SCHEDULES;
-}
-
-static gasnete_coll_schedule_t *schedule_new(bool listed)
-{
-    gasnete_coll_schedule_t *schedule = malloc(sizeof *schedule);
-    if (schedule == NULL)
-        gasneti_fatal("out of memory: %zu bytes for the actions of a collective operation",
-                      sizeof *schedule);
-    schedule->users = 0;
-    schedule->listed = listed;
-    return schedule;
 }
 
 /* A list that no operation uses is replaced; if one does, the new list is for this use only.  */
@@ -81,11 +87,11 @@ gasnete_coll_schedule_t *gasnete_coll_schedule_take(gasnete_coll_team_t *team,
     gasneti_lock(&gasnete_coll_lock);
     gasnete_coll_schedule_t *schedule = *place;
     if (schedule == NULL || !schedule_has(schedule, key)) {
-        if (schedule == NULL)
-            *place = schedule = schedule_new(true);
-        else if (schedule->users)
-            schedule = schedule_new(false);
-        schedule_make(schedule, team, key);
+        const bool replace = schedule == NULL || schedule->users == 0;
+        if (replace) free(schedule);
+        schedule = schedule_new(team, key);
+        schedule->listed = replace;
+        if (replace) *place = schedule;
     }
     schedule->users++;
     gasneti_unlock(&gasnete_coll_lock);

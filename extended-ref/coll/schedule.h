@@ -8,7 +8,7 @@
 
 #include "extended-ref/coll/plans/plan.h"
 
-enum { GASNETE_COLL_SCHEDULE_ACTIONS = 16, GASNETE_COLL_SCHEDULES = 32 };
+enum { GASNETE_COLL_SCHEDULE_ACTIONS = 64, GASNETE_COLL_SCHEDULES = 32 };
 
 /* What a team's plans differ in. */
 typedef struct gasnete_coll_plan_key {
@@ -23,13 +23,13 @@ typedef struct gasnete_coll_schedule {
     uint32_t users;  /* (L) phases of operations that execute it */
     uint32_t rounds; /* as gasnete_coll_plan_rounds, and so on; ahead is 0 for one round */
     uint32_t ahead;
-    uint32_t count; /* of actions */
+    uint32_t count; /* of actions; 0 unless `whole` */
     size_t scratch;
     bool listed; /* in the team's table */
     bool whole;  /* `actions` has all; else the plan is evaluated */
     gasnete_coll_plan_t plan;
     uint8_t first[GASNETE_COLL_SCHEDULE_ACTIONS + 1]; /* [rounds + 1] action of each round */
-    gasnete_coll_action_t actions[GASNETE_COLL_SCHEDULE_ACTIONS];
+    gasnete_coll_action_t actions[];                  /* [count] */
 } gasnete_coll_schedule_t;
 
 struct gasnete_coll_team;

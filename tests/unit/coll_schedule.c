@@ -47,9 +47,11 @@ static void shared(void)
     check(take(LENGTH) == one, "nor do they lose it as long as one of them goes on");
     gasnete_coll_schedule_return(one);
     gasnete_coll_schedule_return(two);
-    check(take(OTHER) == one && one->users == 1 && one->key.nbytes == OTHER,
+    other = take(OTHER);
+    check(other->listed && other->users == 1 && other->key.nbytes == OTHER && take(OTHER) == other,
           "once both are over it does");
-    gasnete_coll_schedule_return(one);
+    gasnete_coll_schedule_return(other);
+    gasnete_coll_schedule_return(other);
 }
 
 /* That nothing is freed twice, or never, is for the address sanitizer. */
@@ -67,10 +69,43 @@ static void dropped(void)
     check_all("and the table can be emptied at any time");
 }
 
+/* Of an exchange of so many ranks. */
+static gasnete_coll_schedule_t *listed(uint32_t size)
+{
+    const gasnete_coll_plan_key_t key = {.kind = GASNETE_COLL_EXCHANGE, .nbytes = 1000, .unit = 1};
+    team.size = team.images = size;
+    gasnete_coll_schedule_t *schedule = gasnete_coll_schedule_take(&team, &key);
+    for (uint32_t round = 0; round < schedule->rounds; round++) {
+        gasnete_coll_action_t space, action;
+        const gasnete_coll_action_t *found;
+        for (uint32_t i = 0;
+             (found = gasnete_coll_schedule_action(schedule, round, i, &space)) != NULL; i++)
+            check_each(gasnete_coll_plan_action(&schedule->plan, round, i, &action) &&
+                           found->verb == action.verb && found->peer == action.peer,
+                       "action %u of round %u of %u ranks", i, round, size);
+    }
+    gasnete_coll_schedules_drop(&team);
+    return schedule;
+}
+
+/* Pairwise it has 2 * size - 1 actions. */
+static void limits(void)
+{
+    for (uint32_t size = 1; size < 50; size++) {
+        gasnete_coll_schedule_t *schedule = listed(size);
+        const bool few = 2 * size - 1 <= GASNETE_COLL_SCHEDULE_ACTIONS;
+        check_each(schedule->whole == few, "a schedule of %u ranks", size);
+        check_each(schedule->count == (few ? 2 * size - 1 : 0), "%u actions", schedule->count);
+        gasnete_coll_schedule_return(schedule);
+    }
+    check_all("a plan of few actions is listed, another evaluated, with the same actions");
+}
+
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
     shared();
     dropped();
+    limits();
     return check_end();
 }
