@@ -58,7 +58,7 @@ counted() { # repeats|mixed OP NAME BYTES MESSAGES
     local few many
     few=$(across "$1" "$2" 100 "$4") && many=$(across "$1" "$2" 200 "$4") && [ -n "$few" ] && [ -n "$many" ] &&
         [ $((many - few)) -eq $((100 * $5)) ]
-    tap_ok $? "$1 of a $3 of three supernodes, $4 bytes: $5 messages across the network (100 have $((many - few)))"
+    tap_ok $? "$1: $3, three supernodes, $4 bytes: $5 messages across the network (100 have $((many - few)))"
 }
 # Large messages are several Requests.  The nodes with Requests in each operation to or from another supernode, of four:
 # nodes 0 and 1, 2 and 3, 4 and 5, 6.
@@ -69,7 +69,7 @@ leaders() { # repeats|mixed OP NAME BYTES NODES
         print $2
     }' "$tap_scratch/stats" | sort -u | xargs)
     [ "$nodes" = "$5" ]
-    tap_ok $? "$1 of a $3 of four supernodes, $4 bytes: nodes $5 have messages across the network (nodes $nodes)"
+    tap_ok $? "$1: $3, four supernodes, $4 bytes: nodes $5 have messages across the network (nodes $nodes)"
 }
 
 if grep -q '^#define GASNETI_PSHM 0' "$TEST_BUILD/include/gasnet_config.h"; then
@@ -82,6 +82,7 @@ else
         counted $how 5 "broadcast between two barriers" 8 14
         counted $how 1 scatter 8 2
         counted $how 2 gather 8 2
+        counted $how 8 exchange 8 6
     done
     counted mixed 6 "team's barrier" 0 6
     counted repeats 7 "reduction in order" 8 2

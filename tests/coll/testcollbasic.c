@@ -267,7 +267,7 @@ static gasnet_team_handle_t team_mixed(void)
 /* Rank 1 is the root. */
 static void repeat(gasnet_team_handle_t team, int op, int count, size_t n)
 {
-    enum { BROADCAST, SCATTER, GATHER, REDUCE, GATHER_ALL, ALL_SYNC, BARRIER, IN_ORDER };
+    enum { BROADCAST, SCATTER, GATHER, REDUCE, GATHER_ALL, ALL_SYNC, BARRIER, IN_ORDER, EXCHANGE };
     const int flags = ins[1] | outs[1] | GASNET_COLL_LOCAL;
     const int flags_all_sync = ins[2] | outs[2] | GASNET_COLL_LOCAL;
     for (int i = 0; i < count; i++) {
@@ -278,6 +278,7 @@ static void repeat(gasnet_team_handle_t team, int op, int count, size_t n)
         if (op == GATHER_ALL) gasnet_coll_gather_all(team, dst, src, n, flags);
         if (op == ALL_SYNC) gasnet_coll_broadcast(team, dst, 1, src, n, flags_all_sync);
         if (op == BARRIER) gasnet_coll_barrier(team, i, 0);
+        if (op == EXCHANGE) gasnet_coll_exchange(team, dst, src, n, flags);
         if (op == IN_ORDER) gasnet_coll_reduce(team, 1, dst, src, 0, 0, 8, n / 8, 1, 7, flags);
     }
     gasnet_barrier_notify(0, 0);

@@ -408,20 +408,21 @@ static void large(void)
 }
 
 /* Messages across the network of an operation of few bytes: one to or from each supernode but the
- * root's, or one of each supernode in each step of a dissemination. */
+ * root's, or one of each supernode in each step of a dissemination, or to each other. */
 static uint32_t messages_across(enum kind kind, uint32_t supernodes)
 {
     uint32_t steps = 0;
     while (1u << steps < supernodes) steps++;
+    if (kind == EXCHANGE) return supernodes * (supernodes - 1);
     return kind == GATHER_ALL ? supernodes * steps : supernodes - 1;
 }
 
 static void across(void)
 {
-    static const enum kind kinds[] = {BROADCAST, REDUCE, SCATTER, GATHER, GATHER_ALL};
-    const enum kind kind = kinds[sim_below(5)];
+    static const enum kind kinds[] = {BROADCAST, REDUCE, SCATTER, GATHER, GATHER_ALL, EXCHANGE};
+    const enum kind kind = kinds[sim_below(6)];
     const bool ranges = sim_chance(50);
-    const uint32_t count = 2 + sim_below(30);
+    const uint32_t count = 2 + sim_below(kind == EXCHANGE ? 11 : 30);
     const uint32_t *supernode = any_supernodes(count, ranges);
     uint32_t supernodes = 0;
     for (uint32_t i = 0; i < count; i++)

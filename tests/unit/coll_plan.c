@@ -268,7 +268,7 @@ static uint32_t most_crossings(void)
     case GASNETE_COLL_SCATTER_FIRST:
         return count * steps + count - 1;
     case GASNETE_COLL_DISSEMINATION:
-        return p->kind == GASNETE_COLL_EXCHANGE ? UINT32_MAX : count * steps;
+        return p->kind == GASNETE_COLL_EXCHANGE ? count * (count - 1) : count * steps;
     default:
         return UINT32_MAX;
     }

@@ -38,6 +38,11 @@ enum { RADIX = 2, SEGMENT = 32 << 10, SEGMENT_OF_THREE = 128 << 10 };
  * costs.  */
 enum { BY_LEADERS = 16 << 10 };
 
+/* An EXCHANGE by leaders has at most so many local copies and messages in a leader, and so many
+ * bytes of one rank for another: with more they take longer than the messages that they save.  A
+ * leader needs twice the bytes of its supernode, less than 1 MiB.  */
+enum { EXCHANGE_ACTIONS = 56, EXCHANGE_BYTES = 256 };
+
 static size_t segment_of(const gasnete_coll_plan_t *plan, size_t wanted)
 {
     if (wanted == 0) wanted = plan->size <= 3 ? SEGMENT_OF_THREE : SEGMENT;
@@ -61,6 +66,7 @@ static uint32_t size_of(const gasnete_coll_plan_t *plan)
         return by->count;
     case GASNETE_COLL_SCATTER:
     case GASNETE_COLL_GATHER:
+    case GASNETE_COLL_EXCHANGE:
         return UINT32_MAX;
     default:
         return plan->size;
@@ -108,11 +114,20 @@ static enum gasnete_coll_algorithm wanted(const gasnete_coll_plan_t *plan,
     return from_table(plan);
 }
 
-/* Whether the root has a message with each other rank though some share memory: a flat tree that
- * is asked for, and large blocks, each of which crosses the network once in any case.  */
+/* Of an EXCHANGE: a copy for each rank, one for each supernode or rank, and the messages.  */
+static uint32_t leader_actions(const gasnete_coll_plan_t *plan)
+{
+    const gasnete_coll_supernodes_t *by = plan->supernodes;
+    return plan->size + (by->ranges ? by->count : plan->size) + 2 * by->count;
+}
+
+/* Whether ranks have messages with each other as if none shared memory: in a flat tree that is
+ * asked for, and for large blocks, each of which crosses the network once in any case.  */
 static bool direct(const gasnete_coll_plan_t *plan, const gasnete_coll_settings_t *settings)
 {
     const bool blocks = plan->kind == GASNETE_COLL_SCATTER || plan->kind == GASNETE_COLL_GATHER;
+    if (plan->kind == GASNETE_COLL_EXCHANGE && plan->supernodes)
+        return leader_actions(plan) > EXCHANGE_ACTIONS || bytes_of(plan) > EXCHANGE_BYTES;
     return blocks && plan->algorithm == GASNETE_COLL_FLAT &&
            (settings->tree[plan->kind] == 1 + GASNETE_COLL_FLAT || bytes_of(plan) > BY_LEADERS);
 }

@@ -12,14 +12,17 @@
  */
 #include "extended-ref/coll/plans/plan_parts.h"
 
-enum { MOST_STAGES = 4 };
+enum { MOST_STAGES = 5 };
 
+struct stages;
 typedef struct stage {
-    const gasnete_coll_method_t *method; /* NULL: reorder */
+    const gasnete_coll_method_t *method; /* NULL: `copy` */
     gasnete_coll_plan_t plan;            /* its ranks are the supernode's, or supernodes */
     bool far;                            /* the latter */
     bool fence;                          /* nothing of the next is received before its end */
     gasnete_coll_place_t at[3];          /* its buffers */
+    bool (*copy)(const gasnete_coll_plan_t *plan, const struct stages *s, const struct stage *stage,
+                 offer_t *o);
 } stage_t;
 
 typedef struct stages {
@@ -108,17 +111,35 @@ static void barrier_stages(stages_t *s, const gasnete_coll_plan_t *plan)
     add_near(s, plan, GASNETE_COLL_BROADCAST, 0, nowhere, nowhere);
 }
 
-/* Blocks by supernodes to the order of ranks; SCATTER: from it. */
-static void add_reorder(stages_t *s, gasnete_coll_place_t src, gasnete_coll_place_t dst)
+/* Local copies. */
+static stage_t *add_copies(stages_t *s,
+                           bool (*copy)(const gasnete_coll_plan_t *plan, const stages_t *s,
+                                        const stage_t *stage, offer_t *o),
+                           gasnete_coll_place_t src, gasnete_coll_place_t dst)
 {
-    s->stage[s->stages++] = (stage_t){.at = {[GASNETE_COLL_SRC] = src, [GASNETE_COLL_DST] = dst}};
+    stage_t *stage = &s->stage[s->stages++];
+    *stage = (stage_t){.copy = copy, .at = {[GASNETE_COLL_SRC] = src, [GASNETE_COLL_DST] = dst}};
+    return stage;
 }
 
-/* Where blocks of the own supernode alone are, as part of the whole. */
-static gasnete_coll_place_t as_of_whole(const stages_t *s, const gasnete_coll_plan_t *plan,
-                                        gasnete_coll_place_t own)
+/* Blocks by supernodes to the order of ranks; SCATTER: from it. */
+static bool reorder(const gasnete_coll_plan_t *plan, const stages_t *s, const stage_t *stage,
+                    offer_t *o)
 {
-    own.offset -= s->by->images[s->own] * plan->nbytes;
+    gasnete_coll_place_t from = stage->at[GASNETE_COLL_SRC], to = stage->at[GASNETE_COLL_DST];
+    const bool scatter = plan->kind == GASNETE_COLL_SCATTER;
+    const uint32_t rank = o->left;
+    if (rank >= plan->size) return false;
+    *(scatter ? &to.offset : &from.offset) += s->by->image[s->by->place[rank]] * plan->nbytes;
+    *(scatter ? &from.offset : &to.offset) += plan_offset(plan, rank);
+    o->left = 0;
+    return offer_copy(o, to, from, plan_blocks(plan, rank, 1));
+}
+
+/* Where blocks of the own supernode alone are, as part of the whole, if an image has `nbytes`. */
+static gasnete_coll_place_t as_of_whole(const stages_t *s, size_t nbytes, gasnete_coll_place_t own)
+{
+    own.offset -= s->by->images[s->own] * nbytes;
     return own;
 }
 
@@ -157,10 +178,10 @@ static void scatter_stages(stages_t *s, const gasnete_coll_plan_t *plan)
     const gasnete_coll_place_t src = place(GASNETE_COLL_SRC, 0), dst = place(GASNETE_COLL_DST, 0);
     gasnete_coll_place_t by_place = src, own = dst;
     if (plan_is_root(plan) && !s->by->ranges)
-        add_reorder(s, src, by_place = more_scratch(s, whole(plan)));
+        add_copies(s, reorder, src, by_place = more_scratch(s, whole(plan)));
     if (leads(s) && s->count > 1) own = more_blocks(s, plan);
     add_far(s, plan, by_place, own);
-    add_near(s, plan, GASNETE_COLL_SCATTER, plan->nbytes, as_of_whole(s, plan, own), dst);
+    add_near(s, plan, GASNETE_COLL_SCATTER, plan->nbytes, as_of_whole(s, plan->nbytes, own), dst);
 }
 
 static void gather_stages(stages_t *s, const gasnete_coll_plan_t *plan)
@@ -171,9 +192,9 @@ static void gather_stages(stages_t *s, const gasnete_coll_plan_t *plan)
     gasnete_coll_place_t own = src;
     if (leads(s) && s->count > 1)
         own = plan_is_root(plan) ? of_own(s, plan, by_place) : more_blocks(s, plan);
-    add_near(s, plan, GASNETE_COLL_GATHER, plan->nbytes, src, as_of_whole(s, plan, own));
+    add_near(s, plan, GASNETE_COLL_GATHER, plan->nbytes, src, as_of_whole(s, plan->nbytes, own));
     add_far(s, plan, own, by_place);
-    if (reorders) add_reorder(s, by_place, dst);
+    if (reorders) add_copies(s, reorder, by_place, dst);
 }
 
 /* Blocks are gathered by supernodes, and put in order before the leader passes on all. */
@@ -186,14 +207,90 @@ static void gather_all_stages(stages_t *s, const gasnete_coll_plan_t *plan)
     if (!leads(s)) s->stage[0].fence = true; /* SRC may be in DST */
     if (s->count > 1) own = of_own(s, plan, by_place);
     add_far(s, plan, own, by_place);
-    if (leads(s) && !s->by->ranges) add_reorder(s, by_place, dst);
+    if (leads(s) && !s->by->ranges) add_copies(s, reorder, by_place, dst);
     add_near(s, plan, GASNETE_COLL_BROADCAST, whole(plan), dst, dst);
+}
+
+/* --- EXCHANGE --- */
+
+/* Bytes that a rank has for another; all have as many images. */
+static size_t piece(const gasnete_coll_plan_t *plan)
+{
+    return plan_images(plan, 0) * plan_images(plan, 0) * plan->nbytes;
+}
+
+static bool offer_pieces(offer_t *o, gasnete_coll_place_t to, size_t to_stride,
+                         gasnete_coll_place_t from, size_t from_stride, uint32_t count,
+                         size_t nbytes)
+{
+    return offer(o, &(gasnete_coll_action_t){.verb = GASNETE_COLL_COPY,
+                                             .to = to,
+                                             .to_stride = (ptrdiff_t)to_stride,
+                                             .from = from,
+                                             .from_stride = (ptrdiff_t)from_stride,
+                                             .count = count,
+                                             .nbytes = nbytes});
+}
+
+/* From what each rank here has for all, to what they have for each supernode: by sender, and by
+ * receiver. */
+static bool by_supernodes(const gasnete_coll_plan_t *plan, const stages_t *s, const stage_t *stage,
+                          offer_t *o)
+{
+    gasnete_coll_place_t from = stage->at[GASNETE_COLL_SRC], to = stage->at[GASNETE_COLL_DST];
+    const gasnete_coll_supernodes_t *by = s->by;
+    const size_t bytes = piece(plan);
+    if (o->left >= (by->ranges ? by->count : plan->size)) return false;
+    /* A range of receivers at once. */
+    const uint32_t receiver = by->ranges ? by->first[o->left] : o->left;
+    const uint32_t theirs = by->of[by->ranks[receiver]], first = by->first[theirs];
+    const uint32_t count = by->first[theirs + 1] - first;
+    from.offset += by->ranks[receiver] * bytes;
+    to.offset += ((size_t)first * s->count + receiver - first) * bytes;
+    o->left = 0;
+    return offer_pieces(o, to, count * bytes, from, plan->size * bytes, s->count,
+                        by->ranges ? count * bytes : bytes);
+}
+
+/* From what the ranks of each supernode have sent, to what each rank here has from all. */
+static bool by_receivers(const gasnete_coll_plan_t *plan, const stages_t *s, const stage_t *stage,
+                         offer_t *o)
+{
+    gasnete_coll_place_t from = stage->at[GASNETE_COLL_SRC], to = stage->at[GASNETE_COLL_DST];
+    const uint32_t sender = o->left;
+    if (sender >= plan->size) return false;
+    const size_t bytes = piece(plan);
+    from.offset += (size_t)s->by->place[sender] * s->count * bytes;
+    to.offset += sender * bytes;
+    o->left = 0;
+    return offer_pieces(o, to, plan->size * bytes, from, bytes, s->count, bytes);
+}
+
+/* Each leader has all pieces of its supernode, in each of two buffers.  The leaders exchange in
+ * pairs. */
+static void exchange_stages(stages_t *s, const gasnete_coll_plan_t *plan)
+{
+    const gasnete_coll_place_t src = place(GASNETE_COLL_SRC, 0), dst = place(GASNETE_COLL_DST, 0);
+    const size_t each = whole(plan), bytes = s->count * plan->size * piece(plan);
+    gasnete_coll_plan_t pairs = *plan;
+    gasnete_coll_place_t a = src, b = dst;
+    if (leads(s)) a = more_scratch(s, bytes), b = more_scratch(s, bytes);
+    add_near(s, plan, GASNETE_COLL_GATHER, each, src, as_of_whole(s, each, a));
+    if (leads(s)) {
+        pairs.algorithm = GASNETE_COLL_PAIRWISE;
+        add_copies(s, by_supernodes, s->count > 1 ? a : src, b)->fence = true;
+        add_far(s, &pairs, b, a);
+        s->stage[s->stages - 1].fence = true;
+        add_copies(s, by_receivers, a, s->count > 1 ? b : dst);
+    }
+    add_near(s, plan, GASNETE_COLL_SCATTER, each, as_of_whole(s, each, b), dst);
 }
 
 static void (*const stages_by_kind[])(stages_t *s, const gasnete_coll_plan_t *plan) = {
     [GASNETE_COLL_BARRIER] = barrier_stages,       [GASNETE_COLL_BROADCAST] = broadcast_stages,
     [GASNETE_COLL_SCATTER] = scatter_stages,       [GASNETE_COLL_GATHER] = gather_stages,
-    [GASNETE_COLL_GATHER_ALL] = gather_all_stages, [GASNETE_COLL_REDUCE] = reduce_stages};
+    [GASNETE_COLL_GATHER_ALL] = gather_all_stages, [GASNETE_COLL_REDUCE] = reduce_stages,
+    [GASNETE_COLL_EXCHANGE] = exchange_stages};
 
 static stages_t stages_of(const gasnete_coll_plan_t *plan)
 {
@@ -214,6 +311,7 @@ bool gasnete_coll_in_stages(const gasnete_coll_plan_t *plan)
     switch (plan->kind) {
     case GASNETE_COLL_BARRIER:
     case GASNETE_COLL_GATHER_ALL:
+    case GASNETE_COLL_EXCHANGE:
         return plan->algorithm == GASNETE_COLL_DISSEMINATION;
     case GASNETE_COLL_BROADCAST:
         return plan->algorithm == GASNETE_COLL_SCATTER_FIRST;
@@ -223,26 +321,11 @@ bool gasnete_coll_in_stages(const gasnete_coll_plan_t *plan)
     case GASNETE_COLL_SCATTER:
     case GASNETE_COLL_GATHER: /* along a tree of ranges also plan_kin.c does it */
         return plan->algorithm == GASNETE_COLL_FLAT || !by->ranges;
-    case GASNETE_COLL_EXCHANGE:
-        break;
     }
     return false;
 }
 
 /* --- their actions --- */
-
-static bool reorder(const gasnete_coll_plan_t *plan, const stage_t *stage, offer_t *o)
-{
-    gasnete_coll_place_t from = stage->at[GASNETE_COLL_SRC], to = stage->at[GASNETE_COLL_DST];
-    const bool scatter = plan->kind == GASNETE_COLL_SCATTER;
-    const uint32_t rank = o->left;
-    if (rank >= plan->size) return false;
-    *(scatter ? &to.offset : &from.offset) +=
-        plan->supernodes->image[plan->supernodes->place[rank]] * plan->nbytes;
-    *(scatter ? &from.offset : &to.offset) += plan_offset(plan, rank);
-    o->left = 0;
-    return offer_copy(o, to, from, plan_blocks(plan, rank, 1));
-}
 
 static uint32_t rank_of(const gasnete_coll_plan_t *plan, const stages_t *s, const stage_t *stage,
                         uint32_t peer)
@@ -260,7 +343,7 @@ static void translate_place(const stage_t *stage, gasnete_coll_place_t *place)
 static bool stage_action(const gasnete_coll_plan_t *plan, const stages_t *s, const stage_t *stage,
                          uint32_t round, offer_t *o)
 {
-    if (!stage->method) return reorder(plan, stage, o);
+    if (!stage->method) return stage->copy(plan, s, stage, o);
     if (!stage->method->action(&stage->plan, round, o)) return false;
     gasnete_coll_action_t *a = o->action;
     a->peer = rank_of(plan, s, stage, a->peer);
