@@ -66,24 +66,6 @@ void net_portals_release(net_message_t *message)
     net_portals_answer_used(answer);
 }
 
-bool net_portals_prepare(void)
-{
-    uint32_t number = STOCK_NONE;
-    gasneti_lock(&net_portals.lock);
-    if (net_portals.tickets.count >= 2 && net_portals.temporaries)
-        number = stock_take(&net_portals.answers);
-    if (__builtin_expect(number != STOCK_NONE, 1)) {
-        net_answer_t *answer = &net_portals.answer[number];
-        net_portals.tickets.count -= 2;
-        answer->tickets = 2;
-        answer->temporary = true;
-        net_portals.temporaries--;
-        net_portals.in_hand = answer;
-    }
-    gasneti_unlock(&net_portals.lock);
-    return number != STOCK_NONE;
-}
-
 /* --- identification of the sender --- */
 
 /* Fatal unless the rank in the header data has the event's process id. */
@@ -305,8 +287,8 @@ void net_portals_safe_event(const ptl_event_t *event)
 /* --- the AM queue --- */
 
 /* A Request is complete.  `data` points into `buffer` or, if that is NULL, into the answer. */
-static net_message_t *arrive_request_complete(net_peer_t *peer, uint32_t place, uint8_t credits,
-                                              void *data, uint32_t length, net_reqrb_t *buffer)
+HOT net_message_t *arrive_request_complete(net_peer_t *peer, uint32_t place, uint8_t credits,
+                                           void *data, uint32_t length, net_reqrb_t *buffer)
 {
     net_answer_t *answer = net_portals.in_hand;
     net_portals.in_hand = NULL;
@@ -373,7 +355,7 @@ static bool arrive_store_header(net_peer_t *peer, const ptl_event_t *event, cons
     return true;
 }
 
-static net_message_t *arrive_request(const ptl_event_t *event, net_reqrb_t *buffer)
+HOT net_message_t *arrive_request(const ptl_event_t *event, net_reqrb_t *buffer)
 {
     net_peer_t *peer = arrive_sender(event);
     char *data = buffer->memory + event->offset;
@@ -389,7 +371,8 @@ static net_message_t *arrive_request(const ptl_event_t *event, net_reqrb_t *buff
                                    buffer);
 }
 
-net_message_t *net_portals_am_event(const ptl_event_t *event)
+/* Returns the message that the event completes, or NULL. */
+HOT net_message_t *arrive_am_event(const ptl_event_t *event)
 {
     bool payload = (uintptr_t)event->md.user_ptr == NET_ROLE_RARAM;
     net_reqrb_t *buffer = event->md.user_ptr;
@@ -405,6 +388,70 @@ net_message_t *net_portals_am_event(const ptl_event_t *event)
         return NULL;
     }
     return payload ? arrive_long_payload(event) : arrive_request(event, buffer);
+}
+
+/* Reserves the resources of a Reply, before the AM queue is polled (PO-4).  False if they are
+ * exhausted. */
+HOT bool arrive_prepare(void)
+{
+    uint32_t number = STOCK_NONE;
+    gasneti_lock(&net_portals.lock);
+    if (net_portals.tickets.count >= 2 && net_portals.temporaries)
+        number = stock_take(&net_portals.answers);
+    if (__builtin_expect(number != STOCK_NONE, 1)) {
+        net_answer_t *answer = &net_portals.answer[number];
+        net_portals.tickets.count -= 2;
+        answer->tickets = 2;
+        answer->temporary = true;
+        net_portals.temporaries--;
+        net_portals.in_hand = answer;
+    }
+    gasneti_unlock(&net_portals.lock);
+    return number != STOCK_NONE;
+}
+
+/* A Reply returns the credits of its Request before the handler returns and releases the receive
+ * buffer.  So the buffers held by handlers are not covered by credits; while NET_SPARE of them are
+ * held, no further Request is taken. */
+HOT bool arrive_holds_enough(void)
+{
+    return GASNETC_THREADED &&
+           __builtin_expect(
+               atomic_load_explicit(&net_portals.held, memory_order_acquire) >= NET_SPARE, 0);
+}
+
+/* The next events of a queue, in their places until PtlEQDone; NULL: there is none.  Any result
+ * other than events or an empty queue is fatal. */
+HOT const ptl_event_t *arrive_events(ptl_handle_eq_t queue, const char *name, ptl_size_t *count)
+{
+    const ptl_event_t *events;
+    int result = PtlEQNext(queue, &events, count);
+    if (__builtin_expect(result == PTL_OK, 1)) return events;
+    if (__builtin_expect(result != PTL_EQ_EMPTY, 0)) net_portals_queue_failed(name, result);
+    return NULL;
+}
+
+unsigned net_portals_requests(net_message_t **messages, unsigned n, unsigned budget)
+{
+    ptl_size_t left = net_portals.am_limit, there, done;
+    do {
+        const ptl_event_t *events = arrive_events(net_portals.am_eq, "AM", &there);
+        if (__builtin_expect(!events, 0)) {
+            net_portals.requests = 0;
+            break;
+        }
+        if (there > net_portals.requests) there = net_portals.requests;
+        if (there > left) there = left;
+        for (done = 0; done < there && n < budget && !arrive_holds_enough(); done++) {
+            if (__builtin_expect(!net_portals.in_hand, 0) && !arrive_prepare()) break;
+            net_message_t *message = arrive_am_event(&events[done]);
+            if (message) messages[n++] = message;
+        }
+        PtlEQDone(net_portals.am_eq, done);
+        net_portals.requests -= done;
+        left -= done;
+    } while (done == there && left && net_portals.requests);
+    return n;
 }
 
 /* --- the SYS queue --- */
@@ -458,7 +505,7 @@ unsigned net_portals_events(void)
     enum { SYS, SAFE, AM, QUEUES };
     const ptl_handle_eq_t queue[QUEUES] = {net_portals.sys_eq, net_portals.safe_eq,
                                            net_portals.am_eq};
-    ptl_size_t there[QUEUES];
+    ptl_size_t there[QUEUES], count;
     const ptl_event_t *event;
     unsigned systems = 0, safe = 0;
     int result = PtlEQCount(queue, QUEUES, there);
@@ -469,15 +516,15 @@ unsigned net_portals_events(void)
     net_portals.requests = there[AM];
     net_portals.arrived = true;
     while (systems < there[SYS] && systems < net_portals.sys_limit &&
-           (event = net_portals_event(net_portals.sys_eq, "SYS"))) {
+           (event = arrive_events(net_portals.sys_eq, "SYS", &count))) {
         net_portals_sys_event(event);
-        PtlEQDone(net_portals.sys_eq);
+        PtlEQDone(net_portals.sys_eq, 1);
         systems++;
     }
     while (safe < there[SAFE] && safe < net_portals.safe_limit &&
-           (event = net_portals_event(net_portals.safe_eq, "SAFE"))) {
+           (event = arrive_events(net_portals.safe_eq, "SAFE", &count))) {
         net_portals_safe_event(event);
-        PtlEQDone(net_portals.safe_eq);
+        PtlEQDone(net_portals.safe_eq, 1);
         safe++;
     }
     net_portals.left = systems < there[SYS] || safe < there[SAFE];

@@ -190,8 +190,6 @@ unsigned net_portals_events(void);
 /* Handle one event of the SAFE or SYS queue. */
 void net_portals_safe_event(const ptl_event_t *event);
 void net_portals_sys_event(const ptl_event_t *event);
-/* Handles one event of the AM queue; returns the message that it completes, or NULL. */
-net_message_t *net_portals_am_event(const ptl_event_t *event);
 /* A queue has lost events, or cannot be read; fatal. */
 void net_portals_queue_failed(const char *queue, int error);
 /* Called after NET_CHECK_EVERY polls without an event: ends the job if a connection broke. */
@@ -406,17 +404,6 @@ static inline enum net_result net_long(net_peer_t *peer, void *header, size_t le
 
 /* --- reaping --- */
 
-/* The next event, in its place until PtlEQDone; NULL: there is none.  Any result other than an
- * event or an empty queue is fatal. */
-HOT const ptl_event_t *net_portals_event(ptl_handle_eq_t queue, const char *name)
-{
-    const ptl_event_t *event;
-    int result = PtlEQNext(queue, &event);
-    if (__builtin_expect(result == PTL_OK, 1)) return event;
-    if (__builtin_expect(result != PTL_EQ_EMPTY, 0)) net_portals_queue_failed(name, result);
-    return NULL;
-}
-
 /* A put or get without events has ended. */
 HOT void net_portals_noted(net_slot_t *slot)
 {
@@ -447,22 +434,10 @@ HOT unsigned net_reap(void)
     return reaped;
 }
 
-/* Reserves the resources of a Reply, before the AM queue is polled (PO-4).  False if they are
- * exhausted. */
-bool net_portals_prepare(void);
-
 /* Messages from the queues that net_reap polled which await their handlers; in arrive.c. */
 unsigned net_portals_waiting(net_message_t **messages, unsigned budget, unsigned *systems);
-
-/* A Reply returns the credits of its Request before the handler returns and releases the receive
- * buffer.  So the buffers held by handlers are not covered by credits; while NET_SPARE of them are
- * held, no further Request is taken. */
-HOT bool net_portals_holds_enough(void)
-{
-    return GASNETC_THREADED &&
-           __builtin_expect(
-               atomic_load_explicit(&net_portals.held, memory_order_acquire) >= NET_SPARE, 0);
-}
+/* The same of the AM queue: adds to the `n` messages, up to `budget`, and returns their number. */
+unsigned net_portals_requests(net_message_t **messages, unsigned n, unsigned budget);
 
 static inline bool net_arrived(void)
 {
@@ -471,21 +446,11 @@ static inline bool net_arrived(void)
 
 HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
 {
-    unsigned n = 0, events = 0;
+    unsigned n = 0;
     if (!net_portals.arrived) return 0;
     if (__builtin_expect(net_portals.replies || net_portals.words_waiting, 0))
         n = net_portals_waiting(messages, budget, systems);
-    while (net_portals.requests && n < budget && events < net_portals.am_limit) {
-        if (__builtin_expect(!net_portals.in_hand, 0) && !net_portals_prepare()) break;
-        if (net_portals_holds_enough()) break;
-        net_portals.requests--;
-        const ptl_event_t *event = net_portals_event(net_portals.am_eq, "AM");
-        if (!event) break;
-        net_message_t *message = net_portals_am_event(event);
-        PtlEQDone(net_portals.am_eq);
-        if (message) messages[n++] = message;
-        events++;
-    }
+    if (net_portals.requests) n = net_portals_requests(messages, n, budget);
     net_portals.arrived = net_portals.left || net_portals.requests || net_portals.replies ||
                           net_portals.words_waiting;
     if (__builtin_expect(net_portals.sleeps, 0))

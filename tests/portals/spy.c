@@ -133,24 +133,30 @@ static unsigned queue_of(ptl_handle_eq_t eq)
     return n;
 }
 
-int PtlEQNext(ptl_handle_eq_t eq, const ptl_event_t **event)
+/* One event at a time. */
+int PtlEQNext(ptl_handle_eq_t eq, const ptl_event_t **events, ptl_size_t *count)
 {
-    NEXT(PtlEQNext, ptl_handle_eq_t, const ptl_event_t **);
+    NEXT(PtlEQNext, ptl_handle_eq_t, const ptl_event_t **, ptl_size_t *);
     const unsigned n = queue_of(eq);
-    if (n == queues || !spy.queue[n].stored || spy.queue[n].hold) return next(eq, event);
-    *event = &store[n][0];
-    return PTL_OK;
+    int result = PTL_OK;
+    if (n == queues || !spy.queue[n].stored || spy.queue[n].hold)
+        result = next(eq, events, count);
+    else
+        *events = &store[n][0];
+    *count = 1;
+    return result;
 }
 
 static void done_inside(ptl_handle_eq_t eq)
 {
-    static void (*next)(ptl_handle_eq_t);
+    static void (*next)(ptl_handle_eq_t, ptl_size_t);
     if (!next) *(void **)(void *)&next = next_of("PtlEQDone");
-    next(eq);
+    next(eq, 1);
 }
 
-void PtlEQDone(ptl_handle_eq_t eq)
+void PtlEQDone(ptl_handle_eq_t eq, ptl_size_t count)
 {
+    if (count != 1) abort();
     const unsigned n = queue_of(eq);
     if (n == queues) {
         done_inside(eq);
@@ -163,18 +169,20 @@ void PtlEQDone(ptl_handle_eq_t eq)
         return;
     }
     const ptl_event_t *event;
-    NEXT(PtlEQNext, ptl_handle_eq_t, const ptl_event_t **);
-    if (n == SPY_SAFE && next(eq, &event) == PTL_OK) see(event);
+    ptl_size_t there;
+    NEXT(PtlEQNext, ptl_handle_eq_t, const ptl_event_t **, ptl_size_t *);
+    if (n == SPY_SAFE && next(eq, &event, &there) == PTL_OK) see(event);
     done_inside(eq);
 }
 
 /* Takes an event from the library into the store. */
 static bool keep_back(unsigned n)
 {
-    NEXT(PtlEQNext, ptl_handle_eq_t, const ptl_event_t **);
+    NEXT(PtlEQNext, ptl_handle_eq_t, const ptl_event_t **, ptl_size_t *);
     const ptl_event_t *event;
+    ptl_size_t there;
     const ptl_handle_eq_t eq = spy.queue[n].handle;
-    if (spy.queue[n].stored == SPY_STORE || next(eq, &event) != PTL_OK) return false;
+    if (spy.queue[n].stored == SPY_STORE || next(eq, &event, &there) != PTL_OK) return false;
     if (n == SPY_SAFE) see(event);
     store[n][spy.queue[n].stored++] = *event;
     done_inside(eq);

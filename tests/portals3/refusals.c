@@ -140,7 +140,7 @@ static void closed(ptl_handle_any_t h)
     IS(PtlPathOpen(h, id, 0, &(ptl_path_t){NULL}), PTL_NO_INIT);
     IS(PtlPoll(h, &(uint64_t){0}, &(ptl_note_t *){NULL}), PTL_NO_INIT);
     IS(PtlEQCount(&h, 1, &(ptl_size_t){0}), PTL_NO_INIT);
-    IS(PtlEQNext(h, &(const ptl_event_t *){NULL}), PTL_NO_INIT);
+    IS(PtlEQNext(h, &(const ptl_event_t *){NULL}, &(ptl_size_t){0}), PTL_NO_INIT);
     IS(PtlMEMDPost(h, h, id, 0, 0, PTL_UNLINK, PTL_INS_AFTER, md, PTL_UNLINK, &out, &out,
                    PTL_EQ_NONE),
        PTL_NO_INIT);
@@ -646,9 +646,10 @@ static void conditions(void)
     IS(PtlEQCount((const ptl_handle_eq_t[]){eq, base}, 2, counts), PTL_EQ_INVALID);
     IS(PtlEQCount(&eq, 1, counts), PTL_OK);
     const ptl_event_t *next;
-    IS(PtlEQNext(eq, NULL), PTL_SEGV);
-    IS(PtlEQNext(base, &next), PTL_EQ_INVALID);
-    IS(PtlEQNext(eq, &next), PTL_EQ_EMPTY);
+    IS(PtlEQNext(eq, NULL, counts), PTL_SEGV);
+    IS(PtlEQNext(eq, &next, NULL), PTL_SEGV);
+    IS(PtlEQNext(base, &next, counts), PTL_EQ_INVALID);
+    IS(PtlEQNext(eq, &next, counts), PTL_EQ_EMPTY);
     IS(PtlMEMDPost(world.other, base, anybody, 0, 0, PTL_UNLINK, PTL_INS_BEFORE, good, PTL_UNLINK,
                    &me, &out, PTL_EQ_NONE),
        PTL_ME_INVALID);

@@ -166,23 +166,24 @@ int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, p
 
 struct ptl_script_looks ptl_script_looks;
 
-int PtlEQNext(ptl_handle_eq_t handle, const ptl_event_t **event)
+int PtlEQNext(ptl_handle_eq_t handle, const ptl_event_t **events, ptl_size_t *count)
 {
     eq_t *eq = &eqs[index_of(handle, EQ)];
     struct ptl_script_looks *looks = &ptl_script_looks;
     if (looks->count < 4 && (looks->count == 0 || looks->queue[looks->count - 1] != handle))
         looks->queue[looks->count++] = handle;
     if (!eq->count) return PTL_EQ_EMPTY;
-    *event = &eq->event[eq->first];
+    *events = &eq->event[eq->first];
+    *count = eq->count < eq->size - eq->first ? eq->count : eq->size - eq->first;
     return PTL_OK;
 }
 
-void PtlEQDone(ptl_handle_eq_t handle)
+void PtlEQDone(ptl_handle_eq_t handle, ptl_size_t count)
 {
     eq_t *eq = &eqs[index_of(handle, EQ)];
-    if (!eq->count) broken("an event that is not there is done");
-    eq->first = (eq->first + 1) % eq->size;
-    eq->count--;
+    if (eq->count < count) broken("events that are not there are done");
+    eq->first = (eq->first + count) % eq->size;
+    eq->count -= count;
 }
 
 int PtlEQCount(const ptl_handle_eq_t *handles, int size, ptl_size_t *counts)

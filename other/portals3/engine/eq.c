@@ -224,13 +224,24 @@ int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
     return result == PTL_EQ_EMPTY ? eq_get(engine, eq, handle, event) : result;
 }
 
+/* The events from number `taken` on, up to the end of the ring.  */
+static inline int events_at(const struct ptli_eq *eq, uint64_t taken, uint64_t posted,
+                            const ptl_event_t **events, ptl_size_t *count)
+{
+    const uint64_t at = taken & (eq->size - 1), there = posted - taken, room = eq->size - at;
+    *events = &eq->ring[at];
+    *count = there < room ? there : room;
+    return PTL_OK;
+}
+
 /* Staged events are passed to their handler first; the general case of PtlEQNext.  */
-__attribute__((noinline)) static int next_slowly(ptl_handle_eq_t handle, const ptl_event_t **event)
+__attribute__((noinline)) static int next_slowly(ptl_handle_eq_t handle, const ptl_event_t **events,
+                                                 ptl_size_t *count)
 {
     struct ptli_engine *engine;
     struct ptli_eq *eq;
     int result;
-    if (!event) return PTL_SEGV;
+    if (!events || !count) return PTL_SEGV;
     if (!(engine = ptli_engine_of(handle, PTLI_EQ, PTL_EQ_INVALID, &result))) return result;
     if (!(eq = ptli_pool_find(&engine->eqs, handle))) return PTL_EQ_INVALID;
     if (atomic_load(&eq->any_staged)) ptli_eq_call_handler(eq);
@@ -243,44 +254,44 @@ __attribute__((noinline)) static int next_slowly(ptl_handle_eq_t handle, const p
         atomic_store_explicit(&eq->taken, taken, memory_order_relaxed);
         result = PTL_EQ_DROPPED;
     }
-    *event = &eq->ring[taken & (eq->size - 1)];
+    events_at(eq, taken, posted, events, count);
     return result;
 }
 
-int PtlEQNext(ptl_handle_eq_t handle, const ptl_event_t **event)
+int PtlEQNext(ptl_handle_eq_t handle, const ptl_event_t **events, ptl_size_t *count)
 {
     const struct ptli_eq *eq = ptli_pool_latest(&ptli_engines[PTL_IFACE_DEFAULT].eqs, handle);
-    if (__builtin_expect(!eq || !event || atomic_load(&eq->any_staged), 0))
-        return next_slowly(handle, event);
+    if (__builtin_expect(!eq || !events || !count || atomic_load(&eq->any_staged), 0))
+        return next_slowly(handle, events, count);
     const uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_acquire);
     const uint64_t taken = atomic_load_explicit(&eq->taken, memory_order_relaxed);
     if (posted == taken) return PTL_EQ_EMPTY;
-    if (__builtin_expect(posted - taken > eq->size, 0)) return next_slowly(handle, event);
-    *event = &eq->ring[taken & (eq->size - 1)];
-    return PTL_OK;
+    if (__builtin_expect(posted - taken > eq->size, 0)) return next_slowly(handle, events, count);
+    return events_at(eq, taken, posted, events, count);
 }
 
-/* release: the event has been read.  */
-static inline void event_done(struct ptli_eq *eq)
+/* release: the events have been read.  */
+static inline void events_done(struct ptli_eq *eq, ptl_size_t count)
 {
-    atomic_store_explicit(&eq->taken, atomic_load_explicit(&eq->taken, memory_order_relaxed) + 1,
+    atomic_store_explicit(&eq->taken,
+                          atomic_load_explicit(&eq->taken, memory_order_relaxed) + count,
                           memory_order_release);
 }
 
-__attribute__((noinline, cold)) static void done_elsewhere(ptl_handle_eq_t handle)
+__attribute__((noinline, cold)) static void done_elsewhere(ptl_handle_eq_t handle, ptl_size_t count)
 {
     struct ptli_engine *engine = ptli_engines + ptli_interface_of(handle) % PTLI_INTERFACES;
     struct ptli_eq *eq = ptli_pool_again(&engine->eqs, handle);
-    if (eq) event_done(eq);
+    if (eq) events_done(eq, count);
 }
 
-void PtlEQDone(ptl_handle_eq_t handle)
+void PtlEQDone(ptl_handle_eq_t handle, ptl_size_t count)
 {
     struct ptli_eq *eq = ptli_pool_latest(&ptli_engines[PTL_IFACE_DEFAULT].eqs, handle);
     if (__builtin_expect(!eq, 0))
-        done_elsewhere(handle);
+        done_elsewhere(handle, count);
     else
-        event_done(eq);
+        events_done(eq, count);
 }
 
 /* A staged event can be taken once the handler has returned.  */

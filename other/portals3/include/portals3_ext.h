@@ -100,11 +100,12 @@ int PtlPoll(ptl_handle_ni_t ni, uint64_t *seen, ptl_note_t **notes);
  * several queues need not try each with PtlEQGet.  */
 int PtlEQCount(const ptl_handle_eq_t *eqs, int size, ptl_size_t *counts);
 
-/* The oldest event of a queue, where it lies; PtlEQDone takes it from there.  PTL_OK, PTL_EQ_EMPTY,
+/* The oldest events of a queue, where they lie one behind the other, and their number, which may be
+ * less than there are; PtlEQDone takes the first `count` of them from there.  PTL_OK, PTL_EQ_EMPTY,
  * PTL_EQ_DROPPED (as PtlEQGet) or PTL_EQ_INVALID; no network is driven.  Between the two calls no
- * thread may take events of the queue, and one that overflows may change the event.  */
-int PtlEQNext(ptl_handle_eq_t eq, const ptl_event_t **event);
-void PtlEQDone(ptl_handle_eq_t eq);
+ * thread may take events of the queue, and one that overflows may change these events.  */
+int PtlEQNext(ptl_handle_eq_t eq, const ptl_event_t **events, ptl_size_t *count);
+void PtlEQDone(ptl_handle_eq_t eq, ptl_size_t count);
 
 /* Sets the mask of messages on stderr, and returns the old one.  PTL_INVALID_HANDLE: for interfaces
  * opened later.  */
