@@ -442,7 +442,7 @@ int ptli_verbs_open(struct ptli_engine *engine, const struct ptli_launch *given,
                                             .uid = geteuid(),
                                             .eager_limit = EAGER,
                                             .threaded = ways.thread};
-    mirror.peer = (struct ptli_peer){mirror_id(mirror.public.id), mirror.public.uid, 0};
+    mirror.peer = (struct ptli_peer){.id = mirror_id(mirror.public.id), .uid = mirror.public.uid};
     *out = &mirror.public;
     return PTL_OK;
 }

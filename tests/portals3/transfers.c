@@ -273,6 +273,18 @@ static void access(void)
     ring_await_register(PTL_SR_DROP_COUNT, drops + 6);
     ring_no_event(eq);
     ring_barrier();
+    /* What was admitted once, and is the same again, is not by another entry. */
+    for (int round = 0; round < 4; round++) {
+        const bool admits = round % 2 == 0;
+        RING_OK(PtlACEntry(ring.ni, 5, admits ? ring_anybody : stranger, PTL_UID_ANY, PTL_JID_ANY,
+                           PTL_PT_INDEX_ANY));
+        ring_barrier();
+        for (int i = 0; i < 2; i++) RING_OK(PtlPut(from, PTL_NOACK_REQ, ring.next, PT, 5, 3, 0, 0));
+        for (int i = 0; i < 2 && admits; i++) ring_event(eq, PTL_EVENT_PUT_END);
+        ring_await_register(PTL_SR_DROP_COUNT, drops + 6 + 2 * (ptl_sr_value_t)((round + 1) / 2));
+        ring_no_event(eq);
+        ring_barrier();
+    }
     for (ptl_ac_index_t ac = 0; ac < 7; ac++)
         RING_OK(PtlACEntry(ring.ni, ac, ring_anybody, uid, PTL_JID_ANY, PTL_PT_INDEX_ANY));
     ring_unlink(md);

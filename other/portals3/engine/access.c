@@ -7,8 +7,15 @@
  */
 #include "other/portals3/engine/engine.h"
 
+/* What was admitted before may not be any more.  */
+static void access_changed(struct ptli_engine *engine)
+{
+    if (++engine->access_state == 0) engine->access_state = 1;
+}
+
 void ptli_access_reset(struct ptli_engine *engine)
 {
+    access_changed(engine);
     for (int i = 0; i < PTLI_ACCESS_SIZE; i++)
         engine->access[i] = (struct ptli_access){.match_id = {PTL_NID_ANY, PTL_PID_ANY},
                                                  .uid = engine->transport->uid,
@@ -38,9 +45,11 @@ int PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac, ptl_process_id_t match_id,
         return PTL_PT_INDEX_INVALID;
     ptli_lock(engine);
     error = withdraw_all(engine) ? PTL_OK : PTL_FAIL;
-    if (error == PTL_OK)
+    if (error == PTL_OK) {
+        access_changed(engine);
         engine->access[ac] =
             (struct ptli_access){.match_id = match_id, .uid = uid, .jid = jid, .pt_index = pt};
+    }
     ptli_unlock(engine);
     return error;
 }

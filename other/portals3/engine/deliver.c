@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "other/portals3/engine/deposit.h"
 #include "other/portals3/include/portals3_ext.h"
 
@@ -73,13 +74,14 @@ HOT const char *deliver_refusal(struct ptli_engine *engine, const struct ptli_he
     return NULL;
 }
 
-/* The operation is not pending: for a caller that ends it before the lock is released.  */
-HOT struct ptli_match match_request(struct ptli_engine *engine, const struct ptli_header *header,
-                                    ptl_uid_t uid, ptl_jid_t jid, struct ptli_event_info *info)
+/* `why`: the refusal, or NULL.  The operation is not pending: for a caller that ends it before the
+ * lock is released.  */
+HOT struct ptli_match match_judged(struct ptli_engine *engine, const struct ptli_header *header,
+                                   ptl_uid_t uid, ptl_jid_t jid, const char *why,
+                                   struct ptli_event_info *info)
 {
     const struct ptli_request request = {header->source, deliver_needs_record(header->type),
                                          header->match_bits, header->remote_offset, header->length};
-    const char *why = deliver_refusal(engine, header, uid, jid);
     struct ptli_acceptance found = {NULL, 0, 0};
     struct ptli_md *md;
     if (!why) {
@@ -116,7 +118,8 @@ HOT struct ptli_match match_request(struct ptli_engine *engine, const struct ptl
 struct ptli_match ptli_match_request(struct ptli_engine *engine, const struct ptli_header *header,
                                      ptl_uid_t uid, ptl_jid_t jid, struct ptli_event_info *info)
 {
-    const struct ptli_match match = match_request(engine, header, uid, jid, info);
+    const char *why = deliver_refusal(engine, header, uid, jid);
+    const struct ptli_match match = match_judged(engine, header, uid, jid, why, info);
     if (match.md) {
         ptli_md_hold(match.md);
         ptli_end_due(match.md);
@@ -313,19 +316,45 @@ HOT void deliver_write(const struct ptli_md *md, ptl_size_t offset, ptl_size_t l
     }
 }
 
-bool ptli_arrived_short(struct ptli_engine *engine, struct ptli_peer *peer, const void *bytes,
-                        size_t size, uint64_t *transport)
+/* Judges the first short put of a peer, and each that says of itself something else than the one
+ * before.  False: it is no such put, or refused; then nothing was done.  */
+__attribute__((noinline)) static bool
+deliver_admit(struct ptli_engine *engine, struct ptli_peer *peer, const unsigned char *bytes)
 {
     struct ptli_header header;
-    struct ptli_event_info info;
-    if (!ptli_wire_parse_short_put(bytes, size, DELIVER_SHORT, &header) ||
-        header.source.nid != peer->id.nid || header.source.pid != peer->id.pid)
+    if (!ptli_wire_is_plain_put(bytes, &header) || header.source.nid != peer->id.nid ||
+        header.source.pid != peer->id.pid ||
+        deliver_refusal(engine, &header, peer->uid, peer->jid) != NULL)
         return false;
+    memcpy(peer->admitted, bytes, sizeof peer->admitted);
+    peer->admitted_by = engine->access_state;
+    return true;
+}
+
+bool ptli_arrived_short(struct ptli_engine *engine, struct ptli_peer *peer, const void *message,
+                        size_t size, uint64_t *transport)
+{
+    const unsigned char *bytes = message;
+    struct ptli_header header;
+    struct ptli_event_info info;
+    if (size - PTLI_WIRE_SIZE > DELIVER_SHORT) return false;
+    ptli_wire_decode(bytes, &header);
+    if (header.length != size - PTLI_WIRE_SIZE || header.data_length != header.length) return false;
+    header.type = PTLI_PUT; /* constants from here on */
+    header.flags = 0;
+    header.source = peer->id;
     ptli_lock(engine);
-    const struct ptli_match match = match_request(engine, &header, peer->uid, peer->jid, &info);
+    if (__builtin_expect(!ptli_wire_same_whom(bytes, peer->admitted) ||
+                             peer->admitted_by != engine->access_state,
+                         0) &&
+        !deliver_admit(engine, peer, bytes)) {
+        ptli_unlock_up(engine);
+        return false;
+    }
+    const struct ptli_match match =
+        match_judged(engine, &header, peer->uid, peer->jid, NULL, &info);
     if (match.md) {
-        deliver_write(match.md, match.offset, match.mlength,
-                      (const unsigned char *)bytes + PTLI_WIRE_SIZE);
+        deliver_write(match.md, match.offset, match.mlength, bytes + PTLI_WIRE_SIZE);
         ptli_deposit(engine, match.md, PTL_EVENT_PUT_END, &info);
         if (__builtin_expect(match.md->unlink_due, 0)) {
             const struct ptli_event_info copy = info; /* the original stays in registers */

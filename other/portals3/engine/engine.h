@@ -183,6 +183,7 @@ struct ptli_engine {
     struct ptli_pool mes, mds, eqs, operations;
     struct ptli_table_entry table[PTLI_TABLE_SIZE];
     struct ptli_access access[PTLI_ACCESS_SIZE];
+    uint32_t access_state; /* changes with these; not 0 */
     ptl_seq_t next_link;
     uint32_t tables_used, tables_most;
     ptl_sr_value_t drop_count, recv_count, send_count, fast_puts, fast_gets;

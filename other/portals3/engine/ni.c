@@ -199,8 +199,8 @@ static int open_engine(struct ptli_engine *engine, uint32_t interface, ptl_pid_t
                  ? ptli_loopback_open(engine, launch, pid, &engine->transport)
                  : ptli_verbs_open(engine, launch, pid, &engine->transport);
     if (result != PTL_OK) return result;
-    engine->self =
-        (struct ptli_peer){engine->transport->id, engine->transport->uid, engine->transport->jid};
+    engine->self = (struct ptli_peer){
+        .id = engine->transport->id, .uid = engine->transport->uid, .jid = engine->transport->jid};
     set_limits(engine, desired);
     ptli_access_reset(engine);
     result = open_pools(engine) ? engine->transport->ops->start(engine->transport) : PTL_NO_SPACE;

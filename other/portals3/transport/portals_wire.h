@@ -18,6 +18,9 @@
 
 enum { PTLI_WIRE_VERSION = 1, PTLI_WIRE_SIZE = 96, PTLI_REMOTE_SIZE = 16 };
 
+/* The first bytes of a header: what it is, from and to which process, table and access entry.  */
+enum { PTLI_WIRE_WHOM = 36 };
+
 /* A longer range travels as several pieces; no piece of a remote list is longer. */
 #define PTLI_REMOTE_MAX ((uint32_t)1 << 30)
 
@@ -104,17 +107,26 @@ static inline void ptli_wire_decode(const unsigned char *at, struct ptli_header 
     header->transport = ptli_get64(&at);
 }
 
-/* True: the bytes are a put without flags of at most `most` bytes, all of them inline, and the
- * header is parsed.  False: ptli_wire_parse judges them.  */
-static inline bool ptli_wire_parse_short_put(const unsigned char *bytes, size_t size, uint32_t most,
-                                             struct ptli_header *header)
+static inline bool ptli_wire_same_whom(const unsigned char a[PTLI_WIRE_WHOM],
+                                       const unsigned char b[PTLI_WIRE_WHOM])
+{
+    uint64_t here[4], there[4];
+    uint32_t last_here, last_there;
+    memcpy(here, a, sizeof here);
+    memcpy(there, b, sizeof there);
+    memcpy(&last_here, a + sizeof here, sizeof last_here);
+    memcpy(&last_there, b + sizeof there, sizeof last_there);
+    return ((here[0] ^ there[0]) | (here[1] ^ there[1]) | (here[2] ^ there[2]) |
+            (here[3] ^ there[3]) | (last_here ^ last_there)) == 0;
+}
+
+/* True: the bytes are a put without flags, and the header is parsed.  */
+static inline bool ptli_wire_is_plain_put(const unsigned char *bytes, struct ptli_header *header)
 {
     static const unsigned char start[4] = {PTLI_WIRE_VERSION, PTLI_PUT};
-    if (size - PTLI_WIRE_SIZE > most || memcmp(bytes, start, sizeof start) != 0) return false;
+    if (memcmp(bytes, start, sizeof start) != 0) return false;
     ptli_wire_decode(bytes, header);
-    header->type = PTLI_PUT; /* constants from here on */
-    header->flags = 0;
-    return header->length == size - PTLI_WIRE_SIZE && header->data_length == header->length;
+    return true;
 }
 
 /* Parses `size` bytes.  NULL, or what is wrong; then `header` must not be used.  eager_limit: the

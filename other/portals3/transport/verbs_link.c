@@ -291,6 +291,7 @@ static bool connect_link(struct ptli_verbs *v, struct ptli_node *node,
     node->theirs = *theirs;
     node->face.uid = theirs->uid;
     node->face.jid = theirs->jid;
+    node->face.admitted_by = 0;
     const int error = join(v, node->making, theirs);
     node->making->joined = !error;
     if (!error) return true;
