@@ -290,9 +290,15 @@ bool net_quiet(void);
  * core/network_nearless.h. */
 static inline net_ring_t *net_at_hand(void);
 
-/* Takes the messages that are at hand in that ring, but not more than half of NET_DELIVER_MAX;
- * returns the first of them, and their number. */
-static inline net_message_t *net_ring_take(net_ring_t *ring, unsigned *count);
+/* Takes the next message of that ring, which is at hand.  If then net_ring_more, net_ring_take_more
+ * takes those that follow, at most `most`, and returns their number.  net_ring_end comes last. */
+static inline net_message_t *net_ring_take(net_ring_t *ring);
+static inline bool net_ring_more(const net_ring_t *ring);
+static inline unsigned net_ring_take_more(net_ring_t *ring, unsigned most);
+static inline void net_ring_end(net_ring_t *ring);
+
+/* Now and then: so many messages were taken from rings since the call before.  Not hot. */
+static inline void net_ring_taken(unsigned count);
 
 /* The message taken after that one, which may have been released.  No lock held. */
 static inline net_message_t *net_ring_after(const net_message_t *message);

@@ -5,12 +5,14 @@
 #include "core/job/job.h"
 #include "gasnet.h"
 
+/* The Reply that a handler may send: none, because its message is a Reply; one; or it is sent. */
+enum gasnetc_answer { GASNETC_ANSWER_NONE, GASNETC_ANSWER_OPEN, GASNETC_ANSWERED };
+
 /* What a gasnet_token_t points to while a handler runs; on the stack of gasnetc_act_on. */
 typedef struct gasnetc_token {
     gasnetc_peer_t *peer; /* the sender; this node's own entry in loopback */
     bool loopback;
-    bool request;
-    bool replied;
+    uint8_t answer;         /* enum gasnetc_answer */
     net_message_t *message; /* the Request that the Reply answers; used by flow_network.h alone */
     /* In debug builds: */
     void *locks;                 /* handler-safe locks held when the handler began */

@@ -16,7 +16,7 @@
 #include "core/report.h"
 #include "other/tools/hot.h"
 
-void gasnetc_no_handler(uint8_t index, const gasnetc_peer_t *peer)
+void gasnetc_no_handler(unsigned index, const gasnetc_peer_t *peer)
 {
     gasneti_fatal("an Active Message from %s names handler %u, which is not registered here: every "
                   "rank must give gasnet_attach the same table%s%s",
@@ -61,7 +61,7 @@ HOT bool deliver_as(enum gasnetc_am_category category, net_message_t *message, n
     gasnetc_am_t am;
     const char *wrong = gasnetc_am_parse_as(category, message->data, message->length, &am);
     if (__builtin_expect(wrong != NULL, 0)) gasnetc_malformed(message, wrong);
-    return gasnetc_act_on(category, am.request, &am, message, spare);
+    return gasnetc_act_on(category, am.request, &am, message, spare, true);
 }
 
 bool gasnetc_deliver_any(net_message_t *message, net_spare_t *spare)
@@ -116,7 +116,9 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
 {
     gasneti_thread_t *self = gasneti_self();
     gasnetc_peer_t *me = &gasnetc_peers[gasnetc_job.rank];
-    gasnetc_token_t token = {.peer = me, .loopback = true, .request = request};
+    gasnetc_token_t token = {.peer = me,
+                             .loopback = true,
+                             .answer = request ? GASNETC_ANSWER_OPEN : GASNETC_ANSWER_NONE};
     gasnetc_handler_fn handler = gasnetc_handler_of(out.handler, me);
     unsigned numargs = (unsigned)out.numargs;
     void *payload = NULL;

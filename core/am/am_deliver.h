@@ -24,7 +24,7 @@ bool gasnetc_deliver_any(net_message_t *message, net_spare_t *spare);
 /* Acts on the system messages and removes them from `messages`; returns the number of the others.
  */
 unsigned gasnetc_deliver_system(net_message_t **messages, unsigned n) __attribute__((cold));
-void gasnetc_no_handler(uint8_t index, const gasnetc_peer_t *peer) __attribute__((noreturn, cold));
+void gasnetc_no_handler(unsigned index, const gasnetc_peer_t *peer) __attribute__((noreturn, cold));
 
 static inline void __attribute__((noreturn, cold))
 gasnetc_malformed(const net_message_t *message, const char *field)
@@ -32,7 +32,7 @@ gasnetc_malformed(const net_message_t *message, const char *field)
     gasneti_malformed(message->peer->rank, message->length, field);
 }
 
-static inline gasnetc_handler_fn gasnetc_handler_of(uint8_t index, const gasnetc_peer_t *peer)
+static inline gasnetc_handler_fn gasnetc_handler_of(unsigned index, const gasnetc_peer_t *peer)
 {
     gasnetc_handler_fn handler = gasnetc_handlers[index];
     if (__builtin_expect(!handler, 0)) gasnetc_no_handler(index, peer);
@@ -70,41 +70,51 @@ HOT void gasnetc_count_reply(gasnetc_peer_counts_t *counts, enum gasnetc_am_cate
                                             : &counts->got_replies_long);
 }
 
-/* For a message that returns credits or is a Reply, and that is valid otherwise. */
+/* For a message that returns credits or is a Reply, and that is valid otherwise; peer's lock held,
+ * which it releases. */
 HOT void gasnetc_take_credits(enum gasnetc_am_category category, bool request,
                               const gasnetc_am_t *am, gasnetc_peer_t *peer,
                               const net_message_t *message, bool at_hand)
 {
-    gasneti_lock(&peer->lock);
-    bool sound = flow_returned(peer, am->credits, !request);
+    if (__builtin_expect(!flow_returned(peer, am->credits, !request), 0)) {
+        gasneti_unlock(&peer->lock);
+        gasnetc_malformed(message, "credit count");
+    }
     if (!request) {
         gasnetc_count_reply(peer->counts, category, am->hidden);
         flow_got_reply(peer, at_hand || message->kept_buffer);
     }
     gasneti_unlock(&peer->lock);
-    if (__builtin_expect(!sound, 0)) gasnetc_malformed(message, "credit count");
 }
 
 /* Acts on a parsed message and releases it.  True when the caller must send the peer a hidden Reply
- * at the end of the poll.  `spare` NULL: the message is from net_ring_take.  Each category and
- * direction has its own copy of this function. */
+ * at the end of the poll.  `spare` NULL: the message is from net_ring_take.  `waits` false: where
+ * another thread has the peer's lock, gasnetc_deliver_any does all of it instead, so that no
+ * register is saved for a wait.  Each category and direction has its own copy of this function. */
 HOT bool gasnetc_act_on(enum gasnetc_am_category category, bool request, const gasnetc_am_t *am,
-                        net_message_t *message, net_spare_t *spare)
+                        net_message_t *message, net_spare_t *spare, bool waits)
 {
     gasnetc_peer_t *peer = gasnetc_peer_of(message->peer);
-    if (!request || __builtin_expect(am->credits, 0))
+    if (!request || __builtin_expect(am->credits, 0)) {
+        if (waits)
+            gasneti_lock(&peer->lock);
+        else if (!gasneti_trylock_quiet(&peer->lock))
+            return gasnetc_deliver_any(message, spare);
         gasnetc_take_credits(category, request, am, peer, message, !spare);
+    }
     if (category != GASNETC_AM_SHORT) gasnetc_count_payload(category, am->nbytes, request);
     if (request && spare) message = net_refill(message, spare);
     bool overdue = false;
     if (__builtin_expect(!am->hidden, 1)) {
         gasnetc_token_t token;
         token.peer = peer;
-        token.request = request;
-        token.loopback = token.replied = false;
+        token.loopback = false;
+        token.answer = request ? GASNETC_ANSWER_OPEN : GASNETC_ANSWER_NONE;
         flow_set_answers(&token, message);
         gasnetc_run_handler(category, am, message, &token);
-        if (request && !token.replied) overdue = flow_not_replied(peer, message);
+        /* The peer is read again: a register for it would have to be saved. */
+        if (request && token.answer != GASNETC_ANSWERED)
+            overdue = flow_not_replied(token.peer, message);
     }
     if (spare)
         net_release(message, spare);
@@ -118,8 +128,8 @@ HOT bool gasnetc_deliver_one(net_message_t *message, net_spare_t *spare)
     gasnetc_am_t am;
     if (!gasnetc_am_parse_plain(message->data, message->length, &am))
         return gasnetc_deliver_any(message, spare);
-    return am.request ? gasnetc_act_on(GASNETC_AM_SHORT, true, &am, message, spare)
-                      : gasnetc_act_on(GASNETC_AM_SHORT, false, &am, message, spare);
+    return am.request ? gasnetc_act_on(GASNETC_AM_SHORT, true, &am, message, spare, false)
+                      : gasnetc_act_on(GASNETC_AM_SHORT, false, &am, message, spare, false);
 }
 
 /* Acts on `n` <= GASNETC_DELIVER_MAX messages from net_arrivals, `systems` of them from net_sys:
@@ -148,19 +158,15 @@ HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems,
     while (overdue > 0) gasnetc_send_hidden_reply(peers[--overdue], NULL);
 }
 
-/* The same for a message from net_ring_take.  `overdue`: the peer that is to be sent a hidden Reply
- * at the end of the poll, or NULL; returns it, or this message's peer instead. */
-HOT gasnetc_peer_t *gasnetc_deliver_at_hand(net_message_t *message, gasnetc_peer_t *overdue)
+/* The same for one message from net_ring_take.  True when the caller must send its peer a hidden
+ * Reply at the end of the poll. */
+HOT bool gasnetc_deliver_at_hand(net_message_t *message)
 {
     gasneti_thread_t *self = gasneti_self();
     self->handler_depth++;
     const bool due = gasnetc_deliver_one(message, NULL);
     self->handler_depth--;
-    if (__builtin_expect(!due, 1)) return overdue;
-    gasnetc_peer_t *peer = gasnetc_peer_of(message->peer);
-    if (overdue && (overdue != peer || flow_one_reply_each(peer)))
-        gasnetc_send_hidden_reply(overdue, NULL);
-    return peer;
+    return due;
 }
 
 #endif

@@ -290,11 +290,11 @@ HOT int send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t l
     if (GASNETC_CHECKING) gasnetc_check_token("an Active Message Reply", token);
     if (__builtin_expect(am->nbytes > limit || (unsigned)am->numargs > GASNETC_AM_MAX_ARGS, 0))
         check_outgoing(0, *am, limit);
-    if (__builtin_expect(!token->request || token->replied, 0))
+    if (__builtin_expect(token->answer != GASNETC_ANSWER_OPEN, 0))
         gasneti_fatal("a handler may reply once, and only to a Request: this is %s",
-                      token->request ? "its second Reply" : "a Reply's handler");
+                      token->answer == GASNETC_ANSWERED ? "its second Reply" : "a Reply's handler");
     if (GASNETC_CHECKING) gasnetc_check_reply(token);
-    token->replied = true;
+    token->answer = GASNETC_ANSWERED;
     if (token->loopback)
         gasnetc_loopback(*am, false);
     else if (am->category == GASNETC_AM_LONG)

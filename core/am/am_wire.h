@@ -63,9 +63,9 @@ typedef struct gasnetc_am {
     bool request;
     bool hidden;
     bool packed;
-    uint8_t handler;
-    uint8_t credits;
-    uint8_t numargs;
+    uint32_t handler;
+    uint32_t credits;
+    uint32_t numargs;
     uint32_t nbytes;
     uint64_t dst;
     uint32_t args;    /* offset in the message */
@@ -98,7 +98,7 @@ HOT const char *gasnetc_am_parse_as(enum gasnetc_am_category category, void *mes
     am->request = header->head >> 2 & 1;
     am->handler = header->handler;
     am->credits = header->credits;
-    am->numargs = (uint8_t)numargs;
+    am->numargs = numargs;
     am->nbytes = header->nbytes;
     am->hidden = header->flags & GASNETC_AM_HIDDEN;
     am->packed = header->flags & GASNETC_AM_PACKED;
@@ -138,14 +138,13 @@ static inline bool gasnetc_am_parse_plain(const void *message, size_t length, ga
     if (length < sizeof header) return false;
     memcpy(&header, message, sizeof header);
     if (header & zero.word) return false;
-    uint8_t head = ((const gasnetc_am_header_t *)message)->head;
-    unsigned numargs = head >> 3;
+    const unsigned head = ((const gasnetc_am_header_t *)message)->head, numargs = head >> 3;
     if (length != gasnetc_am_prefix(GASNETC_AM_SHORT, numargs)) return false;
     *am = (gasnetc_am_t){.category = GASNETC_AM_SHORT,
-                         .request = head >> 2 & 1,
+                         .request = (head & 1 << 2) != 0,
                          .handler = ((const gasnetc_am_header_t *)message)->handler,
                          .credits = ((const gasnetc_am_header_t *)message)->credits,
-                         .numargs = (uint8_t)numargs,
+                         .numargs = numargs,
                          .args = sizeof(gasnetc_am_header_t),
                          .payload = (uint32_t)length};
     return true;

@@ -67,14 +67,14 @@ static inline void gasnetc_credits_untake(gasnetc_credits_t *c, bool needs_recv)
 
 /* A message arrived that returns `n` credits; a Reply consumed one receive buffer.  False, with
  * nothing changed, if that violates the invariant. */
-static inline bool gasnetc_credits_return(gasnetc_credits_t *c, uint16_t n, bool reply)
+static inline bool gasnetc_credits_return(gasnetc_credits_t *c, uint32_t n, bool reply)
 {
     if (reply && n == 1) { /* the usual case */
         if (c->available == c->limit) return false;
         c->available++;
         return true;
     }
-    if (n > c->limit - c->available || (reply && n == 0)) return false;
+    if (n > (uint32_t)(c->limit - c->available) || (reply && n == 0)) return false;
     c->available += n;
     c->surplus += (uint16_t)(n - reply);
     return true;

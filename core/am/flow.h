@@ -43,7 +43,7 @@ HOT net_message_t *flow_answers(const gasnetc_token_t *token);
 
 /* A message that returns `credits`, or is a Reply, has arrived; peer's lock held.  False when the
  * peer returns credits that it does not have. */
-HOT bool flow_returned(gasnetc_peer_t *peer, uint8_t credits, bool reply);
+HOT bool flow_returned(gasnetc_peer_t *peer, uint32_t credits, bool reply);
 
 /* The message is a Reply, with or without kept_buffer (network.h); peer's lock held. */
 HOT void flow_got_reply(gasnetc_peer_t *peer, bool kept_buffer);

@@ -52,7 +52,7 @@ HOT net_message_t *flow_answers(const gasnetc_token_t *token)
 
 /* --- delivery --- */
 
-HOT bool flow_returned(gasnetc_peer_t *peer, uint8_t credits, bool reply)
+HOT bool flow_returned(gasnetc_peer_t *peer, uint32_t credits, bool reply)
 {
     return gasnetc_credits_return(&peer->credits, credits, reply);
 }

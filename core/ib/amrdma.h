@@ -98,7 +98,7 @@ typedef struct amrdma_released {
 } amrdma_released_t;
 
 /* All messages up to `freed` are released: the last of which that is true.  The acquire load pairs
- * with the release store in amrdma_release. */
+ * with the release store in amrdma_slot_release. */
 static inline uint32_t amrdma_released_to(const amrdma_released_t *released, uint32_t mask,
                                           uint32_t freed)
 {
@@ -130,13 +130,20 @@ typedef struct amrdma_in {
     amrdma_released_t *released;
 } amrdma_in_t;
 
+/* The number of the message before the first one in slot `slot` of so many. */
+static inline uint32_t amrdma_before_first(uint32_t slot, uint32_t slots)
+{
+    return slot ? slot - slots : 0;
+}
+
 /* `released` is the caller's memory; `shared`: the sender can read it. */
 static inline void amrdma_in_init(amrdma_in_t *in, uint32_t slots, amrdma_released_t *released,
                                   bool shared)
 {
     *in = (amrdma_in_t){.mask = slots - 1, .expected = 1, .shared = shared, .released = released};
     /* As if each slot had held a message before, with numbers up to 0. */
-    for (uint32_t i = 0; i < slots; i++) atomic_init(&released->number[i], i ? i - slots : 0);
+    for (uint32_t i = 0; i < slots; i++)
+        atomic_init(&released->number[i], amrdma_before_first(i, slots));
 }
 
 /* True if this is the trailer of the next message. */
@@ -145,14 +152,17 @@ static inline bool amrdma_is_next(const amrdma_in_t *in, uint64_t trailer)
     return amrdma_trailer_number(trailer) == in->expected;
 }
 
-/* True if the slot of the next message was released before the sender wrote it; false if the sender
- * broke the protocol.  The acquire load pairs with the release store in amrdma_release.  `in_order`
- * as below. */
-static inline bool amrdma_slot_released(amrdma_in_t *in, bool in_order)
+/* True if the last message of the slot, `number`, was released before the sender wrote the next
+ * one; false if the sender broke the protocol.  The acquire load pairs with the release store in
+ * amrdma_slot_release.  `released`: the word of the slot. */
+static inline bool amrdma_slot_released(const _Atomic uint32_t *released, uint32_t number)
 {
-    uint32_t slots = in->mask + 1;
-    return in_order || atomic_load_explicit(&in->released->number[in->expected & in->mask],
-                                            memory_order_acquire) == in->expected - slots;
+    return atomic_load_explicit(released, memory_order_acquire) == number;
+}
+
+static inline void amrdma_slot_release(_Atomic uint32_t *released, uint32_t number)
+{
+    atomic_store_explicit(released, number, memory_order_release);
 }
 
 /* Takes the next message.  Returns its number. */
@@ -162,14 +172,15 @@ static inline uint32_t amrdma_take(amrdma_in_t *in)
 }
 
 /* Releases a message.  `in_order`: one thread releases all messages, in the order in which they
- * were taken; then `number` is used only if the memory is shared. */
+ * were taken; then `number` is not used. */
 static inline void amrdma_release(amrdma_in_t *in, uint32_t number, bool in_order)
 {
-    if (in_order && __builtin_expect(!in->shared, 1))
+    if (in_order && __builtin_expect(!in->shared, 1)) {
         in->freed++;
-    else
-        atomic_store_explicit(&in->released->number[number & in->mask], number,
-                              memory_order_release);
+        return;
+    }
+    if (in_order) number = ++in->freed;
+    amrdma_slot_release(&in->released->number[number & in->mask], number);
 }
 
 /* The number to report to the sender: all messages up to it are released. */

@@ -144,6 +144,8 @@ static void set_up(net_ring_t *ring, char *slots, net_peer_t *peer)
         ring->slot[i] = (net_ring_message_t){
             .message = {.peer = peer, .kept_buffer = true, .mark = NET_IB_SETTLED},
             .in = &ring->in,
+            .number = amrdma_before_first(i, count),
+            .released = &ring->in.released->number[i],
             .trailer = (const _Atomic uint64_t *)(const void *)(end - AMRDMA_TRAILER),
             .next = &ring->slot[(i + 1) & net_ib.ring_mask]};
     }

@@ -137,7 +137,9 @@ typedef struct net_recv {
 typedef struct net_ring_message {
     net_message_t message; /* first */
     amrdma_in_t *in;
+    /* Unless NET_IB_IN_ORDER: the last message of the slot, and the word that tells its release. */
     uint32_t number;
+    _Atomic uint32_t *released;
     const _Atomic uint64_t *trailer;
     struct net_ring_message *next; /* in the next slot */
 } net_ring_message_t;
@@ -580,51 +582,74 @@ HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned bud
 /* net_ib_arrivals with several devices or a shared queue; reap_multi.c. */
 unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned *systems);
 
-static inline uint64_t net_ib_trailer(const net_ring_message_t *slot)
+static inline uint64_t net_ib_trailer(const _Atomic uint64_t *end)
 {
-    return atomic_load_explicit(slot->trailer, memory_order_acquire);
+    return atomic_load_explicit(end, memory_order_acquire);
+}
+
+HOT bool net_ring_more(const net_ring_t *ring)
+{
+    return amrdma_is_next(&ring->in, net_ib_trailer(ring->message->trailer));
 }
 
 HOT net_ring_t *net_at_hand(void)
 {
     net_ring_t *const first = net_ib.ring_first, *ring = first;
-    while (ring && !amrdma_is_next(&ring->in, net_ib_trailer(ring->message))) {
+    while (ring && !net_ring_more(ring)) {
         ring = ring->next;
         if (__builtin_expect(ring == first, 1)) return NULL;
     }
     return ring;
 }
 
-/* Takes the next message of the ring, which is in this slot. */
-static inline void net_ib_ring_take(net_ring_t *ring, net_ring_message_t *slot, uint32_t length)
+/* Takes the next message of the ring, which is in this slot; returns its trailer. */
+HOT uint64_t net_ib_ring_take(net_ring_t *ring, net_ring_message_t *slot)
 {
+    const _Atomic uint64_t *const end = slot->trailer;
+    const uint64_t trailer = net_ib_trailer(end);
+    const uint32_t length = amrdma_trailer_length(trailer);
     if (__builtin_expect(length > net_ib.ring_limit, 0))
         gasneti_malformed(slot->message.peer->rank, length, "length (longer than its slot)");
-    if (__builtin_expect(!amrdma_slot_released(&ring->in, NET_IB_IN_ORDER), 0))
+    if (!NET_IB_IN_ORDER &&
+        __builtin_expect(!amrdma_slot_released(slot->released, slot->number), 0))
         gasneti_malformed(slot->message.peer->rank, length, "slot (it is still in use)");
-    slot->number = amrdma_take(&ring->in);
+    const uint32_t number = amrdma_take(&ring->in);
+    if (!NET_IB_IN_ORDER) slot->number = number;
     slot->message.length = length;
-    slot->message.data = (char *)(uintptr_t)slot->trailer - amrdma_padded(length);
+    slot->message.data = (char *)(uintptr_t)end - amrdma_padded(length);
+    return trailer;
 }
 
-HOT net_message_t *net_ring_take(net_ring_t *ring, unsigned *count)
+HOT net_message_t *net_ring_take(net_ring_t *ring)
 {
-    enum { MOST = NET_DELIVER_MAX / 2 };
-    net_ring_message_t *const first = ring->message, *slot = first;
-    uint64_t trailer, next = net_ib_trailer(slot);
+    net_ring_message_t *const slot = ring->message;
+    amrdma_update_freed(ring->out, amrdma_trailer_freed(net_ib_ring_take(ring, slot)));
+    ring->message = slot->next;
+    return &slot->message;
+}
+
+static inline unsigned net_ring_take_more(net_ring_t *ring, unsigned most)
+{
+    net_ring_message_t *slot = ring->message;
+    uint64_t trailer;
     unsigned n = 0;
     do {
-        trailer = next;
-        net_ib_ring_take(ring, slot, amrdma_trailer_length(trailer));
+        trailer = net_ib_ring_take(ring, slot);
         slot = slot->next;
-        next = net_ib_trailer(slot);
-    } while (++n < MOST && amrdma_is_next(&ring->in, next));
+    } while (++n < most && amrdma_is_next(&ring->in, net_ib_trailer(slot->trailer)));
     amrdma_update_freed(ring->out, amrdma_trailer_freed(trailer));
     ring->message = slot;
+    return n;
+}
+
+HOT void net_ring_end(net_ring_t *ring)
+{
     net_ib.ring_first = ring->next; /* a busy ring must not starve the others */
-    if (__builtin_expect(net_ib.choosing, 0)) net_ib_count_ring_arrivals(n);
-    *count = n;
-    return &first->message;
+}
+
+static inline void net_ring_taken(unsigned count)
+{
+    if (net_ib.choosing) net_ib_count_ring_arrivals(count);
 }
 
 static inline net_message_t *net_ring_after(const net_message_t *message)
@@ -657,7 +682,10 @@ static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spa
 static inline void net_release_at_hand(net_message_t *message)
 {
     const net_ring_message_t *record = (const net_ring_message_t *)message;
-    amrdma_release(record->in, record->number, NET_IB_IN_ORDER);
+    if (NET_IB_IN_ORDER)
+        amrdma_release(record->in, 0, true);
+    else
+        amrdma_slot_release(record->released, record->number);
 }
 
 static inline void net_release(net_message_t *message, net_spare_t *spare)

@@ -65,6 +65,11 @@ static inline int pending(void)
     return atomic_load_explicit(&gasnetc_exit_pending, memory_order_relaxed);
 }
 
+static inline bool progress_due(void)
+{
+    return atomic_load_explicit(&gasnete_progress_due, memory_order_relaxed);
+}
+
 /* Out of line, which costs a poll that finds nothing less. */
 static __attribute__((noinline)) void found_for_others(void)
 {
@@ -81,15 +86,23 @@ static inline void found(void)
         gasnetc_tidy_pins();
 }
 
-/* The end of each poll, which has found so much.  `work`: also does the work of the Extended API
- * that is due. */
+static __attribute__((noinline, cold)) void act(bool work)
+{
+    if (pending()) gasnetc_exit_act();
+    if (work && progress_due()) gasnete_progress(true);
+}
+
+/* What each poll does at its end, if it is due.  `work`: that of the Extended API, too. */
+HOT void act_if_due(bool work)
+{
+    if (__builtin_expect(pending() | (work & progress_due()), 0)) act(work);
+    remote_progress();
+}
+
+/* The end of a poll that has looked at the queues, and has found so much. */
 HOT void finish(unsigned count, bool work)
 {
-    if (__builtin_expect(pending(), 0)) gasnetc_exit_act();
-    if (work &&
-        __builtin_expect(atomic_load_explicit(&gasnete_progress_due, memory_order_relaxed), 0))
-        gasnete_progress(true);
-    remote_progress();
+    act_if_due(work);
     if (count) {
         idle_polls = 0;
         found();
@@ -126,22 +139,52 @@ HOT unsigned serve_arrivals(unsigned *reaped, net_spare_t *kept)
     return 0;
 }
 
-/* Poll lock held: takes messages from the ring, releases the lock, and serves them.  True after
- * sixteen messages: the queues have their turn, too. */
+/* Messages from rings until the queues have their turn, too; under the poll lock. */
+enum { TURN = 16 };
+static int until_turn = TURN;
+
+/* Poll lock held: the queues have their turn. */
+static void begin_turn(void)
+{
+    if (until_turn != TURN) net_ring_taken((unsigned)(TURN - until_turn));
+    until_turn = TURN;
+}
+
+/* Serves the message that was taken from the ring, and those behind it. */
+static __attribute__((noinline)) bool serve_several(net_ring_t *ring, net_message_t *message)
+{
+    enum { MOST = NET_DELIVER_MAX / 2 };
+    gasnetc_peer_t *peer = gasnetc_peer_of(message->peer);
+    const unsigned more = net_ring_take_more(ring, MOST - 1);
+    unsigned left = 1 + more;
+    bool overdue = false;
+    const bool turn = (until_turn -= (int)more) <= 0;
+    net_ring_end(ring);
+    gasneti_unlock(&poll_lock);
+    while (left--) {
+        if (__builtin_expect(overdue, 0) && flow_one_reply_each(peer)) {
+            gasnetc_send_hidden_reply(peer, NULL);
+            overdue = false;
+        }
+        overdue |= gasnetc_deliver_at_hand(message);
+        message = net_ring_after(message);
+    }
+    if (__builtin_expect(overdue, 0)) gasnetc_send_hidden_reply(peer, NULL);
+    return turn;
+}
+
+/* Poll lock held, and the first message is counted: takes messages from the ring, releases the
+ * lock, and serves them.  True if it was several, and the queues are to have their turn.  The usual
+ * case is one message, for which no register is saved that a loop would need. */
 HOT bool serve_at_hand(net_ring_t *ring)
 {
-    enum { TURN = 16 };
-    static unsigned served;
-    gasnetc_peer_t *overdue = NULL;
-    unsigned left;
-    net_message_t *message = net_ring_take(ring, &left);
-    const bool turn = (served += left) >= TURN;
-    if (__builtin_expect(turn, 0)) served = 0;
+    net_message_t *message = net_ring_take(ring);
+    if (__builtin_expect(net_ring_more(ring), 0)) return serve_several(ring, message);
+    net_ring_end(ring);
     gasneti_unlock(&poll_lock);
-    while (overdue = gasnetc_deliver_at_hand(message, overdue), __builtin_expect(--left, 0))
-        message = net_ring_after(message);
-    if (__builtin_expect(overdue != NULL, 0)) gasnetc_send_hidden_reply(overdue, NULL);
-    return turn;
+    if (__builtin_expect(gasnetc_deliver_at_hand(message), 0))
+        gasnetc_send_hidden_reply(gasnetc_peer_of(message->peer), NULL);
+    return false;
 }
 
 /* A poll of the client ends with one of these calls.  They are out of line, so that it does not pay
@@ -169,23 +212,39 @@ POLL poll_arrivals(void)
     return GASNET_OK;
 }
 
-POLL poll_at_hand(net_ring_t *ring)
+/* For callers off the hot path: serves the ring, if one is given, and then the queues; returns 0 if
+ * there were no messages. */
+static __attribute__((noinline)) unsigned poll_all(net_ring_t *ring, unsigned *reaped,
+                                                   net_spare_t *kept)
 {
-    if (__builtin_expect(serve_at_hand(ring), 0) && gasneti_trylock(&poll_lock))
-        return poll_arrivals();
+    if (ring) {
+        until_turn--;
+        serve_at_hand(ring);
+        gasneti_lock(&poll_lock);
+    }
+    begin_turn();
+    return serve_arrivals(reaped, kept) + (ring != NULL);
+}
+
+/* The queues have their turn after this message, or after those that were served. */
+POLL poll_turn(net_ring_t *ring)
+{
+    unsigned reaped;
+    if (ring) until_turn++; /* poll_all counts the message */
+    poll_all(ring, &reaped, NULL);
     finish(1, true);
     return GASNET_OK;
 }
 
-/* For callers off the hot path: looks for both; returns 0 if there were no messages. */
-static __attribute__((noinline)) unsigned poll_all(unsigned *reaped, net_spare_t *kept)
+/* Registrations that are due to end wait for a poll that looks at the queues. */
+POLL poll_at_hand(net_ring_t *ring)
 {
-    net_ring_t *ring = net_at_hand();
-    if (ring) {
-        serve_at_hand(ring);
-        gasneti_lock(&poll_lock);
-    }
-    return serve_arrivals(reaped, kept) + (ring != NULL);
+    if (__builtin_expect(--until_turn <= 0, 0)) return poll_turn(ring);
+    if (serve_at_hand(ring) && gasneti_trylock(&poll_lock)) return poll_turn(NULL);
+    act_if_due(true);
+    idle_polls = 0;
+    if (GASNETC_THREADED) gasnetc_common_wake_own();
+    return GASNET_OK;
 }
 
 HOT int poll_once(void)
@@ -208,7 +267,7 @@ void gasnetc_poll_stalled(void)
         poll_nothing(false);
         return;
     }
-    const unsigned n = poll_all(&reaped, NULL);
+    const unsigned n = poll_all(net_at_hand(), &reaped, NULL);
     finish(n + reaped, false);
 }
 
@@ -216,7 +275,7 @@ unsigned gasnetc_poll_blocking(net_spare_t *spare)
 {
     unsigned reaped;
     gasneti_lock(&poll_lock);
-    const unsigned n = poll_all(&reaped, spare);
+    const unsigned n = poll_all(net_at_hand(), &reaped, spare);
     gasnetc_tidy_pins();
     if (pending()) gasnetc_exit_act();
     if (atomic_load(&gasnete_progress_due)) gasnete_progress(false);
@@ -346,8 +405,10 @@ void gasnetc_poll_ending(void)
     unsigned reaped = 0, systems = 0, n = 0;
     if (gasnetc_job.size > 1 && gasneti_trylock(&poll_lock)) {
         net_ring_t *ring = net_at_hand();
-        if (ring) messages[0] = net_ring_take(ring, &n);
-        for (unsigned i = 1; i < n; i++) messages[i] = net_ring_after(messages[i - 1]);
+        if (ring) {
+            messages[n++] = net_ring_take(ring);
+            net_ring_end(ring);
+        }
         reaped = net_reap();
         n += net_arrivals(messages + n, GASNETC_DELIVER_MAX - n, &systems);
         gasneti_unlock(&poll_lock);
