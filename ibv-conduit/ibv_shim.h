@@ -299,6 +299,24 @@ static inline void hca_send_target(hca_send_t *send, uint64_t address, uint32_t 
     send->wr.wr.rdma.rkey = rkey;
 }
 
+static inline void hca_send_inlined(hca_send_t *send, enum hca_kind kind)
+{
+    send->wr.opcode = (enum ibv_wr_opcode)kind;
+    send->wr.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+}
+
+static inline void hca_send_address(hca_send_t *send, uint64_t address)
+{
+    send->wr.wr.rdma.remote_addr = address;
+}
+
+static inline int hca_post_inlined(hca_qp_t qp, hca_send_t *send, const void *data, uint32_t length)
+{
+    send->sge.addr = (uintptr_t)data;
+    send->sge.length = length;
+    return ibv_post_send(qp, &send->wr, &send->bad);
+}
+
 static inline void hca_send_ah(hca_send_t *send, hca_ah_t ah, const hca_ud_addr_t *remote)
 {
     send->wr.wr.ud.ah = ah;

@@ -372,6 +372,24 @@ static inline void hca_send_target(hca_send_t *send, uint64_t address, uint32_t 
     send->wr.r_key = rkey;
 }
 
+static inline void hca_send_inlined(hca_send_t *send, enum hca_kind kind)
+{
+    send->wr.opcode = (VAPI_wr_opcode_t)kind;
+}
+
+static inline void hca_send_address(hca_send_t *send, uint64_t address)
+{
+    send->wr.remote_addr = address;
+}
+
+static inline int hca_post_inlined(hca_qp_t qp, hca_send_t *send, const void *data, uint32_t length)
+{
+    if (send->wr.id >> 62) __builtin_unreachable(); /* as in hca_post */
+    send->sge.addr = (uintptr_t)data;
+    send->sge.len = length;
+    return hca_error(EVAPI_post_inline_sr(qp->hca, qp->it, &send->wr));
+}
+
 static inline void hca_send_ah(hca_send_t *send, hca_ah_t ah, const hca_ud_addr_t *remote)
 {
     send->wr.remote_ah = ah->it;

@@ -91,7 +91,6 @@ HOT bool post_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *byt
         header->credits = flow.credits;
         *why = net_am(&peer->net, bytes, region, length, flow.needs_recv, answers, &sent);
         if (__builtin_expect(*why <= NET_COPIED, 1)) {
-            flow_sent(peer, &flow);
             count_sent(peer->counts, am, kind, in_bbuf);
             gasneti_unlock(&peer->lock);
             if (in_bbuf && *why == NET_COPIED) gasnetc_bbuf_free(bytes);
@@ -150,7 +149,6 @@ static bool send_in_place(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bo
             ((gasnetc_am_header_t *)(void *)bytes)->credits = flow.credits;
             if (payload_bytes) memcpy(payload, am->src, payload_bytes);
             net_near_written(&peer->net, length);
-            flow_sent(peer, &flow);
             count_sent(peer->counts, am, kind, false);
         } else {
             flow_not_sent(peer, &flow);

@@ -107,17 +107,21 @@ static inline bool gasnetc_credits_overdue(const gasnetc_credits_t *c)
     return c->banked > c->slack || gasnetc_credits_one_each(c);
 }
 
-/* The credits that the next message to the peer returns: `own` for the Request that it answers, and
- * the banked ones.  Follow with gasnetc_credits_piggybacked() when it is sent. */
-static inline uint8_t gasnetc_credits_piggyback(const gasnetc_credits_t *c, uint8_t own)
+/* Takes the credits that the next message to the peer returns: `own` for the Request that it
+ * answers, and the banked ones. */
+static inline uint8_t gasnetc_credits_piggyback(gasnetc_credits_t *c, uint8_t own)
 {
-    unsigned all = c->banked + own;
-    return (uint8_t)(all < GASNETC_CREDITS_PER_MESSAGE ? all : GASNETC_CREDITS_PER_MESSAGE);
+    const unsigned all = c->banked + own;
+    c->banked = 0;
+    if (__builtin_expect(all <= GASNETC_CREDITS_PER_MESSAGE, 1)) return (uint8_t)all;
+    c->banked = (uint16_t)(all - GASNETC_CREDITS_PER_MESSAGE);
+    return GASNETC_CREDITS_PER_MESSAGE;
 }
 
-static inline void gasnetc_credits_piggybacked(gasnetc_credits_t *c, uint8_t credits, uint8_t own)
+/* Undoes it: the message was not sent. */
+static inline void gasnetc_credits_unpiggyback(gasnetc_credits_t *c, uint8_t credits, uint8_t own)
 {
-    c->banked -= (uint16_t)(credits - own);
+    c->banked += (uint16_t)(credits - own);
 }
 
 #endif

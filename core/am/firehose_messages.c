@@ -41,7 +41,6 @@ static enum net_result post_once(gasnetc_peer_t *peer, char *bytes, uint32_t len
         result = net_am(&peer->net, bytes, in_bbuf ? &gasnetc_bbuf_region : NULL, length,
                         flow.needs_recv, NULL, &sent);
         if (result == NET_POSTED) {
-            flow_sent(peer, &flow);
             peer->counts->requests_medium++;
             peer->counts->am_bytes += nbytes;
         } else {

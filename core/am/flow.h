@@ -30,10 +30,9 @@ HOT flow_message_t flow_begin(const gasnetc_peer_t *peer, enum flow_kind kind);
 /* True for a hidden Reply whose credits another message has returned meanwhile: it is not sent. */
 HOT bool flow_superseded(const gasnetc_peer_t *peer, const flow_message_t *message);
 
-/* Acquires the credit that a Request needs, and sets message->credits.  False when no credit is
- * available; otherwise follow with flow_sent or flow_not_sent. */
+/* Acquires the credit that a Request needs, and takes those that the message returns
+ * (message->credits).  False when no credit is available.  flow_not_sent undoes it. */
 HOT bool flow_may_send(gasnetc_peer_t *peer, flow_message_t *message);
-HOT void flow_sent(gasnetc_peer_t *peer, const flow_message_t *message);
 HOT void flow_not_sent(gasnetc_peer_t *peer, const flow_message_t *message);
 
 /* The `answers` of net_am and net_long for a Reply with this token. */

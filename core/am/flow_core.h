@@ -34,13 +34,9 @@ HOT bool flow_may_send(gasnetc_peer_t *peer, flow_message_t *message)
     return true;
 }
 
-HOT void flow_sent(gasnetc_peer_t *peer, const flow_message_t *message)
-{
-    gasnetc_credits_piggybacked(&peer->credits, message->credits, message->own);
-}
-
 HOT void flow_not_sent(gasnetc_peer_t *peer, const flow_message_t *message)
 {
+    gasnetc_credits_unpiggyback(&peer->credits, message->credits, message->own);
     if (message->kind == FLOW_REQUEST) gasnetc_credits_untake(&peer->credits, message->needs_recv);
 }
 

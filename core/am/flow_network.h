@@ -28,11 +28,6 @@ HOT bool flow_may_send(gasnetc_peer_t *peer, flow_message_t *message)
     return true;
 }
 
-HOT void flow_sent(gasnetc_peer_t *peer, const flow_message_t *message)
-{
-    (void)peer, (void)message;
-}
-
 HOT void flow_not_sent(gasnetc_peer_t *peer, const flow_message_t *message)
 {
     (void)peer, (void)message;

@@ -107,15 +107,15 @@ static inline void copy_words(uint64_t *to, const uint64_t *from, uint32_t bytes
     for (; bytes; bytes -= 8) *to++ = *from++;
 }
 
-static __attribute__((noinline)) enum net_result by_network(net_qp_t *qp, net_slot_t *slot,
-                                                            const void *data, size_t length,
-                                                            const net_region_t *local,
-                                                            gasnetc_held_t *held)
+static __attribute__((noinline)) bool by_network(net_qp_t *qp, net_slot_t *slot, const void *data,
+                                                 size_t length, const net_region_t *local,
+                                                 gasnetc_held_t *held)
 {
     net_rings_t *rings = atomic_load_explicit(&qp->rings, memory_order_relaxed);
-    net_ib_post_am(qp, slot, net_ib_ring_unusual(qp, rings) < 0 ? HCA_SEND_IMM : HCA_SEND,
+    net_ib_post_am(qp->send_ring.peer, qp, slot,
+                   net_ib_ring_unusual(qp, rings) < 0 ? HCA_SEND_IMM : HCA_SEND,
                    net_ib_local(qp, data, length, local), &(gasnetc_sent_t){.held = held});
-    return NET_POSTED;
+    return false;
 }
 
 /* The trailer of the message with that number. */
@@ -149,8 +149,8 @@ static inline void written(net_rings_t *rings, uint32_t rank, uint32_t length)
     wake_waiting(rank);
 }
 
-enum net_result net_ib_near_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
-                               const net_region_t *local, gasnetc_held_t *held)
+bool net_ib_near_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
+                    const net_region_t *local, gasnetc_held_t *held)
 {
     net_rings_t *rings = atomic_load_explicit(&qp->rings, memory_order_relaxed);
     char *to = room(rings, length);
@@ -158,7 +158,7 @@ enum net_result net_ib_near_am(net_qp_t *qp, net_slot_t *slot, const void *data,
     net_ib_total_return();
     copy_words((uint64_t *)(void *)to, data, amrdma_padded((uint32_t)length));
     written(rings, qp->send_ring.peer->rank, (uint32_t)length);
-    return NET_COPIED;
+    return true;
 }
 
 void *net_ib_near_room(net_peer_t *peer, size_t length, bool wants_reply)

@@ -74,6 +74,7 @@ typedef struct net_rings {
     _Atomic uint32_t *asleep;        /* the peer's, if a thread of it sleeps; else NULL */
     uint64_t end;                    /* end address of the first slot in the peer's memory */
     uint32_t rkey;                   /* of that memory */
+    hca_send_t send;                 /* for inlined messages; its address is filled in */
     _Atomic uint32_t offer;    /* 1 + index of the local ring, until it is reported to the peer */
     _Atomic(amrdma_in_t *) in; /* of the local ring, or NULL */
     /* Where `out` is in use and nothing is to be offered: `in`, or a ring that stays empty; else
@@ -206,11 +207,11 @@ void net_ib_ring_imm(net_peer_t *peer, uint32_t imm);
 /* Counts a message that has arrived, while net_ib.choosing. */
 void net_ib_count_arrival(const net_message_t *message);
 void net_ib_count_ring_arrivals(uint32_t count);
-/* net_am for a neighbour in whose memory is a ring: writes the message there if there is room, else
- * posts it with the slot.  `held`: all that the context of an Active Message has; if its address
- * were passed, the usual path would build it in memory. */
-enum net_result net_ib_near_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
-                               const net_region_t *local, gasnetc_held_t *held);
+/* net_am for a neighbour in whose memory is a ring: writes the message there if there is room, and
+ * returns true; else posts it with the slot.  `held`: all that the context of an Active Message
+ * has; if its address were passed, the usual path would build it in memory. */
+bool net_ib_near_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
+                    const net_region_t *local, gasnetc_held_t *held);
 void *net_ib_near_room(net_peer_t *peer, size_t length, bool wants_reply);
 void net_ib_near_written(net_peer_t *peer, size_t length);
 size_t net_ib_near_size(void);
@@ -290,19 +291,26 @@ static inline bool net_ib_decode_imm(net_peer_t *peer, uint32_t imm)
 /* With one thread inside at a time, messages are released in the order in which they were taken. */
 enum { NET_IB_IN_ORDER = !GASNETC_THREADED };
 
-/* An AM for a peer with rings: fills the work request for a write into the remote ring if that has
- * a free slot, else for a send.  Both report how far the local ring is free.  Peer's lock held. */
-HOT enum hca_kind net_ib_ring_fill(net_qp_t *qp, net_rings_t *rings, amrdma_in_t *usual,
-                                   hca_local_t *local)
+/* An AM for a peer with rings: true if it is to be written into the remote ring, which has a free
+ * slot; else it is sent with immediate data, which are filled in.  Both report how far the local
+ * ring is free, *freed.  Peer's lock held. */
+HOT bool net_ib_ring_may(net_qp_t *qp, net_rings_t *rings, amrdma_in_t *usual,
+                         const hca_local_t *local, int32_t *freed)
 {
     const uint32_t limit = local->inlined ? net_ib.ring_limit_inlined : net_ib.ring_limit;
-    const int32_t freed = __builtin_expect(usual != NULL, 1) ? amrdma_freed(usual, NET_IB_IN_ORDER)
-                                                             : net_ib_ring_unusual(qp, rings);
-    if (__builtin_expect(freed < 0, 0)) return HCA_SEND_IMM;
-    if (local->length > limit || !amrdma_may_send(&rings->out)) {
-        qp->send.wr.imm_data = (uint32_t)freed;
-        return HCA_SEND_IMM;
-    }
+    *freed = __builtin_expect(usual != NULL, 1) ? amrdma_freed(usual, NET_IB_IN_ORDER)
+                                                : net_ib_ring_unusual(qp, rings);
+    if (__builtin_expect(*freed < 0, 0)) return false;
+    if (__builtin_expect(local->length <= limit, 1) &&
+        __builtin_expect(amrdma_may_send(&rings->out), 1))
+        return true;
+    qp->send.wr.imm_data = (uint32_t)*freed;
+    return false;
+}
+
+/* Appends the trailer to the message; returns its address in the peer's memory. */
+HOT uint64_t net_ib_ring_fill(net_rings_t *rings, int32_t freed, hca_local_t *local)
+{
     uint32_t number = amrdma_send(&rings->out), padded = amrdma_padded(local->length);
     char *data = (char *)(uintptr_t)local->data;
     uint64_t trailer = amrdma_trailer(number, (uint16_t)freed, local->length);
@@ -310,8 +318,7 @@ HOT enum hca_kind net_ib_ring_fill(net_qp_t *qp, net_rings_t *rings, amrdma_in_t
     memcpy(data + padded, &trailer, sizeof trailer);
     local->length = padded + AMRDMA_TRAILER;
     uint64_t end = rings->end + (uint64_t)(number & net_ib.ring_mask) * net_ib.ring_slot;
-    hca_send_target(&qp->send, end - local->length, rings->rkey);
-    return HCA_WRITE;
+    return end - local->length;
 }
 
 /* --- posting --- */
@@ -480,13 +487,35 @@ static inline enum net_result net_get_list(net_peer_t *peer, const net_piece_t *
     return net_ib_get_list(peer, pieces, count, src, key, nbytes, sent);
 }
 
+/* The queue pair is read again, so that no register is saved for it while the message is posted. */
+HOT enum net_result net_ib_am_posted(net_peer_t *peer, int error)
+{
+    if (__builtin_expect(error != 0, 0))
+        net_ib_post_failed(net_ib_am(peer), "an Active Message", error);
+    return NET_POSTED;
+}
+
 /* Posts an Active Message, for which the slot is free. */
-HOT void net_ib_post_am(net_qp_t *qp, net_slot_t *slot, enum hca_kind kind, hca_local_t from,
-                        const gasnetc_sent_t *sent)
+HOT enum net_result net_ib_post_am(net_peer_t *peer, net_qp_t *qp, net_slot_t *slot,
+                                   enum hca_kind kind, hca_local_t from, const gasnetc_sent_t *sent)
 {
     net_ib_enqueue(&qp->send_ring, slot, NET_OP_AM, sent);
-    int error = hca_post(qp->qp, &qp->send, kind, from);
-    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(qp, "an Active Message", error);
+    return net_ib_am_posted(peer, hca_post(qp->qp, &qp->send, kind, from));
+}
+
+/* Writes one into the peer's ring, in which it has a slot. */
+HOT enum net_result net_ib_post_ring(net_peer_t *peer, net_qp_t *qp, net_slot_t *slot,
+                                     net_rings_t *rings, int32_t freed, hca_local_t from,
+                                     const gasnetc_sent_t *sent)
+{
+    const uint64_t to = net_ib_ring_fill(rings, freed, &from);
+    if (!from.inlined) {
+        hca_send_target(&qp->send, to, rings->rkey);
+        return net_ib_post_am(peer, qp, slot, HCA_WRITE, from, sent);
+    }
+    net_ib_enqueue(&qp->send_ring, slot, NET_OP_AM, sent);
+    hca_send_address(&rings->send, to);
+    return net_ib_am_posted(peer, hca_post_inlined(qp->qp, &rings->send, from.data, from.length));
 }
 
 HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local, size_t length,
@@ -502,15 +531,14 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
     }
     hca_local_t from = net_ib_local(qp, data, length, local);
     net_rings_t *rings = atomic_load_explicit(&qp->rings, memory_order_acquire);
-    enum hca_kind kind = HCA_SEND;
-    if (rings) {
-        amrdma_in_t *usual = atomic_load_explicit(&rings->usual, memory_order_acquire);
-        if (!usual && atomic_load_explicit(&rings->near, memory_order_acquire))
-            return net_ib_near_am(qp, slot, data, length, local, sent->held);
-        kind = net_ib_ring_fill(qp, rings, usual, &from);
-    }
-    net_ib_post_am(qp, slot, kind, from, sent);
-    return NET_POSTED;
+    if (!rings) return net_ib_post_am(peer, qp, slot, HCA_SEND, from, sent);
+    int32_t freed;
+    amrdma_in_t *usual = atomic_load_explicit(&rings->usual, memory_order_acquire);
+    if (!usual && atomic_load_explicit(&rings->near, memory_order_acquire))
+        return net_ib_near_am(qp, slot, data, length, local, sent->held) ? NET_COPIED : NET_POSTED;
+    return net_ib_ring_may(qp, rings, usual, &from, &freed)
+               ? net_ib_post_ring(peer, qp, slot, rings, freed, from, sent)
+               : net_ib_post_am(peer, qp, slot, HCA_SEND_IMM, from, sent);
 }
 
 /* --- reaping --- */

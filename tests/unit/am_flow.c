@@ -117,7 +117,6 @@ static void on_reply_payload(gasnet_token_t token, void *bytes, size_t nbytes, i
 static uint8_t carry(model_t *model, uint8_t own)
 {
     uint8_t carried = gasnetc_credits_piggyback(&model->credits, own);
-    gasnetc_credits_piggybacked(&model->credits, carried, own);
     return carried;
 }
 

@@ -111,7 +111,6 @@ static void compose(side_t *from, side_t *to, bool reply)
     from->posted += needs_recv;
     message_t m = {.id = ids, .length = 8 + check_below(LIMIT), .reply = reply};
     m.credits = gasnetc_credits_piggyback(&from->credits, own);
-    gasnetc_credits_piggybacked(&from->credits, m.credits, own);
     about[ids++] = m;
     send(from, to, &m);
 }
@@ -218,7 +217,6 @@ static void give_back(side_t *here, side_t *there)
     if (!gasnetc_credits_overdue(&here->credits)) return;
     m.id = ids;
     m.credits = gasnetc_credits_piggyback(&here->credits, own);
-    gasnetc_credits_piggybacked(&here->credits, m.credits, own);
     about[ids++] = m;
     send(here, there, &m);
 }

@@ -72,11 +72,10 @@ static void look(const char *after)
     }
 }
 
-static uint16_t carry(side_t *a, uint8_t own)
+static uint8_t carry(side_t *a, uint8_t own)
 {
     uint8_t carried = gasnetc_credits_piggyback(&a->credits, own);
     check_each(carried >= own, "a message carries %u, of which %u are its own", carried, own);
-    gasnetc_credits_piggybacked(&a->credits, carried, own);
     return carried;
 }
 
@@ -86,12 +85,14 @@ static bool request(side_t *a, side_t *b, bool busy)
     bool needs_recv = false;
     if (!gasnetc_credits_take(&a->credits, &needs_recv)) return false;
     if (a->credits.available < a->least) a->least = a->credits.available;
+    const uint8_t carried = carry(a, 0);
     if (busy) {
+        gasnetc_credits_unpiggyback(&a->credits, carried, 0);
         gasnetc_credits_untake(&a->credits, needs_recv);
         return false;
     }
     a->posted += needs_recv;
-    post(b, false, carry(a, 0));
+    post(b, false, carried);
     return true;
 }
 
