@@ -30,15 +30,6 @@ bool net_portals_credits_back(net_peer_t *peer, uint8_t byte)
     return sound;
 }
 
-bool net_portals_credits_valid(net_peer_t *peer, uint8_t byte)
-{
-    if (!net_portals.flow) return true;
-    gasneti_lock(&net_portals.lending_lock);
-    bool sound = gasnetc_lending_valid(&peer->loan, byte);
-    gasneti_unlock(&net_portals.lending_lock);
-    return sound;
-}
-
 uint8_t net_portals_answer_credits(net_peer_t *peer, uint8_t byte)
 {
     if (!net_portals.flow) return byte;

@@ -42,7 +42,14 @@ bool net_portals_credits_back(net_peer_t *peer, uint8_t byte);
 /* The credit byte of the Reply to a Request that arrived with `byte`. */
 uint8_t net_portals_answer_credits(net_peer_t *peer, uint8_t byte);
 /* Whether `byte` is a valid credit byte of a Request. */
-bool net_portals_credits_valid(net_peer_t *peer, uint8_t byte);
+static inline bool net_portals_credits_valid(const net_peer_t *peer, uint8_t byte)
+{
+    if (!net_portals.flow) return true;
+    gasneti_lock(&net_portals.lending_lock);
+    bool sound = gasnetc_lending_valid(&peer->loan, byte);
+    gasneti_unlock(&net_portals.lending_lock);
+    return sound;
+}
 /* A BITS_REVOKE or BITS_RETURN message arrived. */
 void net_portals_revoked(net_peer_t *peer, uint32_t word);
 void net_portals_returned(net_peer_t *peer, uint32_t word);

@@ -380,7 +380,6 @@ void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actio
                     const ptli_connect_payload_t *received);
 /* What is queued for the peer has failed, and the engine is notified. */
 void ptli_verbs_unreachable(struct ptli_verbs *v, struct ptli_node *node);
-struct ptli_link *ptli_verbs_link(struct ptli_verbs *v, uint32_t qp_number);
 void ptli_verbs_leave(struct ptli_link *link);        /* broken, or GOODBYE received */
 void ptli_verbs_link_drained(struct ptli_link *link); /* its last completion was polled */
 bool ptli_verbs_tend(struct ptli_verbs *v);           /* of links that leave */

@@ -15,13 +15,6 @@
 
 /* --- creating and connecting --- */
 
-struct ptli_link *ptli_verbs_link(struct ptli_verbs *v, uint32_t qp_number)
-{
-    struct ptli_link *link = v->by_number[qp_number % PTLI_NUMBERS];
-    while (link && link->qp->qp_num != qp_number) link = link->next_same;
-    return link;
-}
-
 static void forget(struct ptli_verbs *v, struct ptli_link *link)
 {
     struct ptli_link **at = &v->by_number[link->qp->qp_num % PTLI_NUMBERS];

@@ -55,6 +55,13 @@ void ptli_verbs_repost(struct ptli_verbs *v, uint32_t receive)
 
 /* --- delivery --- */
 
+static inline struct ptli_link *link_of(const struct ptli_verbs *v, uint32_t qp_number)
+{
+    struct ptli_link *link = v->by_number[qp_number % PTLI_NUMBERS];
+    while (link && link->qp->qp_num != qp_number) link = link->next_same;
+    return link;
+}
+
 /* What the header of every message says: requests matched, and an answer that frees the window.
  * `seen` is written with driving held, too, so it may be read without posting. */
 static inline void take_news(struct ptli_node *node, uint64_t transport, bool answers)
@@ -187,7 +194,7 @@ void ptli_verbs_forget_held(struct ptli_link *link)
 void ptli_verbs_received(struct ptli_verbs *v, const struct ibv_wc *wc)
 {
     uint32_t receive = (uint32_t)(wc->wr_id >> 1);
-    struct ptli_link *link = ptli_verbs_link(v, wc->qp_num);
+    struct ptli_link *link = link_of(v, wc->qp_num);
     if (wc->status == IBV_WC_SUCCESS && link) {
         link->active = true;
         /* acquire: pairs with the release in ptli_verbs_count_message.  This message may answer one
