@@ -86,16 +86,16 @@ static inline void found(void)
         gasnetc_tidy_pins();
 }
 
-static __attribute__((noinline, cold)) void act(bool work)
-{
-    if (pending()) gasnetc_exit_act();
-    if (work && progress_due()) gasnete_progress(true);
-}
-
-/* What each poll does at its end, if it is due.  `work`: that of the Extended API, too. */
+/* What each poll does at its end, if it is due.  `work`: that of the Extended API, too, which is
+ * due in each poll while a barrier goes on. */
 HOT void act_if_due(bool work)
 {
-    if (__builtin_expect(pending() | (work & progress_due()), 0)) act(work);
+    const int end = pending();
+    const bool progress = work && progress_due();
+    if (__builtin_expect(end | progress, 0)) {
+        if (__builtin_expect(end, 0)) gasnetc_exit_act();
+        if (!end || progress) gasnete_progress(true);
+    }
     remote_progress();
 }
 
@@ -139,15 +139,16 @@ HOT unsigned serve_arrivals(unsigned *reaped, net_spare_t *kept)
     return 0;
 }
 
-/* Messages from rings until the queues have their turn, too; under the poll lock. */
+/* The queues have their turn, too, with the last of so many messages from rings.  Those that may
+ * come before it; under the poll lock. */
 enum { TURN = 16 };
-static int until_turn = TURN;
+static int until_turn = TURN - 1;
 
 /* Poll lock held: the queues have their turn. */
 static void begin_turn(void)
 {
-    if (until_turn != TURN) net_ring_taken((unsigned)(TURN - until_turn));
-    until_turn = TURN;
+    if (until_turn != TURN - 1) net_ring_taken((unsigned)(TURN - 1 - until_turn));
+    until_turn = TURN - 1;
 }
 
 /* Serves the message that was taken from the ring, and those behind it. */
@@ -158,7 +159,7 @@ static __attribute__((noinline)) bool serve_several(net_ring_t *ring, net_messag
     const unsigned more = net_ring_take_more(ring, MOST - 1);
     unsigned left = 1 + more;
     bool overdue = false;
-    const bool turn = (until_turn -= (int)more) <= 0;
+    const bool turn = (until_turn -= (int)more) < 0;
     net_ring_end(ring);
     gasneti_unlock(&poll_lock);
     while (left--) {
@@ -239,7 +240,7 @@ POLL poll_turn(net_ring_t *ring)
 /* Registrations that are due to end wait for a poll that looks at the queues. */
 POLL poll_at_hand(net_ring_t *ring)
 {
-    if (__builtin_expect(--until_turn <= 0, 0)) return poll_turn(ring);
+    if (__builtin_expect(--until_turn < 0, 0)) return poll_turn(ring);
     if (serve_at_hand(ring) && gasneti_trylock(&poll_lock)) return poll_turn(NULL);
     act_if_due(true);
     idle_polls = 0;
