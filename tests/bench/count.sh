@@ -64,8 +64,8 @@ cost() { # MODE OPERATION
 # Operation, name, target (a number, or so many more than another row of SEQ), and what others need for it, counted in the
 # same way: GASNet-1 1.28 ibv, GASNet-EX 2025.8 ibv, UCX UCT rc_verbs.
 # The round trip is the Request, the poll that runs its handler, which replies, and the poll that takes the Reply; none of
-# these polls is empty where messages are in rings, and one in sixteen looks at the queues too.  Completions of the sends
-# are reaped elsewhere.
+# these polls is empty where messages are in rings, and one in sixteen looks at the queues too.  Most completions of the
+# sends are reaped elsewhere.
 rows='put_nbi|non-blocking implicit put, injection|110|161 228 79
 put_nb|put_nb + wait|260|395 463 454
 put|blocking put|240|374 405 -
