@@ -54,9 +54,9 @@ static inline void hca_close(hca_t hca)
 /* Queue pairs of other transports are connected by a connection manager, or do no RDMA. */
 static inline const char *hca_unusable(const struct ibv_device *device)
 {
-    const bool usable =
-        device->transport_type == IBV_TRANSPORT_IB || device->transport_type == IBV_TRANSPORT_IWARP;
-    return usable ? NULL : "is neither InfiniBand nor RoCE nor iWARP";
+    const enum ibv_transport_type type = device->transport_type;
+    if (type == IBV_TRANSPORT_IB || type == IBV_TRANSPORT_IWARP) return NULL;
+    return "is neither InfiniBand nor RoCE nor iWARP";
 }
 
 static inline bool hca_query(hca_t hca, hca_limits_t *limits)
@@ -290,7 +290,11 @@ typedef struct hca_send {
 
 static inline void hca_send_init(hca_send_t *send, uint64_t id)
 {
-    *send = (hca_send_t){.wr = {.wr_id = id, .sg_list = &send->sge, .num_sge = 1}};
+    *send = (hca_send_t){.wr = {.wr_id = id,
+                                .sg_list = &send->sge,
+                                .num_sge = 1,
+                                .opcode = IBV_WR_RDMA_WRITE,
+                                .send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE}};
 }
 
 static inline void hca_send_target(hca_send_t *send, uint64_t address, uint32_t rkey)
@@ -299,19 +303,10 @@ static inline void hca_send_target(hca_send_t *send, uint64_t address, uint32_t 
     send->wr.wr.rdma.rkey = rkey;
 }
 
-static inline void hca_send_inlined(hca_send_t *send, enum hca_kind kind)
-{
-    send->wr.opcode = (enum ibv_wr_opcode)kind;
-    send->wr.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
-}
-
-static inline void hca_send_address(hca_send_t *send, uint64_t address)
+static inline int hca_post_inlined(hca_qp_t qp, hca_send_t *send, uint64_t address,
+                                   const void *data, uint32_t length)
 {
     send->wr.wr.rdma.remote_addr = address;
-}
-
-static inline int hca_post_inlined(hca_qp_t qp, hca_send_t *send, const void *data, uint32_t length)
-{
     send->sge.addr = (uintptr_t)data;
     send->sge.length = length;
     return ibv_post_send(qp, &send->wr, &send->bad);

@@ -363,7 +363,8 @@ typedef struct hca_send {
 
 static inline void hca_send_init(hca_send_t *send, uint64_t id)
 {
-    *send = (hca_send_t){.wr = {.id = id, .sg_lst_p = &send->sge, .sg_lst_len = 1}};
+    *send = (hca_send_t){
+        .wr = {.id = id, .sg_lst_p = &send->sge, .sg_lst_len = 1, .opcode = VAPI_RDMA_WRITE}};
 }
 
 static inline void hca_send_target(hca_send_t *send, uint64_t address, uint32_t rkey)
@@ -372,19 +373,11 @@ static inline void hca_send_target(hca_send_t *send, uint64_t address, uint32_t 
     send->wr.r_key = rkey;
 }
 
-static inline void hca_send_inlined(hca_send_t *send, enum hca_kind kind)
-{
-    send->wr.opcode = (VAPI_wr_opcode_t)kind;
-}
-
-static inline void hca_send_address(hca_send_t *send, uint64_t address)
-{
-    send->wr.remote_addr = address;
-}
-
-static inline int hca_post_inlined(hca_qp_t qp, hca_send_t *send, const void *data, uint32_t length)
+static inline int hca_post_inlined(hca_qp_t qp, hca_send_t *send, uint64_t address,
+                                   const void *data, uint32_t length)
 {
     if (send->wr.id >> 62) __builtin_unreachable(); /* as in hca_post */
+    send->wr.remote_addr = address;
     send->sge.addr = (uintptr_t)data;
     send->sge.len = length;
     return hca_error(EVAPI_post_inline_sr(qp->hca, qp->it, &send->wr));

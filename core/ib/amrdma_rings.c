@@ -270,7 +270,6 @@ static void take_offer(net_peer_t *peer, uint32_t offer)
     rings->end = qp->remote_rings + (offer - 1) * net_ib_ring_size() + net_ib.ring_slot;
     rings->rkey = qp->remote_rings_key;
     hca_send_init(&rings->send, (uintptr_t)&qp->send_ring);
-    hca_send_inlined(&rings->send, HCA_WRITE);
     hca_send_target(&rings->send, 0, rings->rkey);
     if (near) rings->asleep = net_ib_near_asleep(peer);
     atomic_store(&out->slots, (uint16_t)(net_ib.ring_mask + 1));

@@ -514,8 +514,8 @@ HOT enum net_result net_ib_post_ring(net_peer_t *peer, net_qp_t *qp, net_slot_t 
         return net_ib_post_am(peer, qp, slot, HCA_WRITE, from, sent);
     }
     net_ib_enqueue(&qp->send_ring, slot, NET_OP_AM, sent);
-    hca_send_address(&rings->send, to);
-    return net_ib_am_posted(peer, hca_post_inlined(qp->qp, &rings->send, from.data, from.length));
+    return net_ib_am_posted(peer,
+                            hca_post_inlined(qp->qp, &rings->send, to, from.data, from.length));
 }
 
 HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local, size_t length,

@@ -37,9 +37,9 @@
  *   hca_ah_create(pd, port, &route): an address handle for datagrams.
  *   hca_send_t, a work request that is filled once (hca_send_init(send, id)) and changed for each
  *     post: hca_send_target (remote address and rkey), wr.imm_data (immediate data),
- *     hca_send_ah (of a datagram), hca_post(qp, send, kind, local): 0 or an errno.  One that is
- *     always inlined and of one kind: hca_send_inlined(send, kind) once, then hca_send_address and
- *     hca_post_inlined(qp, send, data, length).
+ *     hca_send_ah (of a datagram), hca_post(qp, send, kind, local): 0 or an errno.  One that
+ *     hca_post never takes is an RDMA write whose data is inlined, for
+ *     hca_post_inlined(qp, send, remote address, data, length).
  *   hca_sge_t, a piece of local memory: hca_sge(at, length, lkey).  hca_post_list(qp, send, kind,
  *     list, count): hca_post of several pieces.
  *   hca_recv_t, filled once for its buffer: hca_recv_init(recv, id, data, length, lkey), sge.lkey,

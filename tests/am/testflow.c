@@ -135,16 +135,21 @@ static void one_way(int messages)
     barrier();
 }
 
-/* All send to all; a third of the Requests is not replied to. */
+/* All send to all; a third of the Requests is not replied to.  Nothing is reaped between puts in a
+ * row but where the send queue is full. */
 static void storm(int messages)
 {
+    enum { PUTS = 4 };
     int expected = 0;
     for (int i = 0; i < messages; i++)
         for (gasnet_node_t to = 0; to < size; to++) {
             if (to == rank) continue;
             gasnet_AMRequestMedium1(to, H_STORM, bytes, BYTES, i % 3);
             expected += i % 3 != 0;
+            char *row = (char *)segment[to].addr + 4096 * (1 + size + rank);
+            for (int put = 0; put < PUTS; put++) gasnet_put_nbi(to, row + put, bytes, 1);
         }
+    gasnet_wait_syncnbi_puts();
     GASNET_BLOCKUNTIL(get(&replied) == expected && get(&heard) == messages * (int)(size - 1));
     barrier();
 }

@@ -269,11 +269,14 @@ static void handlers_on_other_threads(void)
 
 /* --- life of threads --- */
 
+enum { CROWD = 200 };
+
+/* A cell is of one living thread. */
 static void *short_life(void *arg)
 {
     const int i = *(int *)arg;
     uint32_t value = (uint32_t)i, back = 0;
-    void *cell = test_at(test_next, (size_t)(i % 64) * 8);
+    void *cell = test_at(test_next, (size_t)(i % CROWD) * 8);
     gasnet_handle_t h = gasnet_put_nb((gasnet_node_t)test_next, cell, &value, 4);
     gasnet_wait_syncnb(h);
     gasnet_get_nbi(&back, (gasnet_node_t)test_next, cell, 4);
@@ -314,7 +317,6 @@ static void *crowd_body(void *arg)
 /* Many threads alive at once, fewer than the limit; twice, so that slots must come back. */
 static void a_crowd(void)
 {
-    enum { CROWD = 200 };
     static pthread_t thread[CROWD];
     static int number[CROWD];
     for (int again = 0; again < 2; again++) {
@@ -323,7 +325,7 @@ static void a_crowd(void)
         test_sync();
         pthread_barrier_init(&crowd_meet, NULL, CROWD);
         for (int i = 0; i < CROWD; i++) {
-            number[i] = 7; /* the same value: cells are shared */
+            number[i] = i;
             if (pthread_create(&thread[i], NULL, crowd_body, &number[i])) gasnet_exit(5);
         }
         for (int i = 0; i < CROWD; i++) pthread_join(thread[i], NULL);
