@@ -58,17 +58,17 @@ tap_ok "$([ -z "$found" ]; echo $?)" "the contract with the networks includes no
 if [ -n "$found" ]; then tap_note "$found"; fi
 # Of the core a network may use the contract alone: these headers, and its own.
 contract='core/(network|network_listless|network_nearless|network_unpaired|network_untold|completion|lock|clock|report)\.h|core/params/params\.h|core/job/(rank|host_addresses)\.h'
-found=$(includes core/ib portals-conduit ibv-conduit vapi-conduit | grep -E '"core/' | grep -vE "\"($contract|core/ib/[^\"]*)\"")
+found=$(includes core/ib core/rings portals-conduit ibv-conduit vapi-conduit | grep -E '"core/' | grep -vE "\"($contract|core/(ib|rings)/[^\"]*)\"")
 tap_ok "$([ -z "$found" ]; echo $?)" "the networks use the headers of the contract, and no others of core/"
 if [ -n "$found" ]; then tap_note "$found"; fi
-found=$(includes portals-conduit | grep -E '"core/ib/')
-tap_ok "$([ -z "$found" ]; echo $?)" "portals-conduit includes nothing of core/ib"
+found=$(includes portals-conduit core/rings | grep -E '"core/ib/')
+tap_ok "$([ -z "$found" ]; echo $?)" "portals-conduit and core/rings include nothing of core/ib"
 if [ -n "$found" ]; then tap_note "$found"; fi
 # A user may have asked for the software device, so messages and manuals name it; code does so in one place.
 found=$(grep -rniE --include='*.[ch]' --include='*.def' 'softhca' core include extended-ref ibv-conduit vapi-conduit | grep -v '^core/ib/software_device\.')
 tap_ok "$([ -z "$found" ]; echo $?)" "core/ib/software_device.c alone knows the software verbs device"
 if [ -n "$found" ]; then tap_note "$found"; fi
-unknown=$(find core -mindepth 1 -maxdepth 1 -type d ! -name ib -printf '%f\n' | grep -vxE "$higher")
+unknown=$(find core -mindepth 1 -maxdepth 1 -type d ! -name ib ! -name rings -printf '%f\n' | grep -vxE "$higher")
 tap_ok "$([ -z "$unknown" ]; echo $?)" "every folder of core/ has its place among the rooms${unknown:+ ($unknown)}"
 
 forbid "core/ib includes nothing of the Extended API" '(.*/)?extended-ref/.*|.*gasnet_(vis|coll|extended)\.h' core/ib

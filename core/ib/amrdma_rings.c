@@ -40,9 +40,7 @@ static void settle_sizes(void)
 {
     uint32_t inline_max = net_ib.inline_max & ~7u;
     uint32_t limit = (uint32_t)gasnetc_params.amrdma_limit;
-    net_ib.ring_mask = (uint32_t)gasnetc_params.amrdma_depth - 1;
-    net_ib.ring_slot = amrdma_slot_size(limit);
-    net_ib.ring_limit = limit;
+    net_rings_form((uint32_t)gasnetc_params.amrdma_depth, limit);
     /* The trailer is inlined with the message. */
     net_ib.ring_limit_inlined = inline_max < AMRDMA_TRAILER ? 0 : inline_max - AMRDMA_TRAILER;
     if (net_ib.ring_limit_inlined > limit) net_ib.ring_limit_inlined = limit;
@@ -55,7 +53,7 @@ static void settle_choosing(void)
 
 static void make_arena(uint32_t count)
 {
-    const size_t size = net_ib_ring_size();
+    const size_t size = net_rings_bytes();
     arena = net_alloc(count * size);
     if (!arena)
         gasneti_fatal("cannot allocate %zu KB for AMRDMA: %s; lower GASNET_AMRDMA_MAX_PEERS or "
@@ -71,7 +69,7 @@ static void make_arena(uint32_t count)
 
 size_t net_ib_rings_bytes(void)
 {
-    return arena ? choice.max_rings * net_ib_ring_size() : 0;
+    return arena ? choice.max_rings * net_rings_bytes() : 0;
 }
 
 void net_ib_rings_init(uint32_t peers, uint32_t most)
@@ -79,9 +77,9 @@ void net_ib_rings_init(uint32_t peers, uint32_t most)
     settle_sizes();
     const uint64_t room = net_ib_memlock() / 8, largest = net_ib_rails.limits.max_mr_size;
     const uint64_t size = largest && largest < room ? largest : room;
-    if (most > size / net_ib_ring_size()) most = (uint32_t)(size / net_ib_ring_size());
+    if (most > size / net_rings_bytes()) most = (uint32_t)(size / net_rings_bytes());
     choice = (amrdma_choice_t){.cycle = (uint32_t)gasnetc_params.amrdma_cycle, .max_rings = most};
-    if (!amrdma_choosing(&choice) || net_ib.ring_limit == 0 || net_ib.wordy) return;
+    if (!amrdma_choosing(&choice) || net_rings.limit == 0 || net_ib.wordy) return;
     all = calloc(most, sizeof *all);
     choice.peers = peers + 1;
     choice.arrivals = calloc(choice.peers, sizeof *choice.arrivals);
@@ -114,9 +112,9 @@ void net_ib_rings_fini(void)
     all = NULL;
     choice.arrivals = NULL;
     senders = NULL;
-    net_ib.ring_first = NULL;
+    net_rings.first = NULL;
     by_rdma = by_stores = net_ib.choosing = false;
-    net_ib_near_fini();
+    net_neighbours_close();
 }
 
 net_ib_remote_rings_t net_ib_rings_address(void)
@@ -126,9 +124,9 @@ net_ib_remote_rings_t net_ib_rings_address(void)
 }
 
 /* This peer's record, made if there is none.  To be published with the poll lock held. */
-static net_rings_t *rings_of(net_peer_t *peer)
+static net_peer_rings_t *rings_of(net_peer_t *peer)
 {
-    net_rings_t *rings = atomic_load(&peer->am->rings);
+    net_peer_rings_t *rings = atomic_load(&peer->am->rings);
     if (!rings) rings = calloc(1, sizeof *rings);
     if (!rings) gasneti_fatal("out of memory for the record of a ring");
     return rings;
@@ -136,45 +134,18 @@ static net_rings_t *rings_of(net_peer_t *peer)
 
 /* --- giving a ring to a peer --- */
 
-static void set_up(net_ring_t *ring, char *slots, net_peer_t *peer)
-{
-    const uint32_t count = net_ib.ring_mask + 1;
-    for (uint32_t i = 0; i < count; i++) {
-        char *end = slots + (size_t)(i + 1) * net_ib.ring_slot;
-        ring->slot[i] = (net_ring_message_t){
-            .message = {.peer = peer, .kept_buffer = true, .mark = NET_IB_SETTLED},
-            .in = &ring->in,
-            .number = amrdma_before_first(i, count),
-            .released = &ring->in.released->number[i],
-            .trailer = (const _Atomic uint64_t *)(const void *)(end - AMRDMA_TRAILER),
-            .next = &ring->slot[(i + 1) & net_ib.ring_mask]};
-    }
-    ring->message = &ring->slot[ring->in.expected & net_ib.ring_mask];
-}
-
-/* From now on each poll examines the ring. */
-static void enter_circle(net_ring_t *ring)
-{
-    net_ring_t *first = net_ib.ring_first ? net_ib.ring_first : ring;
-    ring->next = first->next ? first->next : ring;
-    first->next = ring;
-    net_ib.ring_first = first;
-}
-
 static void give(net_peer_t *peer)
 {
-    const uint32_t index = choice.given - 1, slots = net_ib.ring_mask + 1;
+    const uint32_t index = choice.given - 1;
     net_ring_t *ring = &all[index];
-    net_rings_t *rings = rings_of(peer);
-    net_near_ring_t *near = net_ib_near_mine(peer, index);
-    amrdma_in_init(&ring->in, slots, near ? &near->released : &ring->released, near);
-    set_up(ring, near ? (char *)(near + 1) : arena + index * net_ib_ring_size(), peer);
-    ring->out = &rings->out;
+    net_peer_rings_t *rings = rings_of(peer);
+    net_near_ring_t *near = net_near_ring_mine(peer, index);
+    net_rings_add(ring, near ? (char *)(near + 1) : arena + index * net_rings_bytes(), peer,
+                  NET_IB_SETTLED, near ? &near->released : NULL, &rings->out);
     atomic_store(&rings->in, &ring->in);
     atomic_store(&rings->offer, index + 1);
     atomic_store(&rings->usual, NULL);
     atomic_store(&peer->am->rings, rings);
-    enter_circle(ring);
 }
 
 /* True if the device of this queue pair places the bytes of a write in order. */
@@ -211,10 +182,10 @@ static inline void count_arrivals(int64_t rank, uint32_t count)
 void net_ib_count_arrival(const net_message_t *message)
 {
     net_peer_t *peer = message->peer;
-    const net_rings_t *rings = atomic_load(&peer->am->rings);
+    const net_peer_rings_t *rings = atomic_load(&peer->am->rings);
     const bool has_ring = rings && atomic_load(&rings->in);
-    if (message->system || message->length > net_ib.ring_limit) return;
-    if (!has_ring && net_ib_near_mine(peer, 0)) {
+    if (message->system || message->length > net_rings.limit) return;
+    if (!has_ring && net_near_ring_mine(peer, 0)) {
         amrdma_give_at_once(&choice);
         give(peer);
         settle_choosing();
@@ -231,7 +202,7 @@ void net_ib_count_ring_arrivals(uint32_t count)
 
 /* After each step to it.  give() may take its step meanwhile, which sets `offer` and then clears
  * `usual`: whichever order the stores have, an offer leaves it NULL. */
-static void settle_usual(net_rings_t *rings)
+static void settle_usual(net_peer_rings_t *rings)
 {
     static amrdma_released_t nothing;
     static amrdma_in_t no_ring = {.released = &nothing}; /* none of its messages is ever released */
@@ -241,10 +212,10 @@ static void settle_usual(net_rings_t *rings)
     if (atomic_load(&rings->offer)) atomic_store(&rings->usual, NULL);
 }
 
-int32_t net_ib_ring_unusual(net_qp_t *qp, net_rings_t *rings)
+int32_t net_ib_ring_unusual(net_qp_t *qp, net_peer_rings_t *rings)
 {
     amrdma_in_t *in = atomic_load(&rings->in);
-    const uint16_t freed = in ? amrdma_freed(in, NET_IB_IN_ORDER) : 0;
+    const uint16_t freed = in ? amrdma_freed(in, NET_RINGS_IN_ORDER) : 0;
     const uint32_t offer = atomic_exchange(&rings->offer, 0);
     if (!offer) return freed;
     qp->send.wr.imm_data = offer << 16 | freed;
@@ -262,25 +233,26 @@ void net_ib_ring_pad(char *pad, uint32_t length)
 static void take_offer(net_peer_t *peer, uint32_t offer)
 {
     const net_qp_t *qp = peer->am;
-    net_rings_t *rings = rings_of(peer);
-    net_near_ring_t *near = net_ib_near_theirs(peer, offer - 1);
-    amrdma_out_t *out = near ? &rings->near_out : &rings->out;
-    if (atomic_load(&out->slots) || !(near || qp->remote_rings))
+    net_peer_rings_t *rings = rings_of(peer);
+    net_near_ring_t *near = net_near_ring_theirs(peer, offer - 1);
+    const _Atomic uint16_t *slots = near ? &rings->near.out.slots : &rings->out.slots;
+    if (atomic_load(slots) || !(near || qp->remote_rings))
         gasneti_malformed(peer->rank, 0, "offer of a ring");
-    rings->end = qp->remote_rings + (offer - 1) * net_ib_ring_size() + net_ib.ring_slot;
+    rings->end = qp->remote_rings + (offer - 1) * net_rings_bytes() + net_rings.slot;
     rings->rkey = qp->remote_rings_key;
     hca_send_init(&rings->send, (uintptr_t)&qp->send_ring);
     hca_send_target(&rings->send, 0, rings->rkey);
-    if (near) rings->asleep = net_ib_near_asleep(peer);
-    atomic_store(&out->slots, (uint16_t)(net_ib.ring_mask + 1));
-    atomic_store(&rings->near, near);
+    if (near)
+        net_near_begin(&rings->near, peer, near);
+    else
+        atomic_store(&rings->out.slots, (uint16_t)(net_rings.mask + 1));
     settle_usual(rings);
     atomic_store(&peer->am->rings, rings);
 }
 
 void net_ib_ring_imm(net_peer_t *peer, uint32_t imm)
 {
-    net_rings_t *rings = atomic_load(&peer->am->rings);
+    net_peer_rings_t *rings = atomic_load(&peer->am->rings);
     if (rings) amrdma_update_freed(&rings->out, (uint16_t)imm);
     if (imm >> 16) take_offer(peer, imm >> 16);
 }

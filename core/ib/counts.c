@@ -11,9 +11,9 @@ __attribute__((no_sanitize("thread"))) static void add_qp(const net_qp_t *qp,
     counts->gets += qp->gets;
     counts->get_bytes += qp->get_bytes;
     counts->puts_not_inlined += qp->puts_not_inlined;
-    const net_rings_t *rings = atomic_load(&qp->rings);
+    const net_peer_rings_t *rings = atomic_load(&qp->rings);
     if (rings) {
-        counts->by_ring += rings->out.sent + rings->near_out.sent;
+        counts->by_ring += rings->out.sent + rings->near.out.sent;
         counts->rings += atomic_load(&rings->in) != NULL;
     }
     /* The circle has one slot more than the most operations that were ever in flight. */

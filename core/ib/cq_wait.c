@@ -9,7 +9,7 @@
 
 unsigned net_rx_channels(void)
 {
-    return net_ib_sleepers() + net_ib_near_sleeps();
+    return net_ib_sleepers() + net_near_sleeps();
 }
 
 /* A buffer beyond those of the pool: GASNET_AM_SPARES are all for other threads. */
@@ -21,7 +21,7 @@ void net_spare_own(net_spare_t *spare)
 void net_arm(unsigned channel)
 {
     if (channel == net_ib_sleepers())
-        net_ib_near_arm();
+        net_near_arm();
     else
         hca_arm(&net_ib_sleeper[channel]);
 }
@@ -29,7 +29,7 @@ void net_arm(unsigned channel)
 void net_block(unsigned channel)
 {
     if (channel == net_ib_sleepers())
-        net_ib_near_block();
+        net_near_block();
     else
         net_ib_sleep(&net_ib_sleeper[channel], -1);
 }

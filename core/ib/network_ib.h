@@ -10,11 +10,11 @@
 
 #include <stdlib.h>
 
-#include "core/ib/amrdma.h"
 #include "core/ib/system_messages.h"
 #include "core/network_unpaired.h"
 #include "core/network_untold.h"
 #include "core/report.h"
+#include "core/rings/neighbours.h"
 
 /* From configure: NET_IB_HCAS, the most devices that a process uses, and NET_IB_POLL_LOCK. */
 
@@ -54,33 +54,21 @@ typedef struct net_send_ring {
     net_peer_t *peer;
 } net_send_ring_t;
 
-/* A ring in shared memory, as its sender and its receiver map it; the slots follow.  A process's
- * shared memory is a net_near_t and its rings (amrdma_near.c). */
-typedef struct net_near_ring {
-    amrdma_released_t released;
-} net_near_ring_t;
-
-typedef struct net_near {
-    _Alignas(64) _Atomic uint32_t asleep; /* 1: a thread of the process waits to be woken */
-} net_near_t;
-
 /* The rings of one peer: one may be in its memory, one in local memory.  Made with the first of
  * them, under the poll lock.  The atomic fields are stored last, with release: a thread that loads
  * one finds the fields that belong to it. */
-typedef struct net_rings {
+typedef struct net_peer_rings {
     amrdma_out_t out;
-    amrdma_out_t near_out;           /* instead of `out` where the peer shares its memory: */
-    _Atomic(net_near_ring_t *) near; /* the ring there, or NULL */
-    _Atomic uint32_t *asleep;        /* the peer's, if a thread of it sleeps; else NULL */
-    uint64_t end;                    /* end address of the first slot in the peer's memory */
-    uint32_t rkey;                   /* of that memory */
-    hca_send_t send;                 /* for inlined messages; its address is filled in */
+    net_near_out_t near;       /* instead of `out` where the peer shares its memory */
+    uint64_t end;              /* end address of the first slot in the peer's memory */
+    uint32_t rkey;             /* of that memory */
+    hca_send_t send;           /* for inlined messages; its address is filled in */
     _Atomic uint32_t offer;    /* 1 + index of the local ring, until it is reported to the peer */
     _Atomic(amrdma_in_t *) in; /* of the local ring, or NULL */
     /* Where `out` is in use and nothing is to be offered: `in`, or a ring that stays empty; else
      * NULL. */
     _Atomic(amrdma_in_t *) usual;
-} net_rings_t;
+} net_peer_rings_t;
 
 /* One queue pair.  The queue pairs of a peer form a circle, which unordered transfers go round. */
 typedef struct net_qp {
@@ -89,13 +77,13 @@ typedef struct net_qp {
     uint64_t puts, put_bytes, gets, get_bytes, puts_not_inlined; /* so far */
     hca_qp_t qp;
     struct net_qp *next;
-    _Atomic(net_rings_t *) rings; /* of the peer, on its AM queue pair; NULL: there are none */
-    uint64_t remote_rings;        /* address of the rings that the peer can give, */
-    uint32_t remote_rings_key;    /* and their rkey on this queue pair's remote device */
-    hca_send_t send;              /* refilled for each post */
-    _Atomic bool open;            /* connected at both ends */
-    net_send_ring_t system;       /* of system messages */
-    net_slot_t slots[];           /* of both send rings */
+    _Atomic(net_peer_rings_t *) rings; /* of the peer, on its AM queue pair; NULL: there are none */
+    uint64_t remote_rings;             /* address of the rings that the peer can give, */
+    uint32_t remote_rings_key;         /* and their rkey on this queue pair's remote device */
+    hca_send_t send;                   /* refilled for each post */
+    _Atomic bool open;                 /* connected at both ends */
+    net_send_ring_t system;            /* of system messages */
+    net_slot_t slots[];                /* of both send rings */
 } net_qp_t;
 
 /* The queue pair of a peer that is not connected is net_ib_closed, whose send rings are full; the
@@ -134,27 +122,6 @@ typedef struct net_recv {
     hca_recv_t post;
 } net_recv_t;
 
-/* A message that arrives by a ring: one for each slot. */
-typedef struct net_ring_message {
-    net_message_t message; /* first */
-    amrdma_in_t *in;
-    /* Unless NET_IB_IN_ORDER: the last message of the slot, and the word that tells its release. */
-    uint32_t number;
-    _Atomic uint32_t *released;
-    const _Atomic uint64_t *trailer;
-    struct net_ring_message *next; /* in the next slot */
-} net_ring_message_t;
-
-/* A ring in local memory; the rings in use form a circle. */
-typedef struct net_ring {
-    net_ring_message_t *message; /* the next */
-    amrdma_in_t in;
-    amrdma_out_t *out;          /* the ring in the other direction, of which the trailer tells */
-    amrdma_released_t released; /* unless it is in shared memory */
-    struct net_ring *next;
-    net_ring_message_t slot[AMRDMA_SLOTS];
-} net_ring_t;
-
 struct net_spare {
     net_recv_t *recv; /* one buffer; with a shared queue, a list of all released in this poll */
 };
@@ -175,13 +142,9 @@ struct net_ib {
     bool total_limited; /* the send CQ is shallower than all rings together */
     uint32_t total_depth;
     _Atomic uint32_t in_flight; /* kept only when total_limited */
-    /* Local rings (amrdma_rings.c); under the poll lock. */
-    net_ring_t *ring_first; /* of those in use; NULL: there are none */
-    bool choosing;          /* more peers may get one */
-    /* The same for all rings, local and remote. */
-    uint32_t ring_slot, ring_mask; /* bytes of a slot, slots - 1 */
-    uint32_t ring_limit;           /* longest message */
-    uint32_t ring_limit_inlined;   /* longest inlined message */
+    /* Rings (amrdma_rings.c). */
+    bool choosing;               /* more peers may get one; under the poll lock */
+    uint32_t ring_limit_inlined; /* longest inlined message */
 };
 #pragma GCC visibility push(hidden)
 extern struct net_ib net_ib;
@@ -199,7 +162,7 @@ uint32_t net_ib_connections(void);
 /* For an Active Message without rings->usual: returns amrdma_freed of the local ring.  -1: the
  * message is to be sent with immediate data, which are filled in, and report that the peer has a
  * ring. */
-int32_t net_ib_ring_unusual(net_qp_t *qp, net_rings_t *rings);
+int32_t net_ib_ring_unusual(net_qp_t *qp, net_peer_rings_t *rings);
 /* Zeroes the bytes between a message and its trailer. */
 void net_ib_ring_pad(char *pad, uint32_t length);
 /* An Active Message has arrived with immediate data. */
@@ -216,7 +179,6 @@ void *net_ib_near_room(net_peer_t *peer, size_t length, bool wants_reply);
 void net_ib_near_written(net_peer_t *peer, size_t length);
 size_t net_ib_near_size(void);
 void net_ib_near_open(void *mine, void (*wake)(uint32_t rank));
-void net_ib_near_peer(const net_peer_t *peer, void *theirs);
 /* The slow part of net_refill: no spare is left. */
 net_message_t *net_ib_move(net_recv_t *recv);
 /* The slow part of net_release, for settled messages that did not arrive by a ring. */
@@ -288,17 +250,14 @@ static inline bool net_ib_decode_imm(net_peer_t *peer, uint32_t imm)
     return false;
 }
 
-/* With one thread inside at a time, messages are released in the order in which they were taken. */
-enum { NET_IB_IN_ORDER = !GASNETC_THREADED };
-
 /* An AM for a peer with rings: true if it is to be written into the remote ring, which has a free
  * slot; else it is sent with immediate data, which are filled in.  Both report how far the local
  * ring is free, *freed.  Peer's lock held. */
-HOT bool net_ib_ring_may(net_qp_t *qp, net_rings_t *rings, amrdma_in_t *usual,
+HOT bool net_ib_ring_may(net_qp_t *qp, net_peer_rings_t *rings, amrdma_in_t *usual,
                          const hca_local_t *local, int32_t *freed)
 {
-    const uint32_t limit = local->inlined ? net_ib.ring_limit_inlined : net_ib.ring_limit;
-    *freed = __builtin_expect(usual != NULL, 1) ? amrdma_freed(usual, NET_IB_IN_ORDER)
+    const uint32_t limit = local->inlined ? net_ib.ring_limit_inlined : net_rings.limit;
+    *freed = __builtin_expect(usual != NULL, 1) ? amrdma_freed(usual, NET_RINGS_IN_ORDER)
                                                 : net_ib_ring_unusual(qp, rings);
     if (__builtin_expect(*freed < 0, 0)) return false;
     if (__builtin_expect(local->length <= limit, 1) &&
@@ -309,7 +268,7 @@ HOT bool net_ib_ring_may(net_qp_t *qp, net_rings_t *rings, amrdma_in_t *usual,
 }
 
 /* Appends the trailer to the message; returns its address in the peer's memory. */
-HOT uint64_t net_ib_ring_fill(net_rings_t *rings, int32_t freed, hca_local_t *local)
+HOT uint64_t net_ib_ring_fill(net_peer_rings_t *rings, int32_t freed, hca_local_t *local)
 {
     uint32_t number = amrdma_send(&rings->out), padded = amrdma_padded(local->length);
     char *data = (char *)(uintptr_t)local->data;
@@ -317,7 +276,7 @@ HOT uint64_t net_ib_ring_fill(net_rings_t *rings, int32_t freed, hca_local_t *lo
     if (local->length & 7) net_ib_ring_pad(data + local->length, padded - local->length);
     memcpy(data + padded, &trailer, sizeof trailer);
     local->length = padded + AMRDMA_TRAILER;
-    uint64_t end = rings->end + (uint64_t)(number & net_ib.ring_mask) * net_ib.ring_slot;
+    uint64_t end = rings->end + (uint64_t)(number & net_rings.mask) * net_rings.slot;
     return end - local->length;
 }
 
@@ -444,15 +403,10 @@ static inline void net_near_open(void *mine, void (*wake)(uint32_t rank))
     net_ib_near_open(mine, wake);
 }
 
-static inline void net_near_peer(const net_peer_t *peer, void *theirs)
-{
-    net_ib_near_peer(peer, theirs);
-}
-
 static inline bool net_is_near(net_peer_t *peer)
 {
-    net_rings_t *rings = atomic_load_explicit(&net_ib_am(peer)->rings, memory_order_acquire);
-    return rings && atomic_load_explicit(&rings->near, memory_order_acquire);
+    net_peer_rings_t *rings = atomic_load_explicit(&net_ib_am(peer)->rings, memory_order_acquire);
+    return rings && net_near_ring(&rings->near);
 }
 
 static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_reply)
@@ -505,7 +459,7 @@ HOT enum net_result net_ib_post_am(net_peer_t *peer, net_qp_t *qp, net_slot_t *s
 
 /* Writes one into the peer's ring, in which it has a slot. */
 HOT enum net_result net_ib_post_ring(net_peer_t *peer, net_qp_t *qp, net_slot_t *slot,
-                                     net_rings_t *rings, int32_t freed, hca_local_t from,
+                                     net_peer_rings_t *rings, int32_t freed, hca_local_t from,
                                      const gasnetc_sent_t *sent)
 {
     const uint64_t to = net_ib_ring_fill(rings, freed, &from);
@@ -530,11 +484,11 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
         return NET_NO_REPLY_BUF;
     }
     hca_local_t from = net_ib_local(qp, data, length, local);
-    net_rings_t *rings = atomic_load_explicit(&qp->rings, memory_order_acquire);
+    net_peer_rings_t *rings = atomic_load_explicit(&qp->rings, memory_order_acquire);
     if (!rings) return net_ib_post_am(peer, qp, slot, HCA_SEND, from, sent);
     int32_t freed;
     amrdma_in_t *usual = atomic_load_explicit(&rings->usual, memory_order_acquire);
-    if (!usual && atomic_load_explicit(&rings->near, memory_order_acquire))
+    if (!usual && net_near_ring(&rings->near))
         return net_ib_near_am(qp, slot, data, length, local, sent->held) ? NET_COPIED : NET_POSTED;
     return net_ib_ring_may(qp, rings, usual, &from, &freed)
                ? net_ib_post_ring(peer, qp, slot, rings, freed, from, sent)
@@ -610,79 +564,9 @@ HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned bud
 /* net_ib_arrivals with several devices or a shared queue; reap_multi.c. */
 unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned *systems);
 
-static inline uint64_t net_ib_trailer(const _Atomic uint64_t *end)
-{
-    return atomic_load_explicit(end, memory_order_acquire);
-}
-
-HOT bool net_ring_more(const net_ring_t *ring)
-{
-    return amrdma_is_next(&ring->in, net_ib_trailer(ring->message->trailer));
-}
-
-HOT net_ring_t *net_at_hand(void)
-{
-    net_ring_t *const first = net_ib.ring_first, *ring = first;
-    while (ring && !net_ring_more(ring)) {
-        ring = ring->next;
-        if (__builtin_expect(ring == first, 1)) return NULL;
-    }
-    return ring;
-}
-
-/* Takes the next message of the ring, which is in this slot; returns its trailer. */
-HOT uint64_t net_ib_ring_take(net_ring_t *ring, net_ring_message_t *slot)
-{
-    const _Atomic uint64_t *const end = slot->trailer;
-    const uint64_t trailer = net_ib_trailer(end);
-    const uint32_t length = amrdma_trailer_length(trailer);
-    if (__builtin_expect(length > net_ib.ring_limit, 0))
-        gasneti_malformed(slot->message.peer->rank, length, "length (longer than its slot)");
-    if (!NET_IB_IN_ORDER &&
-        __builtin_expect(!amrdma_slot_released(slot->released, slot->number), 0))
-        gasneti_malformed(slot->message.peer->rank, length, "slot (it is still in use)");
-    const uint32_t number = amrdma_take(&ring->in);
-    if (!NET_IB_IN_ORDER) slot->number = number;
-    slot->message.length = length;
-    slot->message.data = (char *)(uintptr_t)end - amrdma_padded(length);
-    return trailer;
-}
-
-HOT net_message_t *net_ring_take(net_ring_t *ring)
-{
-    net_ring_message_t *const slot = ring->message;
-    amrdma_update_freed(ring->out, amrdma_trailer_freed(net_ib_ring_take(ring, slot)));
-    ring->message = slot->next;
-    return &slot->message;
-}
-
-static inline unsigned net_ring_take_more(net_ring_t *ring, unsigned most)
-{
-    net_ring_message_t *slot = ring->message;
-    uint64_t trailer;
-    unsigned n = 0;
-    do {
-        trailer = net_ib_ring_take(ring, slot);
-        slot = slot->next;
-    } while (++n < most && amrdma_is_next(&ring->in, net_ib_trailer(slot->trailer)));
-    amrdma_update_freed(ring->out, amrdma_trailer_freed(trailer));
-    ring->message = slot;
-    return n;
-}
-
-HOT void net_ring_end(net_ring_t *ring)
-{
-    net_ib.ring_first = ring->next; /* a busy ring must not starve the others */
-}
-
 static inline void net_ring_taken(unsigned count)
 {
     if (net_ib.choosing) net_ib_count_ring_arrivals(count);
-}
-
-static inline net_message_t *net_ring_after(const net_message_t *message)
-{
-    return &((const net_ring_message_t *)message)->next->message;
 }
 
 HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
@@ -705,15 +589,6 @@ static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spa
     if (__builtin_expect(!fresh, 0)) return net_ib_move((net_recv_t *)message);
     net_ib_recv_post(message->peer, ((net_recv_t *)message)->qp, fresh);
     return message;
-}
-
-static inline void net_release_at_hand(net_message_t *message)
-{
-    const net_ring_message_t *record = (const net_ring_message_t *)message;
-    if (NET_IB_IN_ORDER)
-        amrdma_release(record->in, 0, true);
-    else
-        amrdma_slot_release(record->released, record->number);
 }
 
 static inline void net_release(net_message_t *message, net_spare_t *spare)

@@ -110,23 +110,6 @@ size_t net_ib_rings_bytes(void); /* registered for them */
 uint32_t net_ib_rings_most(void);
 /* Rings may be given to neighbours from now on. */
 void net_ib_rings_near(void);
-static inline size_t net_ib_ring_size(void)
-{
-    return (size_t)(net_ib.ring_mask + 1) * net_ib.ring_slot;
-}
-
-/* Rings in memory that is shared with neighbours (amrdma_near.c): ring `index` of this process, for
- * the peer, and ring `index` of the peer.  NULL: the peer is no neighbour. */
-net_near_ring_t *net_ib_near_mine(const net_peer_t *peer, uint32_t index);
-net_near_ring_t *net_ib_near_theirs(const net_peer_t *peer, uint32_t index);
-/* The word by which a sleeping thread of this neighbour is woken; NULL: none sleeps. */
-_Atomic uint32_t *net_ib_near_asleep(const net_peer_t *peer);
-void net_ib_near_fini(void);
-
-/* For the receive thread that neighbours wake: whether there is one; as net_arm and net_block. */
-bool net_ib_near_sleeps(void);
-void net_ib_near_arm(void);
-void net_ib_near_block(void);
 
 /* The rings that a process can give to its peers; base 0: it gives none. */
 typedef struct net_ib_remote_rings {

@@ -65,7 +65,7 @@ static void judge(bool ok, const char *name)
 
 static amrdma_in_t *ring_from(int rank)
 {
-    const net_rings_t *rings =
+    const net_peer_rings_t *rings =
         rank == test_rank ? NULL : atomic_load(&gasnetc_peers[rank].net.am->rings);
     return rings ? atomic_load(&rings->in) : NULL;
 }
@@ -226,7 +226,7 @@ static void nonsense(int length)
 {
     ping(1, 2);
     if (test_rank != 0) GASNET_BLOCKUNTIL(false);
-    net_ring_t *ring = net_ib.ring_first;
+    net_ring_t *ring = net_rings.first;
     uint64_t trailer = amrdma_trailer(ring->in.expected, 0, (uint32_t)length);
     *(uint64_t *)(uintptr_t)ring->message->trailer = trailer;
     GASNET_BLOCKUNTIL(false);
@@ -286,14 +286,14 @@ static void unfinished(int unused)
 {
     (void)unused;
     ping(1, 2);
-    net_rings_t *rings = atomic_load(&gasnetc_peers[1 - test_rank].net.am->rings);
-    judge(test_rank != 0 || rings->near_out.slots, "the neighbour has a ring, too");
+    net_peer_rings_t *rings = atomic_load(&gasnetc_peers[1 - test_rank].net.am->rings);
+    judge(test_rank != 0 || rings->near.out.slots, "the neighbour has a ring, too");
     if (test_rank == 1) {
         const gasnetc_am_header_t header = {.head = gasnetc_am_head(GASNETC_AM_SHORT, true, 0),
                                             .handler = H_PING};
-        const uint32_t next = rings->near_out.sent + 1;
-        char *slots = (char *)(atomic_load(&rings->near) + 1);
-        char *end = slots + ((next & net_ib.ring_mask) + 1) * (size_t)net_ib.ring_slot;
+        const uint32_t next = rings->near.out.sent + 1;
+        char *slots = (char *)(atomic_load(&rings->near.ring) + 1);
+        char *end = slots + ((next & net_rings.mask) + 1) * (size_t)net_rings.slot;
         memcpy(end - AMRDMA_TRAILER - sizeof header, &header, sizeof header);
     }
     step();

@@ -1,9 +1,9 @@
-/* amrdma.c - the rings of core/ib/amrdma.h one rule at a time (IB-R9..R12): trailers, slots freed
- * in any order, numbers that wrap round, and which peers are chosen.
+/* amrdma.c - the rings of core/rings/amrdma.h one rule at a time (IB-R9..R12): trailers, slots
+ * freed in any order, numbers that wrap round, and which peers are chosen.
  *
  * Whole conversations under random schedules are amrdma_sim's business.
  */
-#include "core/ib/amrdma.h"
+#include "core/rings/amrdma.h"
 
 #include <string.h>
 

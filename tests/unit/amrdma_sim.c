@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "core/am/credits.h"
-#include "core/ib/amrdma.h"
+#include "core/rings/amrdma.h"
 #include "tests/unit/check.h"
 
 enum { LIMIT = 64, WORDS = LIMIT / 8, MOST = 1 << 14, HELD = 64 };

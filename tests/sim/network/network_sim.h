@@ -6,7 +6,7 @@
 #ifndef NETWORK_SIM_H
 #define NETWORK_SIM_H
 
-#include "core/ib/amrdma.h"
+#include "core/rings/amrdma.h"
 #include "core/network_listless.h"
 #include "core/network_nearless.h"
 #include "core/network_unpaired.h"

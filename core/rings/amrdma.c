@@ -2,7 +2,7 @@
  *
  * Called by amrdma_rings.c at the end of a cycle, while rings are left to give.
  */
-#include "core/ib/amrdma.h"
+#include "core/rings/amrdma.h"
 
 static uint32_t most_arrivals(const amrdma_choice_t *choice)
 {

@@ -1,0 +1,132 @@
+/* neighbours.c - the memory that neighbours share for their rings, and the
+ * thread that sleeps until a message is written there.
+ *
+ * A receive thread sleeps on a word of its process's memory.  Sender and sleeper exchange that word
+ * after the trailer's store, and before the last poll: one of them sees what the other has done.
+ */
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/network.h"
+#include "core/job/rank.h"
+#include "core/params/params.h"
+#include "core/report.h"
+#include "core/rings/neighbours.h"
+
+/* The shared memory of a process; the network's own bytes and the rings follow. */
+typedef struct near_memory {
+    _Alignas(64) _Atomic uint32_t asleep; /* 1: a thread of the process waits to be woken */
+} near_memory_t;
+
+void (*net_near_wake)(uint32_t rank);
+
+static near_memory_t *mine;
+static near_memory_t **theirs; /* [ranks]; NULL: no neighbour */
+static size_t before_rings;    /* bytes of a process's memory */
+
+static size_t stride(void)
+{
+    return sizeof(net_near_ring_t) + net_rings_bytes();
+}
+
+static size_t bytes_before_rings(size_t own)
+{
+    return sizeof(near_memory_t) + (own + 63) / 64 * 64;
+}
+
+size_t net_neighbours_size(uint32_t rings, size_t own)
+{
+    return rings ? bytes_before_rings(own) + rings * stride() : 0;
+}
+
+void net_neighbours_open(void *memory, size_t own, void (*wake)(uint32_t rank))
+{
+    theirs = calloc(gasnetc_job.size, sizeof *theirs);
+    if (!theirs) gasneti_fatal("out of memory for the rings of neighbours");
+    mine = memory;
+    before_rings = bytes_before_rings(own);
+    net_near_wake = wake;
+}
+
+void net_neighbours_enter(const net_peer_t *peer, void *memory)
+{
+    theirs[peer->rank] = memory;
+}
+
+void net_neighbours_close(void)
+{
+    free(theirs);
+    theirs = NULL;
+    mine = NULL;
+}
+
+static bool is_near(const net_peer_t *peer)
+{
+    return theirs && theirs[peer->rank];
+}
+
+void *net_neighbours_mine(void)
+{
+    return mine ? mine + 1 : NULL;
+}
+
+void *net_neighbours_theirs(const net_peer_t *peer)
+{
+    return is_near(peer) ? theirs[peer->rank] + 1 : NULL;
+}
+
+static net_near_ring_t *ring_at(near_memory_t *memory, uint32_t index)
+{
+    return (net_near_ring_t *)(void *)((char *)memory + before_rings + index * stride());
+}
+
+net_near_ring_t *net_near_ring_mine(const net_peer_t *peer, uint32_t index)
+{
+    return is_near(peer) ? ring_at(mine, index) : NULL;
+}
+
+net_near_ring_t *net_near_ring_theirs(const net_peer_t *peer, uint32_t index)
+{
+    return is_near(peer) ? ring_at(theirs[peer->rank], index) : NULL;
+}
+
+/* --- sending --- */
+
+void net_near_begin(net_near_out_t *near, const net_peer_t *peer, net_near_ring_t *ring)
+{
+    near->asleep = gasnetc_params.rcv_thread ? &theirs[peer->rank]->asleep : NULL;
+    atomic_store(&near->out.slots, (uint16_t)(net_rings.mask + 1));
+    atomic_store(&near->ring, ring);
+}
+
+static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
+{
+    (void)syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
+}
+
+void net_near_rouse(_Atomic uint32_t *asleep)
+{
+    if (atomic_exchange_explicit(asleep, 0, memory_order_acq_rel))
+        futex(asleep, FUTEX_WAKE, INT_MAX);
+}
+
+/* --- sleeping --- */
+
+bool net_near_sleeps(void)
+{
+    return mine;
+}
+
+void net_near_arm(void)
+{
+    atomic_exchange_explicit(&mine->asleep, 1, memory_order_acq_rel);
+}
+
+void net_near_block(void)
+{
+    while (atomic_load_explicit(&mine->asleep, memory_order_acquire))
+        futex(&mine->asleep, FUTEX_WAIT, 1);
+}
