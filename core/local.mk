@@ -42,7 +42,7 @@ ib_receive_thread_sources = core/ib/cq_wait.c
 
 # Rings for Active Messages in local memory, of the networks that have them.
 core_rings_sources = core/rings/amrdma.h core/rings/amrdma.c core/rings/local_rings.h core/rings/local_rings.c \
-  core/rings/neighbours.h core/rings/neighbours.c
+  core/rings/neighbours.h core/rings/neighbours.c core/rings/params.def
 
 core_ib_sources = $(core_rings_sources) \
   core/ib/network_ib.h core/ib/params.def core/ib/qp_select.h core/ib/rail.h core/ib/rails.c core/ib/device_limits.c core/ib/ports.h core/ib/ports.c \

@@ -46,6 +46,8 @@
  *   net_spare_t   the spare receive buffer of one poll, or of the receive thread; zeroed: none.
  * Constants:
  *   NET_STACK_MESSAGE  AMs up to this length are built on the sender's stack, if they are inlined.
+ *   NET_NEAR_COPIES    AMs with more payload are written to their place in a neighbour's memory, even if they
+ *                      could be inlined; shorter ones are copied there.
  *   NET_DELIVER_MAX    the most messages that one poll takes.
  *   NET_PAIRS_LONGS    1: the core calls net_long, and the network delivers a Long when header and
  *                      payload have arrived, in either order.
@@ -200,7 +202,7 @@ static inline void net_near_open(void *mine, void (*wake)(uint32_t rank));
 
 /* `theirs` is the memory of `peer`, as mapped here; it maps that of this process.  No message has
  * been sent to the peer, or by it. */
-static inline void net_near_peer(const net_peer_t *peer, void *theirs);
+static inline void net_near_peer(net_peer_t *peer, void *theirs);
 
 /* --- posting (HOT; the peer's lock is held) --- */
 
@@ -270,10 +272,12 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1);
 /* An Active Message that is written into memory of the peer, without net_am.  net_is_near: there is
  * such memory; no lock held.  net_near_room: where a message of so many bytes is to be written,
  * aligned to 8 bytes; NULL if net_am must be called.  net_near_written, in the same hold of the
- * lock: it is.  Networks without include core/network_nearless.h. */
+ * lock: it is.  `wants_reply` and `answers` as for net_am.  Networks without include
+ * core/network_nearless.h. */
 static inline bool net_is_near(net_peer_t *peer);
-static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_reply);
-static inline void net_near_written(net_peer_t *peer, size_t length);
+static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_reply,
+                                  const net_message_t *answers);
+static inline void net_near_written(net_peer_t *peer, size_t length, const net_message_t *answers);
 
 /* --- reaping (HOT; the poll lock is held) --- */
 
@@ -362,6 +366,10 @@ _Atomic uint32_t *net_sleeper(void (*wake)(uint32_t rank));
  * message to ordinary memory and posts the message's own buffer again.  Returns the message to use
  * from here on. */
 static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare);
+
+/* With NET_HAS_FLOW_CONTROL alone, for a Request whose handler has sent no Reply; the peer's lock
+ * is held.  False: the caller must send an empty one. */
+static inline bool net_unanswered(const net_message_t *request);
 
 /* After the handler: frees the message's buffer, to `spare` first. */
 static inline void net_release(net_message_t *message, net_spare_t *spare);

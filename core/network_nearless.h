@@ -1,13 +1,15 @@
 /* network_nearless.h - the calls about neighbours, and about messages without completions, for
  * networks that write no messages into the memory of others.
  *
- * Included by the network's header.  The core reaches net_near_size, net_is_near and net_at_hand
- * alone.
+ * Included by the network's header.  The core reaches net_near_size, net_is_near, net_at_hand
+ * and net_unanswered alone.
  */
 #ifndef NETWORK_NEARLESS_H
 #define NETWORK_NEARLESS_H
 
 #include <stdlib.h>
+
+enum { NET_NEAR_COPIES = 0 };
 
 static inline size_t net_near_size(void)
 {
@@ -20,7 +22,7 @@ static inline void net_near_open(void *mine, void (*wake)(uint32_t rank))
     abort();
 }
 
-static inline void net_near_peer(const net_peer_t *peer, void *theirs)
+static inline void net_near_peer(net_peer_t *peer, void *theirs)
 {
     (void)peer, (void)theirs;
     abort();
@@ -32,16 +34,23 @@ static inline bool net_is_near(net_peer_t *peer)
     return false;
 }
 
-static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_reply)
+static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_reply,
+                                  const net_message_t *answers)
 {
-    (void)peer, (void)length, (void)wants_reply;
+    (void)peer, (void)length, (void)wants_reply, (void)answers;
     abort();
 }
 
-static inline void net_near_written(net_peer_t *peer, size_t length)
+static inline void net_near_written(net_peer_t *peer, size_t length, const net_message_t *answers)
 {
-    (void)peer, (void)length;
+    (void)peer, (void)length, (void)answers;
     abort();
+}
+
+static inline bool net_unanswered(const net_message_t *request)
+{
+    (void)request;
+    return false;
 }
 
 static inline net_ring_t *net_at_hand(void)

@@ -487,6 +487,9 @@ void net_portals_sys_event(const ptl_event_t *event)
     case BITS_RETURN:
         net_portals_returned(peer, word);
         break;
+    case BITS_PAIR:
+        net_portals_near_asked(peer);
+        break;
     default:
         gasneti_malformed(peer->rank, 0, "system message");
     }

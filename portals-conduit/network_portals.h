@@ -16,9 +16,9 @@
 #include "bits.h"
 #include "portals-conduit/lending.h"
 #include "core/network_listless.h"
-#include "core/network_nearless.h"
 #include "core/report.h"
 #include "long_id.h"
+#include "pair.h"
 #include "plan.h"
 #include "reqrb.h"
 #include "stock.h"
@@ -28,6 +28,7 @@
 
 enum {
     NET_STACK_MESSAGE = PLAN_CHUNK,
+    NET_NEAR_COPIES = 256,
     NET_DELIVER_MAX = 64,
     NET_PAIRS_LONGS = 1,
     NET_REAP_TELLS = 1,
@@ -71,6 +72,7 @@ struct net_peer {
     uint32_t rank;
     ptl_process_id_t id;
     ptl_path_t segment, am; /* to both table entries; NULL: not known yet */
+    net_pair_t *pair;       /* of a neighbour that shares its memory; NULL: it is none */
     gasnetc_loan_t loan;
     unsigned short_of; /* credits that the stalled Request lacks, or 0 */
     uint64_t puts, gets, put_bytes, get_bytes, puts_not_inlined;
@@ -198,10 +200,19 @@ void net_portals_check_connections(void);
 void net_portals_attach(net_reqrb_t *buffer);
 /* Asks peers to return credits, while the bank is short. */
 void net_portals_scavenge(void);
-/* The two cases of net_am. */
+/* The cases of net_am: by Portals, and by a ring in a neighbour's memory, where a Request that
+ * finds no room goes by Portals. */
 enum net_result net_portals_request(net_peer_t *peer, void *data, size_t length);
 enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t length,
                                   net_answer_t *answer);
+enum net_result net_portals_near_request(net_peer_t *peer, void *data, size_t length);
+enum net_result net_portals_near_reply(net_peer_t *peer, const void *data, size_t length);
+/* The calls about neighbours, in pairs.c. */
+size_t net_portals_near_size(void);
+void net_portals_near_open(void *mine, void (*wake)(uint32_t rank));
+void net_portals_near_peer(net_peer_t *peer, void *theirs);
+void *net_portals_near_room(net_peer_t *peer, size_t length, bool reply);
+void net_portals_near_written(net_peer_t *peer, size_t length, bool reply);
 #pragma GCC visibility pop
 
 /* --- tickets and stocks --- */
@@ -387,8 +398,12 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
                            bool wants_reply, net_message_t *answers, const gasnetc_sent_t *sent)
 {
     (void)local, (void)wants_reply, (void)sent; /* data is copied at the call */
-    return answers ? net_portals_reply(peer, data, length, (net_answer_t *)answers)
-                   : net_portals_request(peer, data, length);
+    if (answers)
+        return __builtin_expect(answers->kept_buffer, 0)
+                   ? net_portals_near_reply(peer, data, length)
+                   : net_portals_reply(peer, data, length, (net_answer_t *)answers);
+    return __builtin_expect(peer->pair != NULL, 0) ? net_portals_near_request(peer, data, length)
+                                                   : net_portals_request(peer, data, length);
 }
 
 enum net_result net_portals_long(net_peer_t *peer, void *header, size_t length,
@@ -400,6 +415,56 @@ static inline enum net_result net_long(net_peer_t *peer, void *header, size_t le
                                        const gasnetc_sent_t *sent)
 {
     return net_portals_long(peer, header, length, payload, answers, sent);
+}
+
+/* --- neighbours --- */
+
+static inline size_t net_near_size(void)
+{
+    return net_portals_near_size();
+}
+
+static inline void net_near_open(void *mine, void (*wake)(uint32_t rank))
+{
+    net_portals_near_open(mine, wake);
+}
+
+static inline void net_near_peer(net_peer_t *peer, void *theirs)
+{
+    net_portals_near_peer(peer, theirs);
+}
+
+static inline bool net_is_near(net_peer_t *peer)
+{
+    return peer->pair;
+}
+
+/* A Reply takes the way of its Request. */
+static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_reply,
+                                  const net_message_t *answers)
+{
+    (void)wants_reply;
+    if (answers && !answers->kept_buffer) return NULL;
+    return net_portals_near_room(peer, length, answers);
+}
+
+static inline void net_near_written(net_peer_t *peer, size_t length, const net_message_t *answers)
+{
+    net_portals_near_written(peer, length, answers);
+}
+
+/* Rings are given at the first message, so it does not matter who sends most. */
+static inline void net_ring_taken(unsigned count)
+{
+    (void)count;
+}
+
+static inline bool net_unanswered(const net_message_t *request)
+{
+    _Atomic uint32_t *count = request->peer->pair->unanswered_here;
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
+                          memory_order_release);
+    return true;
 }
 
 /* --- reaping --- */

@@ -99,7 +99,7 @@ bool plan_make(const plan_input_t *in, plan_t *plan, char *why, size_t size)
      * and one for a put sent from it; a Reply one. */
     plan->safe_events = 2ull * in->tickets + 3ull * in->send_chunks + in->reply_chunks + 1;
     /* From and to each peer: three messages of the core and their acknowledgements, and one about
-     * credits. */
-    plan->system_events = 8ull * in->nodes + 10;
+     * credits; from each peer one about rings. */
+    plan->system_events = 9ull * in->nodes + 10;
     return true;
 }

@@ -91,6 +91,8 @@ __attribute__((no_sanitize("thread"))) void net_peer_counts(const net_peer_t *pe
         .gets = peer->gets,
         .get_bytes = peer->get_bytes,
         .puts_not_inlined = peer->puts_not_inlined,
+        .by_ring = net_portals_near_messages(peer),
+        .rings = net_portals_near_rings(peer),
         .in_flight = peer->launched - atomic_load_explicit(&peer->landed, memory_order_relaxed),
         .in_flight_most = peer->in_flight_most,
         .credits = loan->owned,
@@ -153,9 +155,10 @@ void net_portals_wake(ptl_event_t *event)
     (void)written;
 }
 
+/* One for the events of Portals, and one that neighbours wake. */
 unsigned net_rx_channels(void)
 {
-    return 1;
+    return 1u + net_near_sleeps();
 }
 
 void net_spare_own(net_spare_t *spare)
@@ -163,10 +166,13 @@ void net_spare_own(net_spare_t *spare)
     (void)spare; /* buffers are the network's */
 }
 
-void net_arm(unsigned place)
+void net_arm(unsigned channel)
 {
-    (void)place;
     uint64_t old;
+    if (channel) {
+        net_near_arm();
+        return;
+    }
     ssize_t got = read(wake_fd, &old, sizeof old);
     (void)got;
     atomic_store(&armed, true);
@@ -174,9 +180,12 @@ void net_arm(unsigned place)
 
 /* No event announces work that a poll left for lack of resources or at a limit: then the wait is 1
  * ms. */
-void net_block(unsigned place)
+void net_block(unsigned channel)
 {
-    (void)place;
+    if (channel) {
+        net_near_block();
+        return;
+    }
     struct pollfd wait = {.fd = wake_fd, .events = POLLIN};
     bool waiting = atomic_load_explicit(&net_portals.waiting, memory_order_relaxed);
     poll(&wait, 1, waiting ? 1 : -1);

@@ -134,22 +134,24 @@ check_outgoing(gasnet_node_t dest, gasnetc_outgoing_t am, size_t limit)
     gasneti_fatal("an AMLong of %zu bytes: the most is %zu", am.nbytes, limit);
 }
 
-/* Writes the message into memory of a neighbour.  False: there is no room, or no credit. */
-static bool send_in_place(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
-                          uint8_t flags, uint32_t length, size_t payload_bytes)
+/* Writes the message into memory of a neighbour (net_is_near).  False: there is no room, or no
+ * credit. */
+static __attribute__((noinline)) bool send_in_place(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
+                                                    bool request, uint8_t flags, uint32_t length,
+                                                    size_t payload_bytes, net_message_t *answers)
 {
     const enum flow_kind kind = request ? FLOW_REQUEST : FLOW_REPLY;
     char *bytes = NULL;
     gasneti_lock(&peer->lock);
     flow_message_t flow = flow_begin(peer, kind);
     if (flow_may_send(peer, &flow)) {
-        bytes = net_near_room(&peer->net, length, flow.needs_recv);
+        bytes = net_near_room(&peer->net, length, flow.needs_recv, answers);
         if (bytes) {
-            char *payload = write_prefix(bytes, am, request, flags);
+            char *payload = write_prefix(bytes, &am, request, flags);
             ((gasnetc_am_header_t *)(void *)bytes)->credits = flow.credits;
-            if (payload_bytes) memcpy(payload, am->src, payload_bytes);
-            net_near_written(&peer->net, length);
-            count_sent(peer->counts, am, kind, false);
+            if (payload_bytes) memcpy(payload, am.src, payload_bytes);
+            net_near_written(&peer->net, length, answers);
+            count_sent(peer->counts, &am, kind, false);
         } else {
             flow_not_sent(peer, &flow);
         }
@@ -163,7 +165,8 @@ static __attribute__((noinline)) void send_from_bbuf(gasnetc_peer_t *peer, gasne
                                                      bool request, uint8_t flags, uint32_t length,
                                                      size_t payload_bytes)
 {
-    if (net_is_near(&peer->net) && send_in_place(peer, &am, request, flags, length, payload_bytes))
+    if (net_is_near(&peer->net) &&
+        send_in_place(peer, am, request, flags, length, payload_bytes, NULL))
         return;
     char *bytes = gasnetc_bbuf_wait(!request);
     char *payload = write_prefix(bytes, &am, request, flags);
@@ -183,6 +186,9 @@ HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
         send_from_bbuf(peer, *am, request, flags, length, payload_bytes);
         return;
     }
+    if (payload_bytes > NET_NEAR_COPIES && net_is_near(&peer->net) &&
+        send_in_place(peer, *am, request, flags, length, payload_bytes, answers))
+        return;
     _Alignas(8) char bytes[NET_STACK_MESSAGE + NET_AM_TAIL];
     char *payload = write_prefix(bytes, am, request, flags);
     if (payload_bytes) memcpy(payload, am->src, payload_bytes);
@@ -239,7 +245,7 @@ static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_ou
         return;
     }
     gasnetc_check_remote(peer, (uintptr_t)am.dst, am.nbytes, "an AMLong");
-    if (!NET_PAIRS_LONGS && gasnetc_pshm_put(peer->net.rank, am.dst, am.src, am.nbytes)) {
+    if (gasnetc_pshm_put(peer->net.rank, am.dst, am.src, am.nbytes)) {
         gasneti_self()->counts.longs_unpacked++;
         send_message(peer, &am, request, 0, false, answers);
         return;

@@ -56,9 +56,17 @@ HOT void flow_set_answers(gasnetc_token_t *token, net_message_t *message)
     token->message = message;
 }
 
-/* The network reserved the space for this answer: it is sent at once. */
+/* The network reserved the space for this answer: it is sent at once, unless the network needs
+ * none. */
 HOT bool flow_not_replied(gasnetc_peer_t *peer, net_message_t *message)
 {
+    if (message->kept_buffer) {
+        gasneti_lock(&peer->lock);
+        const bool all = net_unanswered(message);
+        peer->counts->banked += all;
+        gasneti_unlock(&peer->lock);
+        if (all) return false;
+    }
     gasnetc_send_hidden_reply(peer, message);
     return false;
 }

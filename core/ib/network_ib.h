@@ -23,6 +23,7 @@
 
 enum {
     NET_STACK_MESSAGE = 512,
+    NET_NEAR_COPIES = NET_STACK_MESSAGE,
     NET_DELIVER_MAX = 16, /* a full batch of completions; at most half of it from rings */
     NET_PAIRS_LONGS = 0,
     NET_REAP_TELLS = 0,
@@ -403,20 +404,35 @@ static inline void net_near_open(void *mine, void (*wake)(uint32_t rank))
     net_ib_near_open(mine, wake);
 }
 
+static inline void net_near_peer(net_peer_t *peer, void *theirs)
+{
+    net_neighbours_enter(peer, theirs);
+}
+
 static inline bool net_is_near(net_peer_t *peer)
 {
     net_peer_rings_t *rings = atomic_load_explicit(&net_ib_am(peer)->rings, memory_order_acquire);
     return rings && net_near_ring(&rings->near);
 }
 
-static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_reply)
+static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_reply,
+                                  const net_message_t *answers)
 {
+    (void)answers;
     return net_ib_near_room(peer, length, wants_reply);
 }
 
-static inline void net_near_written(net_peer_t *peer, size_t length)
+static inline void net_near_written(net_peer_t *peer, size_t length, const net_message_t *answers)
 {
+    (void)answers;
     net_ib_near_written(peer, length);
+}
+
+/* The core does not call it: NET_HAS_FLOW_CONTROL is 0. */
+static inline bool net_unanswered(const net_message_t *request)
+{
+    (void)request;
+    abort();
 }
 
 /* lists.c */
@@ -595,10 +611,7 @@ static inline void net_release(net_message_t *message, net_spare_t *spare)
 {
     net_recv_t *recv = (net_recv_t *)message;
     if (__builtin_expect(message->mark, 0)) {
-        if (message->kept_buffer)
-            net_release_at_hand(message);
-        else
-            net_ib_release_settled(recv, spare);
+        net_ib_release_settled(recv, spare);
     } else if (!spare->recv)
         spare->recv = recv;
     else

@@ -402,20 +402,21 @@ static void wait_ending(void)
 
 void gasnetc_poll_ending(void)
 {
-    net_message_t *messages[GASNETC_DELIVER_MAX];
+    net_message_t *messages[GASNETC_DELIVER_MAX], *at_hand = NULL;
     unsigned reaped = 0, systems = 0, n = 0;
     if (gasnetc_job.size > 1 && gasneti_trylock(&poll_lock)) {
         net_ring_t *ring = net_at_hand();
         if (ring) {
-            messages[n++] = net_ring_take(ring);
+            at_hand = net_ring_take(ring);
             net_ring_end(ring);
         }
         reaped = net_reap();
-        n += net_arrivals(messages + n, GASNETC_DELIVER_MAX - n, &systems);
+        n = net_arrivals(messages, GASNETC_DELIVER_MAX, &systems);
         gasneti_unlock(&poll_lock);
     }
+    if (at_hand) net_release_at_hand(at_hand);
     gasnetc_drop(messages, n);
-    if (n + reaped == 0) wait_ending();
+    if (n + reaped == 0 && !at_hand) wait_ending();
 }
 
 int gasnetc_AMPoll(void)

@@ -33,7 +33,7 @@ typedef struct net_near_out {
 /* The shared memory of a process: `own` bytes of the network's, zero at first, and so many rings of
  * the form in net_rings. */
 size_t net_neighbours_size(uint32_t rings, size_t own);
-/* net_near_open and net_near_peer. */
+/* For net_near_open and net_near_peer. */
 void net_neighbours_open(void *mine, size_t own, void (*wake)(uint32_t rank));
 void net_neighbours_enter(const net_peer_t *peer, void *theirs);
 void net_neighbours_close(void);
@@ -62,11 +62,6 @@ void net_near_block(void);
 static inline net_near_ring_t *net_near_ring(const net_near_out_t *near)
 {
     return atomic_load_explicit(&near->ring, memory_order_acquire);
-}
-
-static inline void net_near_peer(const net_peer_t *peer, void *theirs)
-{
-    net_neighbours_enter(peer, theirs);
 }
 
 /* --- sending: near->ring is not NULL, and the peer's lock is held --- */

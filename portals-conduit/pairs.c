@@ -1,0 +1,207 @@
+/* pairs.c - the rings by which neighbours send each other Active Messages (pair.h).
+ *
+ * A process that sends a neighbour its first Request asks it for a pair of rings by a system
+ * message.  A process that is asked gives one, if it has any left, and asks in return.  It tells by
+ * a word in its shared memory, which the neighbour reads: 1 + the number of the pair.
+ */
+#include <stdlib.h>
+
+#include "core/job/rank.h"
+#include "core/params/params.h"
+#include "portals.h"
+
+typedef _Atomic uint32_t offer_t; /* [ranks], in each process's shared memory */
+
+static uint32_t given; /* under the poll lock */
+
+static uint32_t pairs_most(void)
+{
+    const int64_t most = gasnetc_params.amrdma_max_peers;
+    return most < net_portals_rest.peers ? (uint32_t)most : net_portals_rest.peers;
+}
+
+static size_t own_bytes(void)
+{
+    return gasnetc_job.size * sizeof(offer_t);
+}
+
+size_t net_portals_near_size(void)
+{
+    net_rings_form((uint32_t)gasnetc_params.amrdma_depth, PLAN_CHUNK);
+    return net_neighbours_size(PAIR_RINGS * pairs_most(), own_bytes());
+}
+
+void net_portals_near_open(void *mine, void (*wake)(uint32_t rank))
+{
+    net_neighbours_open(mine, own_bytes(), wake);
+}
+
+void net_portals_near_peer(net_peer_t *peer, void *theirs)
+{
+    net_neighbours_enter(peer, theirs);
+    peer->pair = calloc(1, sizeof *peer->pair);
+    if (!peer->pair) gasneti_fatal("out of memory for the record of a neighbour");
+}
+
+void net_portals_near_close(void)
+{
+    for (uint32_t r = 0; net_portals_rest.peer && r <= net_portals_rest.peers; r++) {
+        net_peer_t *peer = net_portals_rest.peer[r];
+        if (!peer || !peer->pair) continue;
+        free(atomic_load(&peer->pair->in));
+        free(peer->pair);
+        peer->pair = NULL;
+    }
+    net_rings.first = NULL;
+    given = 0;
+    net_neighbours_close();
+}
+
+static offer_t *offer_here(const net_peer_t *peer)
+{
+    return (offer_t *)net_neighbours_mine() + peer->rank;
+}
+
+static uint32_t offer_there(const net_peer_t *peer)
+{
+    return atomic_load_explicit((offer_t *)net_neighbours_theirs(peer) + net_portals.rank,
+                                memory_order_acquire);
+}
+
+/* --- meeting --- */
+
+static void ask(net_peer_t *peer)
+{
+    if (!atomic_exchange(&peer->pair->asked, true)) net_portals_system(peer, BITS_PAIR, 0, 0);
+}
+
+static net_near_ring_t *ring_there(const net_peer_t *peer, enum pair_ring which)
+{
+    const uint32_t offer = offer_there(peer);
+    if (offer > pairs_most()) gasneti_malformed(peer->rank, 0, "offer of rings");
+    return offer ? net_near_ring_theirs(peer, (offer - 1) * PAIR_RINGS + which) : NULL;
+}
+
+/* Adds a ring of this process; returns what the peer sees of it. */
+static net_near_ring_t *add(net_peer_t *peer, net_ring_t *ring, enum pair_ring which)
+{
+    static amrdma_out_t no_ring; /* trailers tell of none */
+    net_near_ring_t *near = net_near_ring_mine(peer, given * PAIR_RINGS + which);
+    net_rings_add(&ring[which], (char *)(near + 1), peer, 0, &near->released, &no_ring);
+    return near;
+}
+
+/* Poll lock held. */
+static void give(net_peer_t *peer)
+{
+    net_pair_t *pair = peer->pair;
+    net_ring_t *rings = calloc(PAIR_RINGS, sizeof *rings);
+    if (!rings) gasneti_fatal("out of memory for the records of rings");
+    pair->unanswered_here = &add(peer, rings, PAIR_REQUESTS)->unanswered;
+    add(peer, rings, PAIR_REPLIES);
+    atomic_store(&pair->in, rings);
+    atomic_store_explicit(offer_here(peer), ++given, memory_order_release);
+}
+
+void net_portals_near_asked(net_peer_t *peer)
+{
+    if (!peer->pair || atomic_load(&peer->pair->in))
+        gasneti_malformed(peer->rank, 0, "request for rings");
+    if (given == pairs_most()) return;
+    give(peer);
+    ask(peer);
+}
+
+/* No Request was written to the peer yet. */
+static __attribute__((noinline)) bool meet(net_peer_t *peer)
+{
+    ask(peer);
+    if (!atomic_load(&peer->pair->in)) return false;
+    net_near_ring_t *ring = ring_there(peer, PAIR_REQUESTS);
+    if (ring) net_near_begin(&peer->pair->out[PAIR_REQUESTS], peer, ring);
+    return ring;
+}
+
+/* --- messages --- */
+
+static __attribute__((noinline)) bool look(net_pair_t *pair)
+{
+    const net_near_out_t *out = &pair->out[PAIR_REQUESTS];
+    amrdma_in_t *replies = &atomic_load_explicit(&pair->in, memory_order_relaxed)[PAIR_REPLIES].in;
+    amrdma_freed(replies, NET_RINGS_IN_ORDER);
+    pair->released = replies->freed;
+    pair->unanswered = atomic_load_explicit(&net_near_ring(out)->unanswered, memory_order_acquire);
+    return pair_may_request(out->out.sent, pair->released, pair->unanswered, net_rings.mask + 1);
+}
+
+/* Where a Request is to be written. */
+static inline char *request_place(net_peer_t *peer, size_t length)
+{
+    net_pair_t *pair = peer->pair;
+    net_near_out_t *out = &pair->out[PAIR_REQUESTS];
+    if (__builtin_expect(!net_near_ring(out), 0) && !meet(peer)) return NULL;
+    if (__builtin_expect(
+            !pair_may_request(out->out.sent, pair->released, pair->unanswered, net_rings.mask + 1),
+            0) &&
+        !look(pair))
+        return NULL;
+    return net_near_place(out, length);
+}
+
+static __attribute__((noinline, cold)) void begin_replies(net_peer_t *peer)
+{
+    net_near_ring_t *ring = ring_there(peer, PAIR_REPLIES);
+    if (!ring) gasneti_malformed(peer->rank, 0, "Request (its sender has no ring for Replies)");
+    net_near_begin(&peer->pair->out[PAIR_REPLIES], peer, ring);
+}
+
+static inline char *reply_place(net_peer_t *peer, size_t length)
+{
+    net_near_out_t *out = &peer->pair->out[PAIR_REPLIES];
+    if (__builtin_expect(!net_near_ring(out), 0)) begin_replies(peer);
+    char *place = net_near_place(out, length);
+    if (__builtin_expect(!place, 0))
+        gasneti_malformed(peer->rank, (uint32_t)length,
+                          "Request (its sender has no room for the Reply)");
+    return place;
+}
+
+enum net_result net_portals_near_request(net_peer_t *peer, void *data, size_t length)
+{
+    char *to = request_place(peer, length);
+    if (__builtin_expect(!to, 0)) return net_portals_request(peer, data, length);
+    net_near_copy(to, data, (uint32_t)length);
+    net_near_sent(&peer->pair->out[PAIR_REQUESTS], peer->rank, (uint32_t)length);
+    return NET_COPIED;
+}
+
+enum net_result net_portals_near_reply(net_peer_t *peer, const void *data, size_t length)
+{
+    net_near_copy(reply_place(peer, length), data, (uint32_t)length);
+    net_near_sent(&peer->pair->out[PAIR_REPLIES], peer->rank, (uint32_t)length);
+    return NET_COPIED;
+}
+
+void *net_portals_near_room(net_peer_t *peer, size_t length, bool reply)
+{
+    return reply ? reply_place(peer, length) : request_place(peer, length);
+}
+
+void net_portals_near_written(net_peer_t *peer, size_t length, bool reply)
+{
+    net_near_sent(&peer->pair->out[reply ? PAIR_REPLIES : PAIR_REQUESTS], peer->rank,
+                  (uint32_t)length);
+}
+
+/* --- counters --- */
+
+__attribute__((no_sanitize("thread"))) uint64_t net_portals_near_messages(const net_peer_t *peer)
+{
+    const net_pair_t *pair = peer->pair;
+    return pair ? pair->out[PAIR_REQUESTS].out.sent + pair->out[PAIR_REPLIES].out.sent : 0;
+}
+
+uint64_t net_portals_near_rings(const net_peer_t *peer)
+{
+    return peer->pair && atomic_load(&peer->pair->in) ? PAIR_RINGS : 0;
+}
