@@ -461,9 +461,7 @@ static inline void net_ring_taken(unsigned count)
 
 static inline bool net_unanswered(const net_message_t *request)
 {
-    _Atomic uint32_t *count = request->peer->pair->unanswered_here;
-    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
-                          memory_order_release);
+    pair_count_unanswered(request->peer->pair->unanswered_here);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* pairs.c - the rings by which neighbours send each other Active Messages (pair.h).
+/* pairs.c - the rings by which neighbours send each other Active Messages (pair_flow.h).
  *
  * A process that sends a neighbour its first Request asks it for a pair of rings by a system
  * message.  A process that is asked gives one, if it has any left, and asks in return.  It tells by
@@ -128,10 +128,8 @@ static __attribute__((noinline)) bool look(net_pair_t *pair)
 {
     const net_near_out_t *out = &pair->out[PAIR_REQUESTS];
     amrdma_in_t *replies = &atomic_load_explicit(&pair->in, memory_order_relaxed)[PAIR_REPLIES].in;
-    amrdma_freed(replies, NET_RINGS_IN_ORDER);
-    pair->released = replies->freed;
-    pair->unanswered = atomic_load_explicit(&net_near_ring(out)->unanswered, memory_order_acquire);
-    return pair_may_request(out->out.sent, pair->released, pair->unanswered, net_rings.mask + 1);
+    pair_look(&pair->flow, replies, NET_RINGS_IN_ORDER, &net_near_ring(out)->unanswered);
+    return pair_may_request(&pair->flow, out->out.sent, net_rings.mask + 1);
 }
 
 /* Where a Request is to be written. */
@@ -140,9 +138,7 @@ static inline char *request_place(net_peer_t *peer, size_t length)
     net_pair_t *pair = peer->pair;
     net_near_out_t *out = &pair->out[PAIR_REQUESTS];
     if (__builtin_expect(!net_near_ring(out), 0) && !meet(peer)) return NULL;
-    if (__builtin_expect(
-            !pair_may_request(out->out.sent, pair->released, pair->unanswered, net_rings.mask + 1),
-            0) &&
+    if (__builtin_expect(!pair_may_request(&pair->flow, out->out.sent, net_rings.mask + 1), 0) &&
         !look(pair))
         return NULL;
     return net_near_place(out, length);

@@ -122,6 +122,9 @@ tests_unit_amrdma_SOURCES = tests/unit/amrdma.c core/rings/amrdma.h core/rings/a
 tests_unit_amrdma_LDADD = tests/unit/libcheck.a
 tests_unit_amrdma_sim_SOURCES = tests/unit/amrdma_sim.c core/rings/amrdma.h core/am/credits.h
 tests_unit_amrdma_sim_LDADD = tests/unit/libcheck.a
+check_PROGRAMS += tests/unit/portals_pairs
+tests_unit_portals_pairs_SOURCES = tests/unit/portals_pairs.c portals-conduit/pair_flow.h core/rings/amrdma.h
+tests_unit_portals_pairs_LDADD = tests/unit/libcheck.a
 
 # Pure parts of the software device.
 check_PROGRAMS += tests/unit/softhca_faults tests/unit/softhca_inventory tests/unit/softhca_settings
