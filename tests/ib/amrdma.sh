@@ -8,29 +8,8 @@
 . "$(dirname "$0")/../tap.sh" || exit 1
 
 conduit=${TEST_CONDUIT:-ibv}
-export TEST_HANG=50 TEST_SEED=${TEST_SEED:-$((RANDOM << 15 | RANDOM))}
-tap_note "TEST_SEED=$TEST_SEED repeats this run"
-
-# with "SETTINGS" N PROGRAM...: runs it in both modes; each of its rules becomes a line here.
-with() {
-    local settings=$1 n=$2 mode log status line
-    shift 2
-    for mode in ${TEST_MODES:-seq par}; do
-        log=$TEST_LOG/amrdma_${settings//[^A-Za-z0-9]/_}_${*// /_}_$mode.log
-        # shellcheck disable=SC2086 # settings are words
-        env $settings timeout -k 2 60 "$TEST_LAUNCH" -spawner=ssh -n "$n" \
-            "$TEST_BUILD/tests/$1-$conduit-$mode" "${@:2}" >"$log" 2>&1 </dev/null
-        status=$?
-        while IFS= read -r line; do
-            [[ $line != not* ]]
-            tap_ok $? "$settings $1 $mode: ${line#* - }"
-        done < <(grep -E '^(not )?ok [0-9]' "$log")
-        [ $status -eq 0 ] && grep -q '^1\.\.[1-9]' "$log" && ! grep -q '^not ok' "$log"
-        status=$?
-        tap_ok $status "$settings $1 $mode: ends well"
-        [ $status -eq 0 ] || tap_tail "$log"
-    done
-}
+# shellcheck source=tests/ib/rings.sh
+. "$(dirname "$0")/rings.sh"
 
 always=GASNET_AMRDMA_CYCLE=1
 with "$always GASNET_AMRDMA_MAX_PEERS=2" 4 testamrdma first 2
@@ -57,21 +36,12 @@ grep -q '^gasnet: no rings for Active Messages: softhca0 is not known to place' 
 tap_ok $? "a device that may place bytes out of order: told with -v"
 with "$always $out_of_order GASNET_AMRDMA_ANY_DEVICE=1 GASNET_AMRDMA_MAX_PEERS=2" 4 testamrdma first 2
 
-# A peer that writes what no peer may: one message, and the end.
-nonsense() { # LENGTH FIELD
-    local log=$TEST_LOG/amrdma_nonsense_$1.log
-    env "$always" timeout -k 2 60 "$TEST_LAUNCH" -n 2 "$TEST_BUILD/tests/testamrdma-$conduit-seq" \
-        nonsense "$1" >"$log" 2>&1 </dev/null
-    [ $? -eq 1 ] && grep -q "a malformed Active Message of $1 bytes from rank 1 on .*: bad $2" "$log"
-    tap_ok $? "a slot that says $1 bytes is a malformed message"
-}
 nonsense 4089 "length (longer than its slot)"
 nonsense 65535 "length (longer than its slot)"
 nonsense 7 "length (shorter than a header)"
 nonsense 0 "length (shorter than a header)"
 
 # Neighbours that share memory: the same rings, from the first message on, with a receive thread too, and on any device.
-near() { GASNET_SUPERNODE_MAXSIZE=0 with "$@"; }
 near GASNET_AMRDMA_MAX_PEERS=2 4 testamrdma first 2
 near GASNET_AMRDMA_LIMIT=64 2 testamrdma limit 64
 near "GASNET_AMRDMA_LIMIT=1000 GASNET_INLINESEND_LIMIT=16" 2 testamrdma limit 1000
@@ -99,23 +69,6 @@ for program in testam testamsize; do near "GASNET_AMRDMA_DEPTH=2 GASNET_AM_SPARE
 TEST_MODES=par near GASNET_AMRDMA_DEPTH=1 3 testamflood
 TEST_MODES=seq near "GASNET_AM_CREDITS_PP=4 GASNET_AM_CREDITS_TOTAL=9" 3 testamflood
 
-# One that is killed while it writes ends the job as any other, and what it left unfinished is not taken.
-RANDOM=$((TEST_SEED & 32767))
-killed() { # CONDUIT-MODE N TIMES
-    local i after status wrong='' log=$TEST_LOG/amrdma_killed_$1.log
-    for ((i = 0; i < $3; i++)); do
-        after=$((RANDOM % 4000))
-        GASNET_SUPERNODE_MAXSIZE=0 timeout -k 2 60 "$TEST_BUILD/gasnetrun_${1%-*}" -spawner=ssh -n "$2" \
-            "$TEST_BUILD/tests/testamrdma-$1" killed $after >"$log" 2>&1 </dev/null
-        status=$?
-        [ $status -ne 0 ] && [ $status -ne 3 ] && [ $status -ne 124 ] && grep -q '^# the first has arrived' "$log" &&
-            ! grep -qE '^not ok|malformed' "$log" && continue
-        wrong="after $after us: status $status"
-        tap_tail "$log"
-        break
-    done
-    tap_ok "$([ -z "$wrong" ]; echo $?)" "$1, $2 ranks: $3 neighbours killed while they write: all that is taken is whole${wrong:+ ($wrong)}"
-}
 killed "$conduit-seq" 2 5
 killed "$conduit-par" 4 5
 [ ! -x "$TEST_BUILD/tests/testamrdma-vapi-seq" ] || killed vapi-seq 3 5
