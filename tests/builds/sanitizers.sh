@@ -132,6 +132,7 @@ if wanted address && build $asan "${targets[@]}" "${units[@]}"; then
     sharing $asan 4 testamflood-ibv-seq
     sharing $asan 4 testflow-ibv-seq storm 200
     for program in testpshm testam testamsize testamflood testputget testbarrier; do near $asan 3 "$program-ibv-seq"; done
+    for program in testam testamflood; do near $asan 3 "$program-portals-seq"; done
     near $asan 3 collmix-ibv-par uneven 4
     for program in testputget testvalue testsync; do reference $asan 2 "$program-ibv-seq"; done
     device $asan softhca_soak 1
@@ -159,7 +160,7 @@ targets+=(softhca_soak softhca_stress softhca_rules tests/vapi/{rules,overlap} t
 targets+=(tests/dapl/channels "${events[@]}")
 [ ${#events[@]} -eq 0 ] || targets+=(tests/dapl/provider_rules libdapl_provider.la)
 targets+=(tests/portals3/{mirrored,locks} tests/unit/{exit_engine,firehose_threads,srq_policy} tests/testexit-ibv-par tests/testcoll-ibv-par tests/collmix-ibv-par tests/testteams-ibv-par)
-portals_programs="testthreads testbarrier"
+portals_programs="testthreads testbarrier testamflood"
 targets+=(gasnetrun_portals)
 for program in $portals_programs; do targets+=("tests/$program-portals-par"); done
 if wanted thread && build thread "${targets[@]}"; then
@@ -168,6 +169,7 @@ if wanted thread && build thread "${targets[@]}"; then
     for program in testthreads testamflood; do sharing thread 3 "$program-ibv-par"; done
     for program in testpshm testthreads testamflood; do near thread 3 "$program-ibv-par"; done
     near thread 3 collmix-ibv-par uneven 4
+    for program in testthreads testamflood; do near thread 3 "$program-portals-par"; done
     reference thread 2 testthreads-ibv-par
     # Memory given back cannot be watched here; this rule gives none back while it transfers.
     with="the registration cache" GASNET_FIREHOSE_KEEP=ALWAYS TEST_ONLY=threads job thread 3 testoutside-ibv-par
