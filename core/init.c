@@ -293,6 +293,7 @@ static void open_network(void)
             connect_all(settled.address);
         else
             exchange_contacts(settled.contact);
+        gasnetc_poll_open();
     }
     if (gasnetc_caps.plain[0]) gasneti_note("limits of the device: %s", gasnetc_caps.plain + 2);
     if (reports_environment())

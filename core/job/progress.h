@@ -5,6 +5,10 @@
 #include "core/completion.h"
 #include "core/job/thread.h"
 
+/* Called once, in a job of several processes, when the network is open: from then on polls look at
+ * it. */
+void gasnetc_poll_open(void);
+
 /* Reaps what was sent and runs the handlers of what arrived, a bounded amount of each.  Never in a
  * handler. */
 void gasnetc_poll(void);

@@ -24,7 +24,9 @@
 #include "core/report.h"
 #include "other/tools/hot.h"
 
-static gasneti_lock_t poll_lock;
+/* Held until gasnetc_poll_open, and always in a job of one process: there the attempt to take it
+ * fails, so that polls of a library with locks need no other test of whether they may look. */
+static gasneti_lock_t poll_lock = GASNETI_LOCK_HELD;
 gasnetc_counts_t gasnetc_poll_counts; /* of events under it */
 static unsigned spins_before_yield = UINT_MAX;
 /* Polls of this thread in a row that found nothing.  Not in the thread's record: an empty poll
@@ -36,6 +38,18 @@ static GASNETI_OF_THREAD unsigned idle_rounds; /* calls of idle() by this thread
 static uint32_t longest_sleep_us; /* of waiting threads; 0: they only yield */
 static GASNETI_OF_THREAD gasnetc_doze_t doze;
 static GASNETI_OF_THREAD uint32_t armed_at;
+
+void gasnetc_poll_open(void)
+{
+    gasneti_unlock(&poll_lock);
+}
+
+/* False: another thread polls, or there is nothing to look at (poll_lock). */
+HOT bool may_look(void)
+{
+    if (!GASNETC_THREADED && __builtin_expect(gasnetc_job.size <= 1, 0)) return false;
+    return gasneti_trylock(&poll_lock);
+}
 
 void gasnetc_set_waiting(unsigned polls, uint32_t sleep_us)
 {
@@ -90,11 +104,11 @@ static inline void found(void)
  * due in each poll while a barrier goes on. */
 HOT void act_if_due(bool work)
 {
-    const int end = pending();
-    const bool progress = work && progress_due();
-    if (__builtin_expect(end | progress, 0)) {
+    int end = pending();
+    if (__builtin_expect(end | (work & progress_due()), 0)) {
+        __asm__("" : "+r"(end)); /* else the compiler makes two branches of the one above */
         if (__builtin_expect(end, 0)) gasnetc_exit_act();
-        if (!end || progress) gasnete_progress(true);
+        if (!end || (work && progress_due())) gasnete_progress(true);
     }
     remote_progress();
 }
@@ -250,8 +264,7 @@ POLL poll_at_hand(net_ring_t *ring)
 
 HOT int poll_once(void)
 {
-    if (__builtin_expect(gasnetc_job.size <= 1, 0) || !gasneti_trylock(&poll_lock))
-        return poll_nothing(true);
+    if (!may_look()) return poll_nothing(true);
     net_ring_t *ring = net_at_hand();
     return ring ? poll_at_hand(ring) : poll_arrivals();
 }
@@ -264,7 +277,7 @@ void gasnetc_poll(void)
 void gasnetc_poll_stalled(void)
 {
     unsigned reaped;
-    if (gasnetc_job.size <= 1 || !gasneti_trylock(&poll_lock)) {
+    if (!may_look()) {
         poll_nothing(false);
         return;
     }
@@ -404,7 +417,7 @@ void gasnetc_poll_ending(void)
 {
     net_message_t *messages[GASNETC_DELIVER_MAX], *at_hand = NULL;
     unsigned reaped = 0, systems = 0, n = 0;
-    if (gasnetc_job.size > 1 && gasneti_trylock(&poll_lock)) {
+    if (may_look()) {
         net_ring_t *ring = net_at_hand();
         if (ring) {
             at_hand = net_ring_take(ring);

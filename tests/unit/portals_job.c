@@ -56,6 +56,7 @@ void job_begin(void)
     unit_job_begin(&(unit_job_t){3, 0, 8, 0, SEGMENT, 62});
     for (uint32_t r = 1; r < 3; r++)
         net_set_contact(&gasnetc_peers[r].net, &(ptl_process_id_t){.nid = 7, .pid = 100 + r});
+    gasnetc_poll_open();
     gasnetc_register_client(table, 4);
     memset(&saw, 0, sizeof saw);
     counter = (gasnetc_counter_t){0};
