@@ -134,11 +134,11 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
     }
     if (GASNETC_CHECKING) gasnetc_handler_begins(&token);
     self->counts.loopback++;
-    self->handler_depth++;
+    gasneti_handler_enter();
     if (out.category == GASNETC_AM_SHORT)
         gasnetc_run_short(handler, &token, numargs, out.args);
     else
         gasnetc_run_payload(handler, &token, payload, out.nbytes, numargs, out.args);
-    self->handler_depth--;
+    gasneti_handler_leave();
     if (GASNETC_CHECKING) gasnetc_handler_ends(&token);
 }

@@ -43,17 +43,17 @@ HOT void gasnetc_run_handler(enum gasnetc_am_category category, const gasnetc_am
                              const net_message_t *message, gasnetc_token_t *token)
 {
     gasnetc_handler_fn handler = gasnetc_handler_of(am->handler, token->peer);
-    const int32_t *args = gasnetc_am_args(am, message->data);
     if (GASNETC_CHECKING) gasnetc_handler_begins(token);
     if (category == GASNETC_AM_SHORT) {
         if (am->numargs == 0) /* the usual case: no switch */
             ((void (*)(void *))handler)(token);
         else
-            gasnetc_run_short(handler, token, am->numargs, args);
+            gasnetc_run_short(handler, token, am->numargs, gasnetc_am_args(am, message->data));
     } else {
         void *payload = category == GASNETC_AM_LONG ? gasnetc_long_payload(am, message)
                                                     : gasnetc_am_payload(am, message->data);
-        gasnetc_run_payload(handler, token, payload, am->nbytes, am->numargs, args);
+        gasnetc_run_payload(handler, token, payload, am->nbytes, am->numargs,
+                            gasnetc_am_args(am, message->data));
     }
     if (GASNETC_CHECKING) gasnetc_handler_ends(token);
 }
@@ -112,9 +112,8 @@ HOT bool gasnetc_act_on(enum gasnetc_am_category category, bool request, const g
         token.answer = request ? GASNETC_ANSWER_OPEN : GASNETC_ANSWER_NONE;
         flow_set_answers(&token, message);
         gasnetc_run_handler(category, am, message, &token);
-        /* The peer is read again: a register for it would have to be saved. */
         if (request && token.answer != GASNETC_ANSWERED)
-            overdue = flow_not_replied(token.peer, message);
+            overdue = flow_not_replied(&token, message);
     }
     if (spare)
         net_release(message, spare);
@@ -140,17 +139,16 @@ HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems,
     unsigned overdue = 0;
     gasnetc_peer_t *peers[GASNETC_DELIVER_MAX]; /* the first `overdue`: hidden Replies to send */
     net_spare_t own = {0}, *spare = kept ? kept : &own;
-    gasneti_thread_t *self = gasneti_self();
     /* System messages first: a handler might not return. */
     if (__builtin_expect(systems, 0)) n = gasnetc_deliver_system(messages, n);
-    self->handler_depth++;
+    gasneti_handler_enter();
     for (unsigned i = 0; i < n; i++) {
         gasnetc_peer_t *peer = gasnetc_peer_of(messages[i]->peer);
         if (gasnetc_deliver_one(messages[i], spare) &&
             (!overdue || peers[overdue - 1] != peer || flow_one_reply_each(peer)))
             peers[overdue++] = peer;
     }
-    self->handler_depth--;
+    gasneti_handler_leave();
     if (kept)
         net_spare_keep(kept);
     else
@@ -162,10 +160,9 @@ HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems,
  * Reply at the end of the poll. */
 HOT bool gasnetc_deliver_at_hand(net_message_t *message)
 {
-    gasneti_thread_t *self = gasneti_self();
-    self->handler_depth++;
+    gasneti_handler_enter();
     const bool due = gasnetc_deliver_one(message, NULL);
-    self->handler_depth--;
+    gasneti_handler_leave();
     return due;
 }
 

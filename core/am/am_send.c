@@ -267,7 +267,7 @@ static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_ou
 static __attribute__((noinline)) void send_to_self(gasnetc_outgoing_t am)
 {
     gasnetc_loopback(am, true);
-    if (!gasneti_self()->handler_depth) gasnetc_poll();
+    if (!gasneti_handler_depth()) gasnetc_poll();
 }
 
 HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit,

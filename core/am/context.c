@@ -39,7 +39,7 @@ void gasneti_check_phase(const char *call, int attached)
 static const char *place(void)
 {
     const gasneti_thread_t *self = gasneti_self();
-    return self->handler_depth     ? "inside an Active Message handler"
+    return gasneti_handler_depth() ? "inside an Active Message handler"
            : self->locks           ? "with a handler-safe lock held"
            : self->interrupts_held ? "between gasnet_hold_interrupts and gasnet_resume_interrupts"
                                    : NULL;
@@ -83,7 +83,7 @@ void gasnetc_check_may_communicate(const char *call)
 void gasnetc_check_client_code(const char *call)
 {
     gasneti_thread_t *self = gasneti_self();
-    if (self->handler_depth)
+    if (gasneti_handler_depth())
         gasneti_fatal("%s is called inside an Active Message handler, where only Replies are legal",
                       call);
     if (self->locks) gasneti_fatal("%s is called with a handler-safe lock held", call);
@@ -142,7 +142,7 @@ void gasnetc_check_token(const char *call, const gasnetc_token_t *token)
 /* Ignored inside handlers and under a lock, as the interface says. */
 static bool ignored(const gasneti_thread_t *self)
 {
-    return self->handler_depth || self->locks;
+    return gasneti_handler_depth() || self->locks;
 }
 
 void gasnetc_hold_interrupts(void)

@@ -52,7 +52,7 @@ HOT void flow_set_answers(gasnetc_token_t *token, net_message_t *message);
 
 /* The handler of a Request has sent no Reply; no lock held.  True when the caller must send the
  * peer a hidden Reply at the end of the poll. */
-HOT bool flow_not_replied(gasnetc_peer_t *peer, net_message_t *message);
+HOT bool flow_not_replied(const gasnetc_token_t *token, net_message_t *message);
 
 /* True if each such Request needs a hidden Reply of its own; otherwise one returns the credits of
  * all. */

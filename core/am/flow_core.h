@@ -63,10 +63,12 @@ HOT void flow_set_answers(gasnetc_token_t *token, net_message_t *message)
     (void)token, (void)message;
 }
 
-HOT bool flow_not_replied(gasnetc_peer_t *peer, net_message_t *message)
+/* The peer is read again under the lock: a register for it would have to be saved. */
+HOT bool flow_not_replied(const gasnetc_token_t *token, net_message_t *message)
 {
     (void)message;
-    gasneti_lock(&peer->lock);
+    gasneti_lock(&token->peer->lock);
+    gasnetc_peer_t *peer = token->peer;
     bool overdue = gasnetc_credits_bank(&peer->credits);
     peer->counts->banked++;
     gasneti_unlock(&peer->lock);

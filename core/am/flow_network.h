@@ -58,8 +58,9 @@ HOT void flow_set_answers(gasnetc_token_t *token, net_message_t *message)
 
 /* The network reserved the space for this answer: it is sent at once, unless the network needs
  * none. */
-HOT bool flow_not_replied(gasnetc_peer_t *peer, net_message_t *message)
+HOT bool flow_not_replied(const gasnetc_token_t *token, net_message_t *message)
 {
+    gasnetc_peer_t *peer = token->peer;
     if (message->kept_buffer) {
         gasneti_lock(&peer->lock);
         const bool all = net_unanswered(message);

@@ -192,12 +192,11 @@ static place_t interrupted_at(const ucontext_t *context)
 static const char *hint_of(int number, const siginfo_t *info, const ucontext_t *context)
 {
     uintptr_t address = (uintptr_t)info->si_addr;
-    const gasneti_thread_t *self = gasneti_self_if_any();
     bool accessed = (number == SIGSEGV || number == SIGBUS) && info->si_code > 0;
     if (!linked_as_pie || !accessed || address < 65536) return "";
     const place_t at = interrupted_at(context);
     if (address == at.instruction) return ": it called an address without code; " GASNETC_PIE_HINT;
-    if (!self || self->handler_depth == 0) return "";
+    if (gasneti_handler_depth() == 0) return "";
     /* A stack overflow faults near the stack pointer. */
     const uintptr_t near = 256 << 10;
     if (address - at.stack < near || at.stack - address < near) return "";

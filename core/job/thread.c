@@ -30,6 +30,7 @@ const gasneti_thread_t *gasneti_all_threads(void)
 #else
 
 __thread gasneti_thread_t *gasneti_my_thread;
+__thread int32_t gasneti_my_handlers = GASNETI_NO_RECORD;
 __thread void *gasneti_my_extended; /* copy of that record's `extended`: saves a load */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -61,6 +62,7 @@ static void leave(void *slot)
 {
     gasneti_thread_t *thread = slot;
     gasneti_my_thread = NULL;
+    gasneti_my_handlers = GASNETI_NO_RECORD;
     gasneti_my_extended = NULL;
     gasnetc_signal_stack_free(thread->signal_stack);
     thread->signal_stack = NULL;
@@ -103,6 +105,7 @@ gasneti_thread_t *gasneti_thread_enter(void)
     make_signal_stack(thread);
     pthread_setspecific(key, thread);
     gasneti_my_thread = thread;
+    gasneti_my_handlers = 0;
     gasneti_my_extended = thread->extended;
     return thread;
 }

@@ -17,7 +17,7 @@
 
 typedef struct gasneti_thread {
     uint32_t index;              /* 0 .. GASNETI_THREAD_SLOTS-1, stable while the thread lives */
-    uint32_t handler_depth;      /* how many handlers this thread is inside */
+    int32_t handler_depth;       /* if GASNETI_ONE_RECORD: gasneti_handler_depth() */
     uint32_t lock_misses;        /* polls that found the poll lock taken */
     uint32_t interrupts_held;    /* debug builds: inside a no-interrupt section */
     void *locks;                 /* debug builds: the last handler-safe lock acquired */
@@ -68,6 +68,44 @@ static inline gasneti_thread_t *gasneti_self(void)
 {
     gasneti_thread_t *self = gasneti_my_thread;
     return __builtin_expect(self != NULL, 1) ? self : gasneti_thread_enter();
+}
+#endif
+
+/* How many handlers the calling thread is inside.  Where each thread has a record, this is not in
+ * it: then a poll would have to keep the record's address while a handler runs. */
+#if GASNETI_ONE_RECORD
+static inline int32_t gasneti_handler_depth(void)
+{
+    return gasneti_the_thread.handler_depth;
+}
+static inline void gasneti_handler_enter(void)
+{
+    gasneti_the_thread.handler_depth++;
+}
+static inline void gasneti_handler_leave(void)
+{
+    gasneti_the_thread.handler_depth--;
+}
+#else
+/* Far below 0: the thread has no record.  So the increment tells whether it needs one. */
+enum { GASNETI_NO_RECORD = INT32_MIN };
+#pragma GCC visibility push(hidden)
+extern __thread int32_t gasneti_my_handlers __attribute__((tls_model("initial-exec")));
+#pragma GCC visibility pop
+static inline int32_t gasneti_handler_depth(void)
+{
+    return gasneti_my_handlers < 0 ? 0 : gasneti_my_handlers;
+}
+static inline void gasneti_handler_enter(void)
+{
+    if (__builtin_expect(++gasneti_my_handlers < 0, 0)) {
+        gasneti_thread_enter();
+        gasneti_my_handlers = 1;
+    }
+}
+static inline void gasneti_handler_leave(void)
+{
+    gasneti_my_handlers--;
 }
 #endif
 

@@ -37,7 +37,7 @@ void gasnete_coll_check_team(const char *call, const gasnete_coll_team_t *team)
         gasneti_fatal("%s is called with a NULL team: %s", call,
                       gasnete_coll_team_all ? "it is no team of this node"
                                             : "gasnet_coll_init must be called first");
-    if (__builtin_expect(gasneti_self()->handler_depth != 0, 0))
+    if (__builtin_expect(gasneti_handler_depth() != 0, 0))
         gasneti_fatal("%s is called in a handler: collectives are for client code only", call);
     if (GASNETC_CHECKING) gasnetc_check_may_communicate(call);
 }

@@ -403,7 +403,7 @@ static void order_of_service(void)
     check(net_script_count(NET_SCRIPT_REFILL) == 0 && net_script_count(NET_SCRIPT_RELEASE) == 1 &&
               saw.reply_runs == 1,
           "IB-A1 a Reply's buffer is not replaced");
-    check(gasneti_self()->handler_depth == 0, "IB-A6 no handler is left open");
+    check(gasneti_handler_depth() == 0, "IB-A6 no handler is left open");
     end();
 }
 

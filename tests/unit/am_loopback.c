@@ -26,7 +26,7 @@ static void on_echo(gasnet_token_t token, void *buffer, size_t nbytes)
 {
     saw.runs++;
     saw.buffer = buffer;
-    saw.depth = gasneti_self()->handler_depth;
+    saw.depth = gasneti_handler_depth();
     uint8_t before[4096];
     memcpy(before, buffer, nbytes);
     gasnet_AMReplyMedium0(token, H_LAST, buffer, nbytes);
@@ -100,7 +100,7 @@ static void medium(void)
         check_each(saw.from == 1 && saw.depth == 1, "from %u, depth %u", saw.from, saw.depth);
     }
     check_all("2.7.3 a loopback Medium may be answered from its own buffer");
-    check(gasneti_self()->handler_depth == 0, "2.7.3 no handler is left open");
+    check(gasneti_handler_depth() == 0, "2.7.3 no handler is left open");
 }
 
 static void others(void)

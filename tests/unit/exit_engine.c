@@ -163,6 +163,7 @@ void bootstrap_exchange(const void *mine, size_t length, void *all)
 void net_report_at_exit(void) {}
 void net_close(void) {}
 __thread gasneti_thread_t *gasneti_my_thread; /* no thread runs handlers here */
+__thread int32_t gasneti_my_handlers;
 void gasnetc_stats_close(void) {}
 void gasnetc_stats_write(const char *when)
 {
