@@ -77,7 +77,7 @@ HOT void count_sent(gasnetc_peer_counts_t *counts, const gasnetc_outgoing_t *am,
 
 /* Tries to post the message at `bytes`, which the network captures unless it is in a bbuf.  True:
  * it is posted, or there is no need for it any more.  `am` is not read for a hidden Reply. */
-HOT bool post_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, uint32_t length,
+HOT bool post_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, size_t length,
                    bool in_bbuf, enum flow_kind kind, net_message_t *answers, enum net_result *why)
 {
     gasnetc_am_header_t *header = (gasnetc_am_header_t *)(void *)bytes;
@@ -97,6 +97,7 @@ HOT bool post_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *byt
             return true;
         }
         gasnetc_count_stall(peer, *why);
+        flow.credits = header->credits; /* else a register is saved for them */
         flow_not_sent(peer, &flow);
     }
     gasneti_unlock(&peer->lock);
@@ -106,7 +107,7 @@ HOT bool post_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *byt
 
 /* Polls or reaps, and tries again, until that succeeds. */
 static __attribute__((noinline)) void post_again(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
-                                                 char *bytes, uint32_t length, bool in_bbuf,
+                                                 char *bytes, size_t length, bool in_bbuf,
                                                  enum flow_kind kind, net_message_t *answers,
                                                  enum net_result why)
 {
@@ -115,7 +116,7 @@ static __attribute__((noinline)) void post_again(gasnetc_peer_t *peer, gasnetc_o
 }
 
 /* The first try is without a loop, of which the compiler would keep parts in memory. */
-HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, uint32_t length,
+HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, size_t length,
               bool in_bbuf, enum flow_kind kind, net_message_t *answers)
 {
     enum net_result why;
@@ -123,7 +124,7 @@ HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, u
         post_again(peer, *am, bytes, length, in_bbuf, kind, answers, why);
 }
 
-static void __attribute__((cold))
+static void __attribute__((noreturn, cold))
 check_outgoing(gasnet_node_t dest, gasnetc_outgoing_t am, size_t limit)
 {
     if (dest >= gasnetc_job.size) gasnetc_no_such_rank("an Active Message Request", dest);
@@ -137,7 +138,7 @@ check_outgoing(gasnet_node_t dest, gasnetc_outgoing_t am, size_t limit)
 /* Writes the message into memory of a neighbour (net_is_near).  False: there is no room, or no
  * credit. */
 static __attribute__((noinline)) bool send_in_place(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
-                                                    bool request, uint8_t flags, uint32_t length,
+                                                    bool request, uint8_t flags, size_t length,
                                                     size_t payload_bytes, net_message_t *answers)
 {
     const enum flow_kind kind = request ? FLOW_REQUEST : FLOW_REPLY;
@@ -160,9 +161,17 @@ static __attribute__((noinline)) bool send_in_place(gasnetc_peer_t *peer, gasnet
     return bytes;
 }
 
+/* For callers off the hot path.  Field by field: else the compiler keeps a part of *am in memory on
+ * it. */
+HOT gasnetc_outgoing_t copy_of(const gasnetc_outgoing_t *am)
+{
+    return (gasnetc_outgoing_t){am->category, am->handler, am->numargs, am->args,
+                                am->src,      am->nbytes,  am->dst};
+}
+
 /* Sends a message that the network does not inline. */
 static __attribute__((noinline)) void send_from_bbuf(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
-                                                     bool request, uint8_t flags, uint32_t length,
+                                                     bool request, uint8_t flags, size_t length,
                                                      size_t payload_bytes)
 {
     if (net_is_near(&peer->net) &&
@@ -178,16 +187,16 @@ static __attribute__((noinline)) void send_from_bbuf(gasnetc_peer_t *peer, gasne
 HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
                       uint8_t flags, bool with_payload, net_message_t *answers)
 {
-    uint32_t prefix =
+    size_t prefix =
         gasnetc_am_prefix((enum gasnetc_am_category)am->category, (unsigned)am->numargs);
     size_t payload_bytes = with_payload ? am->nbytes : 0;
-    uint32_t length = (uint32_t)(prefix + payload_bytes);
+    const size_t length = prefix + payload_bytes;
     if (!bounce_inlines(length)) {
-        send_from_bbuf(peer, *am, request, flags, length, payload_bytes);
+        send_from_bbuf(peer, copy_of(am), request, flags, length, payload_bytes);
         return;
     }
     if (payload_bytes > NET_NEAR_COPIES && net_is_near(&peer->net) &&
-        send_in_place(peer, *am, request, flags, length, payload_bytes, answers))
+        send_in_place(peer, copy_of(am), request, flags, length, payload_bytes, answers))
         return;
     _Alignas(8) char bytes[NET_STACK_MESSAGE + NET_AM_TAIL];
     char *payload = write_prefix(bytes, am, request, flags);
@@ -280,7 +289,7 @@ HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t li
         check_outgoing(dest, *am, limit);
     remote_settle();
     if (dest == gasnetc_job.rank)
-        send_to_self(*am);
+        send_to_self(copy_of(am));
     else if (am->category == GASNETC_AM_LONG)
         send_long(&gasnetc_peers[dest], *am, true, form, NULL);
     else
@@ -300,7 +309,7 @@ HOT int send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t l
     if (GASNETC_CHECKING) gasnetc_check_reply(token);
     token->answer = GASNETC_ANSWERED;
     if (token->loopback)
-        gasnetc_loopback(*am, false);
+        gasnetc_loopback(copy_of(am), false);
     else if (am->category == GASNETC_AM_LONG)
         send_long(token->peer, *am, false, GASNETC_LONG, flow_answers(token));
     else

@@ -45,15 +45,15 @@ static inline uint8_t gasnetc_am_head(enum gasnetc_am_category category, bool re
 }
 
 /* Bytes that the arguments take. */
-static inline uint32_t gasnetc_am_args_size(unsigned numargs)
+static inline size_t gasnetc_am_args_size(unsigned numargs)
 {
-    return (numargs * 4u + 7u) & ~7u;
+    return (numargs * (size_t)4 + 7) & ~(size_t)7;
 }
 
 /* Bytes before the payload. */
-static inline uint32_t gasnetc_am_prefix(enum gasnetc_am_category category, unsigned numargs)
+static inline size_t gasnetc_am_prefix(enum gasnetc_am_category category, unsigned numargs)
 {
-    uint32_t fixed = sizeof(gasnetc_am_header_t) + (category == GASNETC_AM_LONG ? 8u : 0u);
+    size_t fixed = sizeof(gasnetc_am_header_t) + (category == GASNETC_AM_LONG ? 8u : 0u);
     return fixed + gasnetc_am_args_size(numargs);
 }
 
@@ -103,9 +103,9 @@ HOT const char *gasnetc_am_parse_as(enum gasnetc_am_category category, void *mes
     am->hidden = header->flags & GASNETC_AM_HIDDEN;
     am->packed = header->flags & GASNETC_AM_PACKED;
     if (!gasnetc_am_flags_fit(header->flags, category, am->request)) return "flags";
-    uint32_t prefix = gasnetc_am_prefix(category, numargs);
-    am->payload = prefix;
-    am->args = prefix - gasnetc_am_args_size(numargs);
+    size_t prefix = gasnetc_am_prefix(category, numargs);
+    am->payload = (uint32_t)prefix;
+    am->args = (uint32_t)(prefix - gasnetc_am_args_size(numargs));
     if (length < prefix) return "length (arguments cut off)";
     am->dst = 0;
     if (category == GASNETC_AM_LONG)

@@ -212,15 +212,38 @@ static void settle_usual(net_peer_rings_t *rings)
     if (atomic_load(&rings->offer)) atomic_store(&rings->usual, NULL);
 }
 
-int32_t net_ib_ring_unusual(net_qp_t *qp, net_peer_rings_t *rings)
+static __attribute__((noinline, cold)) int32_t make_offer(net_qp_t *qp, net_peer_rings_t *rings,
+                                                          uint16_t freed)
+{
+    qp->send.wr.imm_data = atomic_exchange(&rings->offer, 0) << 16 | freed;
+    settle_usual(rings);
+    return -1;
+}
+
+/* While the peer has given no ring, each message to it comes here.  An offer is taken away under
+ * the peer's lock alone. */
+static inline int32_t unusual(net_qp_t *qp, net_peer_rings_t *rings)
 {
     amrdma_in_t *in = atomic_load(&rings->in);
     const uint16_t freed = in ? amrdma_freed(in, NET_RINGS_IN_ORDER) : 0;
-    const uint32_t offer = atomic_exchange(&rings->offer, 0);
-    if (!offer) return freed;
-    qp->send.wr.imm_data = offer << 16 | freed;
-    settle_usual(rings);
-    return -1;
+    return __builtin_expect(atomic_load(&rings->offer) != 0, 0) ? make_offer(qp, rings, freed)
+                                                                : freed;
+}
+
+int32_t net_ib_ring_unusual(net_qp_t *qp, net_peer_rings_t *rings)
+{
+    return unusual(qp, rings);
+}
+
+/* A ring in the peer's memory is not in use yet, or an offer is made; both need immediate data. */
+enum net_result net_ib_unusual_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
+                                  const net_region_t *local, gasnetc_held_t *held)
+{
+    const gasnetc_sent_t sent = {.held = held};
+    const int32_t freed = unusual(qp, atomic_load(&qp->rings));
+    if (freed >= 0) qp->send.wr.imm_data = (uint32_t)freed;
+    return net_ib_post_am(qp->send_ring.peer, qp, slot, HCA_SEND_IMM,
+                          net_ib_local(qp, data, length, local), &sent);
 }
 
 void net_ib_ring_pad(char *pad, uint32_t length)

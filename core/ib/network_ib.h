@@ -164,6 +164,11 @@ uint32_t net_ib_connections(void);
  * message is to be sent with immediate data, which are filled in, and report that the peer has a
  * ring. */
 int32_t net_ib_ring_unusual(net_qp_t *qp, net_peer_rings_t *rings);
+/* net_am for a peer that has rings, but neither rings->usual nor a ring in shared memory.  `held`:
+ * as for net_ib_near_am.  Out of line: net_am would save registers for what follows
+ * net_ib_ring_unusual. */
+enum net_result net_ib_unusual_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
+                                  const net_region_t *local, gasnetc_held_t *held);
 /* Zeroes the bytes between a message and its trailer. */
 void net_ib_ring_pad(char *pad, uint32_t length);
 /* An Active Message has arrived with immediate data. */
@@ -253,27 +258,24 @@ static inline bool net_ib_decode_imm(net_peer_t *peer, uint32_t imm)
 
 /* An AM for a peer with rings: true if it is to be written into the remote ring, which has a free
  * slot; else it is sent with immediate data, which are filled in.  Both report how far the local
- * ring is free, *freed.  Peer's lock held. */
-HOT bool net_ib_ring_may(net_qp_t *qp, net_peer_rings_t *rings, amrdma_in_t *usual,
-                         const hca_local_t *local, int32_t *freed)
+ *ring is free.Peer's lock held. */
+HOT bool net_ib_ring_may(net_qp_t *qp, const net_peer_rings_t *rings, const hca_local_t *local,
+                         uint16_t freed)
 {
     const uint32_t limit = local->inlined ? net_ib.ring_limit_inlined : net_rings.limit;
-    *freed = __builtin_expect(usual != NULL, 1) ? amrdma_freed(usual, NET_RINGS_IN_ORDER)
-                                                : net_ib_ring_unusual(qp, rings);
-    if (__builtin_expect(*freed < 0, 0)) return false;
     if (__builtin_expect(local->length <= limit, 1) &&
         __builtin_expect(amrdma_may_send(&rings->out), 1))
         return true;
-    qp->send.wr.imm_data = (uint32_t)*freed;
+    qp->send.wr.imm_data = freed;
     return false;
 }
 
 /* Appends the trailer to the message; returns its address in the peer's memory. */
-HOT uint64_t net_ib_ring_fill(net_peer_rings_t *rings, int32_t freed, hca_local_t *local)
+HOT uint64_t net_ib_ring_fill(net_peer_rings_t *rings, uint16_t freed, hca_local_t *local)
 {
     uint32_t number = amrdma_send(&rings->out), padded = amrdma_padded(local->length);
     char *data = (char *)(uintptr_t)local->data;
-    uint64_t trailer = amrdma_trailer(number, (uint16_t)freed, local->length);
+    uint64_t trailer = amrdma_trailer(number, freed, local->length);
     if (local->length & 7) net_ib_ring_pad(data + local->length, padded - local->length);
     memcpy(data + padded, &trailer, sizeof trailer);
     local->length = padded + AMRDMA_TRAILER;
@@ -475,7 +477,7 @@ HOT enum net_result net_ib_post_am(net_peer_t *peer, net_qp_t *qp, net_slot_t *s
 
 /* Writes one into the peer's ring, in which it has a slot. */
 HOT enum net_result net_ib_post_ring(net_peer_t *peer, net_qp_t *qp, net_slot_t *slot,
-                                     net_peer_rings_t *rings, int32_t freed, hca_local_t from,
+                                     net_peer_rings_t *rings, uint16_t freed, hca_local_t from,
                                      const gasnetc_sent_t *sent)
 {
     const uint64_t to = net_ib_ring_fill(rings, freed, &from);
@@ -502,11 +504,14 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
     hca_local_t from = net_ib_local(qp, data, length, local);
     net_peer_rings_t *rings = atomic_load_explicit(&qp->rings, memory_order_acquire);
     if (!rings) return net_ib_post_am(peer, qp, slot, HCA_SEND, from, sent);
-    int32_t freed;
     amrdma_in_t *usual = atomic_load_explicit(&rings->usual, memory_order_acquire);
-    if (!usual && net_near_ring(&rings->near))
+    if (__builtin_expect(!usual, 0)) {
+        if (!net_near_ring(&rings->near))
+            return net_ib_unusual_am(qp, slot, data, length, local, sent->held);
         return net_ib_near_am(qp, slot, data, length, local, sent->held) ? NET_COPIED : NET_POSTED;
-    return net_ib_ring_may(qp, rings, usual, &from, &freed)
+    }
+    const uint16_t freed = amrdma_freed(usual, NET_RINGS_IN_ORDER);
+    return net_ib_ring_may(qp, rings, &from, freed)
                ? net_ib_post_ring(peer, qp, slot, rings, freed, from, sent)
                : net_ib_post_am(peer, qp, slot, HCA_SEND_IMM, from, sent);
 }
