@@ -76,6 +76,12 @@ static void put_blocking(void)
 {
     gasnet_put(1, remote(), source, 8);
 }
+/* To a neighbour: the address is computed before, as in a client's loop. */
+static void *there;
+static void put_near(void)
+{
+    gasnet_put(1, there, source, 8);
+}
 static void get_nb_wait(void)
 {
     handle = gasnet_get_nb(source, 1, remote(), 8);
@@ -264,6 +270,11 @@ static void drive_put(int n)
 {
     sender_alone(put_blocking, n);
 }
+static void drive_put_near(int n)
+{
+    there = remote();
+    sender_alone(put_near, n);
+}
 static void drive_get(int n)
 {
     sender_alone(get_nb_wait, n);
@@ -397,6 +408,7 @@ int main(int argc, char **argv)
         {"barrier", drive_barrier},     {"barrier_try", drive_barrier_try},
         {"coll_poll", drive_coll_poll}, {"coll_pending", drive_coll_pending},
         {"coll_send", drive_coll_send}, {"coll_receive", drive_coll_receive},
+        {"put_near", drive_put_near},
     };
     test_start(&argc, &argv, table, TEST_COUNT(table), SEGMENT);
     int chosen = -1;

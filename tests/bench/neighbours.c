@@ -1,8 +1,10 @@
-/* neighbours.c - Active Messages between two ranks that share memory, beside what they cannot be
- * faster than: two flags in that memory, and memcpy.  A Medium has 4 KiB, or as much as it can.
+/* neighbours.c - Active Messages and puts between two ranks that share memory, beside what they
+ * cannot be faster than: two flags in that memory, memcpy, and stores.  A Medium has 4 KiB, or as
+ * much as it can.
  *
  * Each batch takes all kinds in turns, both ranks as often; the best batch of each kind counts.
- * Rank 0 prints one line, in microseconds.
+ * Rank 0 prints one line, in microseconds.  A put and a store are of 8 bytes, as all words of
+ * `BYTES` together.
  */
 #include "tests/programs/test.h"
 
@@ -17,7 +19,8 @@ typedef _Atomic uint64_t flag_t;
 static int heard;             /* messages */
 static flag_t *mine, *theirs; /* in the segments */
 static char *there;           /* `BYTES` of rank 1's segment, here */
-static char payload[BYTES];
+static char *target;          /* the same, as rank 1 sees it */
+static char payload[BYTES] __attribute__((aligned(8)));
 static size_t bytes;
 
 static void on_ping(gasnet_token_t token)
@@ -81,6 +84,21 @@ static void copies(void)
     }
 }
 
+static void puts_of_words(void)
+{
+    for (int i = 0; test_rank == 0 && i < ROUNDS; i++)
+        for (size_t at = 0; at < BYTES; at += 8) gasnet_put(1, target + at, payload + at, 8);
+}
+
+static void stores_of_words(void)
+{
+    for (int i = 0; test_rank == 0 && i < ROUNDS; i++)
+        for (size_t at = 0; at < BYTES; at += 8) {
+            memcpy(there + at, payload + at, 8);
+            __asm__ volatile("" ::: "memory"); /* each is stored */
+        }
+}
+
 static double now_us(void)
 {
     struct timespec t;
@@ -90,7 +108,8 @@ static double now_us(void)
 
 static void measure(void)
 {
-    static void (*const kinds[])(void) = {flags, shorts, mediums, copies};
+    static void (*const kinds[])(void) = {flags,  shorts,        mediums,
+                                          copies, puts_of_words, stores_of_words};
     double best[TEST_COUNT(kinds)];
     for (int batch = 0; batch < BATCHES; batch++)
         for (int k = 0; k < TEST_COUNT(kinds); k++) {
@@ -101,8 +120,9 @@ static void measure(void)
             if (batch == 0 || each < best[k]) best[k] = each;
         }
     if (test_rank == 0)
-        printf("neighbours: flags %.3f Short %.3f Medium %.3f memcpy %.3f bytes %zu\n", best[0],
-               best[1], best[2], best[3], bytes);
+        printf("neighbours: flags %.3f Short %.3f Medium %.3f memcpy %.3f bytes %zu puts %.3f "
+               "stores %.3f\n",
+               best[0], best[1], best[2], best[3], bytes, best[4], best[5]);
 }
 
 int main(int argc, char **argv)
@@ -118,6 +138,7 @@ int main(int argc, char **argv)
     mine = (flag_t *)(void *)test_at(test_rank, 0);
     theirs = (flag_t *)(void *)((char *)test_at(!test_rank, 0) + info[!test_rank].offset);
     there = (char *)theirs + BYTES;
+    target = (char *)test_at(1, 0) + BYTES;
 #endif
     bytes = gasnet_AMMaxMedium() < BYTES ? gasnet_AMMaxMedium() : BYTES;
     gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
