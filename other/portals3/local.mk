@@ -5,13 +5,13 @@ portals3_engine = \
 	other/portals3/engine/lock.c other/portals3/engine/match.h other/portals3/engine/md.c \
 	other/portals3/engine/me.c other/portals3/engine/names.c other/portals3/engine/ni.c other/portals3/engine/operation.c \
 	other/portals3/engine/pieces.c other/portals3/engine/pieces.h other/portals3/engine/pool.c other/portals3/engine/pool.h \
-	other/portals3/transport/portals_wire.c other/portals3/transport/portals_wire.h other/portals3/fastpath/publish.c \
+	other/portals3/transport/portals_wire.c other/portals3/transport/portals_wire.h other/portals3/fastpath/publish.c other/portals3/fastpath/short_put.c other/portals3/fastpath/short_put.h \
 	other/portals3/engine/rankmap.c other/portals3/engine/self.c other/portals3/fastpath/published_list.c \
 	other/portals3/fastpath/published_list.h other/portals3/transport/loopback_transport.c other/portals3/engine/table.c \
 	other/portals3/transport/transport.h
 # The transport over libibverbs, and what it shares with the engine.
 portals3_verbs = \
-	other/portals3/fastpath/fast.h other/portals3/fastpath/fast_put_get.c other/portals3/fastpath/path.c \
+	other/portals3/fastpath/fast.h other/portals3/fastpath/fast_put_get.c other/portals3/fastpath/fast_receive.c other/portals3/fastpath/path.c \
 	$(handshake_sources) $(roce_sources) other/roce/table.c other/roce/table.h other/portals3/transport/connect_payload.c other/portals3/transport/connect_payload.h other/portals3/engine/launch.c other/portals3/engine/launch.h \
 	other/portals3/fastpath/list_lease.h other/portals3/engine/mutex.h other/portals3/transport/ranges.c other/portals3/transport/ranges.h other/portals3/transport/settings.def \
 	other/portals3/transport/settings.c other/portals3/transport/settings.h \

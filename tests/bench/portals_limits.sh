@@ -20,10 +20,10 @@ counted() { # OPERATION NAME
 }
 
 rows='poll|poll that finds nothing|120
-am_short|AM Short request, injection|278
-am_receive|AM Short receive + handler|619
-am_answer|AM Short, automatic Reply|207
-put_nb|put_nb + wait|410
+am_short|AM Short request, injection|277
+am_receive|AM Short receive + handler|453
+am_answer|AM Short, automatic Reply|206
+put_nb|put_nb + wait|408
 get_nb|get_nb + wait|488'
 while IFS='|' read -r operation name limit; do
     for tries in 1 2 3; do

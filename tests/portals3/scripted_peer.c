@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "other/portals3/fastpath/short_put.h"
 #include "tests/portals3/scripted_peer.h"
 
 enum { EAGER = 8192, REGIONS = 1 << 14 };
@@ -223,10 +224,13 @@ static bool send_one(void)
 static void offer(const struct wire *wire)
 {
     struct ptli_header header;
-    uint64_t transport;
+    struct ptli_short_run run;
     const char *wrong;
-    if (ptli_arrived_short(mirror.public.engine, &mirror.peer, wire->bytes, wire->size, &transport))
-        return;
+    ptli_short_begin(&run, mirror.public.engine);
+    ptli_short_from(&run, &mirror.peer);
+    const bool taken = ptli_short_take(&run, &mirror.peer, wire->bytes, wire->size);
+    ptli_short_end(&run);
+    if (taken) return;
     wrong = ptli_wire_parse(wire->bytes, wire->size, EAGER, &header);
     if (wrong)
         ptli_malformed(mirror.public.engine, &mirror.peer, wrong);

@@ -9,12 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "other/portals3/engine/deposit.h"
+#include "other/portals3/engine/engine.h"
 #include "other/portals3/include/portals3_ext.h"
-
-/* A put without answer, of so few data that to copy them costs less than to release the lock and to
- * acquire it again.  */
-enum { DELIVER_SHORT = 256 };
 
 _Atomic unsigned int ptli_debug;
 
@@ -57,8 +53,8 @@ ptl_event_kind_t ptli_end_kind(uint8_t type)
 }
 
 /* The reason why a request cannot be for this process, or NULL.  */
-HOT const char *deliver_refusal(struct ptli_engine *engine, const struct ptli_header *header,
-                                ptl_uid_t uid, ptl_jid_t jid)
+static const char *deliver_refusal(struct ptli_engine *engine, const struct ptli_header *header,
+                                   ptl_uid_t uid, ptl_jid_t jid)
 {
     const ptl_process_id_t self = engine->transport->id;
     if (header->destination.nid != self.nid || header->destination.pid != self.pid)
@@ -76,9 +72,9 @@ HOT const char *deliver_refusal(struct ptli_engine *engine, const struct ptli_he
 
 /* `why`: the refusal, or NULL.  The operation is not pending: for a caller that ends it before the
  * lock is released.  */
-HOT struct ptli_match match_judged(struct ptli_engine *engine, const struct ptli_header *header,
-                                   ptl_uid_t uid, ptl_jid_t jid, const char *why,
-                                   struct ptli_event_info *info)
+static struct ptli_match match_judged(struct ptli_engine *engine, const struct ptli_header *header,
+                                      ptl_uid_t uid, ptl_jid_t jid, const char *why,
+                                      struct ptli_event_info *info)
 {
     const struct ptli_request request = {header->source, deliver_needs_record(header->type),
                                          header->match_bits, header->remote_offset, header->length};
@@ -88,11 +84,11 @@ HOT struct ptli_match match_judged(struct ptli_engine *engine, const struct ptli
         engine->table[header->pt_index].quiet++;
         found = ptli_walk(engine->table[header->pt_index].first, &request);
     }
-    if (__builtin_expect(!found.entry, 0)) {
+    if (!found.entry) {
         ptli_drop(engine, header->source, header->length, why ? why : "nothing takes it");
         return (struct ptli_match){NULL, 0, 0, 0};
     }
-    md = ptli_me_of(found.entry)->md;
+    md = ptli_md_of(found.entry->rules);
     ptli_rules_advance(&md->rules, found.mlength);
     ptli_md_count(md);
     engine->recv_count++;
@@ -108,10 +104,7 @@ HOT struct ptli_match match_judged(struct ptli_engine *engine, const struct ptli
                                      .offset = found.offset,
                                      .link = engine->next_link++};
     /* Each START constant is one less than its END.  */
-    if (__builtin_expect(ptli_wants_start(md), 0)) {
-        const struct ptli_event_info copy = *info;
-        ptli_log(engine, md, ptli_end_kind(header->type) - 1, &copy);
-    }
+    ptli_log_start(engine, md, ptli_end_kind(header->type) - 1, info);
     return (struct ptli_match){md, found.offset, found.mlength, info->link};
 }
 
@@ -304,22 +297,10 @@ enum ptli_taken ptli_arrived(struct ptli_engine *engine, struct ptli_peer *peer,
     return PTLI_TAKEN;
 }
 
-/* Data that are in one piece, as they usually are.  */
-HOT void deliver_write(const struct ptli_md *md, ptl_size_t offset, ptl_size_t length,
-                       const void *data)
-{
-    if (__builtin_expect(md->count != 1, 0)) {
-        const struct ptli_span span = ptli_md_span(md, offset, length);
-        ptli_span_write(&span, data);
-    } else if (length) {
-        ptli_store(md->one.base + offset, data, length);
-    }
-}
+/* --- short puts (short_put.h) --- */
 
-/* Judges the first short put of a peer, and each that says of itself something else than the one
- * before.  False: it is no such put, or refused; then nothing was done.  */
-__attribute__((noinline)) static bool
-deliver_admit(struct ptli_engine *engine, struct ptli_peer *peer, const unsigned char *bytes)
+bool ptli_short_admit(struct ptli_engine *engine, struct ptli_peer *peer,
+                      const unsigned char *bytes)
 {
     struct ptli_header header;
     if (!ptli_wire_is_plain_put(bytes, &header) || header.source.nid != peer->id.nid ||
@@ -328,40 +309,20 @@ deliver_admit(struct ptli_engine *engine, struct ptli_peer *peer, const unsigned
         return false;
     memcpy(peer->admitted, bytes, sizeof peer->admitted);
     peer->admitted_by = engine->access_state;
+    peer->admitted_to = &engine->table[header.pt_index];
     return true;
 }
 
-bool ptli_arrived_short(struct ptli_engine *engine, struct ptli_peer *peer, const void *message,
-                        size_t size, uint64_t *transport)
+void ptli_short_any(struct ptli_engine *engine, struct ptli_peer *peer, const unsigned char *bytes)
 {
-    const unsigned char *bytes = message;
     struct ptli_header header;
     struct ptli_event_info info;
-    if (size - PTLI_WIRE_SIZE > DELIVER_SHORT) return false;
     ptli_wire_decode(bytes, &header);
-    if (header.length != size - PTLI_WIRE_SIZE || header.data_length != header.length) return false;
-    header.type = PTLI_PUT; /* constants from here on */
-    header.flags = 0;
-    header.source = peer->id;
-    ptli_lock(engine);
-    if (__builtin_expect(!ptli_wire_same_whom(bytes, peer->admitted) ||
-                             peer->admitted_by != engine->access_state,
-                         0) &&
-        !deliver_admit(engine, peer, bytes)) {
-        ptli_unlock_up(engine);
-        return false;
-    }
     const struct ptli_match match =
         match_judged(engine, &header, peer->uid, peer->jid, NULL, &info);
-    if (match.md) {
-        deliver_write(match.md, match.offset, match.mlength, bytes + PTLI_WIRE_SIZE);
-        ptli_deposit(engine, match.md, PTL_EVENT_PUT_END, &info);
-        if (__builtin_expect(match.md->unlink_due, 0)) {
-            const struct ptli_event_info copy = info; /* the original stays in registers */
-            ptli_md_settle(engine, match.md, &copy);
-        }
-    }
-    ptli_unlock_up(engine);
-    *transport = header.transport;
-    return true;
+    if (!match.md) return;
+    const struct ptli_span span = ptli_md_span(match.md, match.offset, match.mlength);
+    ptli_span_write(&span, bytes + PTLI_WIRE_SIZE);
+    ptli_log(engine, match.md, PTL_EVENT_PUT_END, &info);
+    ptli_md_settle(engine, match.md, &info);
 }

@@ -72,6 +72,8 @@ struct ptli_md {
     bool unlink;     /* unlink the MD when an operation makes it inactive */
     bool unlink_due; /* inactive, and to be unlinked when pending is 0 */
     bool published;  /* open in a published list that peers may hold */
+    bool brief;      /* for puts, active, without threshold, in one piece; of a put one event is
+                        logged, in a queue without a handler */
     struct ptli_md *next_dead;
     /* For fast_put_get.c; protected by the posting lock and the engine's.  */
     bool plain;           /* one piece, never inactive, no START events, no handler: stands as it is
@@ -274,10 +276,16 @@ static inline void ptli_md_hold(struct ptli_md *md)
 }
 void ptli_md_release(struct ptli_engine *engine, struct ptli_md *md,
                      const struct ptli_event_info *info);
+static inline struct ptli_md *ptli_md_of(struct ptli_rules *rules)
+{
+    return (struct ptli_md *)((char *)rules - offsetof(struct ptli_md, rules));
+}
 /* To be called after an operation, which may have made the MD inactive.  */
 static inline void ptli_md_judge(struct ptli_md *md)
 {
-    if (md->rules.inactive && md->unlink) md->unlink_due = true;
+    if (!md->rules.inactive) return;
+    md->brief = false;
+    if (md->unlink) md->unlink_due = true;
 }
 /* Counts an operation against the MD's threshold.  */
 static inline void ptli_md_count(struct ptli_md *md)
@@ -395,6 +403,13 @@ void ptli_match_end(struct ptli_engine *engine, struct ptli_md *md, ptl_event_ki
 void ptli_drop(struct ptli_engine *engine, ptl_process_id_t from, ptl_size_t length,
                const char *why);
 ptl_event_kind_t ptli_end_kind(uint8_t type);
+/* For short_put.h; with the lock.  Judges the first short put of a peer, and each that says of
+ * itself something else than the one before.  False: it is no such put, or refused; then nothing
+ * was done.  */
+bool ptli_short_admit(struct ptli_engine *engine, struct ptli_peer *peer,
+                      const unsigned char *bytes);
+/* A short put that was admitted, whatever takes it, or if nothing does.  */
+void ptli_short_any(struct ptli_engine *engine, struct ptli_peer *peer, const unsigned char *bytes);
 
 /* --- fast_put_get.c: the fast path --- */
 

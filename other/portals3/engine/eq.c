@@ -17,11 +17,25 @@
 
 /* --- depositing --- */
 
+/* The slot of the next event of a queue with a ring; eq_show makes the event visible.  With
+ * eq->lock.  */
+static inline ptl_event_t *eq_next(const struct ptli_eq *eq)
+{
+    return &eq->ring[atomic_load_explicit(&eq->posted, memory_order_relaxed) & (eq->size - 1)];
+}
+
+static inline void eq_show(struct ptli_eq *eq)
+{
+    uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_relaxed);
+    atomic_store(&eq->posted, posted + 1); /* before engine->sleepers is read */
+    ptli_eq_news(eq);
+}
+
 static void eq_store(struct ptli_eq *eq, const ptl_event_t *event)
 {
     if (eq->size == 0) return;
-    memcpy(ptli_next_event(eq), event, sizeof *event);
-    ptli_show_event(eq);
+    memcpy(eq_next(eq), event, sizeof *event);
+    eq_show(eq);
 }
 
 /* The same for an event that is passed to the handler first.  NULL: out of memory.  */
@@ -83,9 +97,8 @@ void ptli_eq_call_handler(struct ptli_eq *eq)
     pthread_mutex_unlock(&eq->handling);
 }
 
-__attribute__((noinline)) bool ptli_stage(struct ptli_engine *engine, struct ptli_eq *eq,
-                                          const struct ptli_md *md, ptl_event_kind_t kind,
-                                          const struct ptli_event_info *info, ptl_seq_t sequence)
+static bool eq_stage(struct ptli_engine *engine, struct ptli_eq *eq, const struct ptli_md *md,
+                     ptl_event_kind_t kind, const struct ptli_event_info *info, ptl_seq_t sequence)
 {
     ptl_event_t *staged = staging_place(eq);
     if (!staged) return false;
@@ -94,10 +107,47 @@ __attribute__((noinline)) bool ptli_stage(struct ptli_engine *engine, struct ptl
     return true;
 }
 
+static bool eq_wanted(const struct ptli_md *md, ptl_event_kind_t kind)
+{
+    if (!md->eq) return false;
+    switch (kind) {
+    case PTL_EVENT_GET_START:
+    case PTL_EVENT_PUT_START:
+    case PTL_EVENT_GETPUT_START:
+    case PTL_EVENT_REPLY_START:
+    case PTL_EVENT_SEND_START:
+        return !(md->user.options & PTL_MD_EVENT_START_DISABLE);
+    /* Disabled END events are not logged for failures either. */
+    case PTL_EVENT_GET_END:
+    case PTL_EVENT_PUT_END:
+    case PTL_EVENT_GETPUT_END:
+    case PTL_EVENT_REPLY_END:
+    case PTL_EVENT_SEND_END:
+        return !(md->user.options & PTL_MD_EVENT_END_DISABLE);
+    /* No option disables these.  */
+    case PTL_EVENT_ACK:
+    case PTL_EVENT_UNLINK:
+        return true;
+    }
+    return false;
+}
+
 void ptli_log(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
               const struct ptli_event_info *info)
 {
-    ptli_deposit(engine, md, kind, info);
+    struct ptli_eq *eq = md->eq;
+    bool staged = false;
+    if (!eq_wanted(md, kind)) return;
+    ptli_mutex_lock(&eq->lock);
+    const ptl_seq_t sequence = eq->sequence++;
+    if (__builtin_expect(eq->handler != NULL, 0))
+        staged = eq_stage(engine, eq, md, kind, info, sequence);
+    if (!staged && eq->size) {
+        ptli_write_event(eq_next(eq), md, kind, info, sequence);
+        eq_show(eq);
+    }
+    ptli_mutex_unlock(&eq->lock);
+    if (__builtin_expect(atomic_load(&engine->sleepers) > 0, 0)) ptli_ring_bell(engine);
 }
 
 static inline bool none_to_take(const struct ptli_eq *eq)

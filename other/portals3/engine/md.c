@@ -109,6 +109,17 @@ static int md_prepare(struct ptli_engine *engine, const ptl_md_t *user, struct p
     return PTL_OK;
 }
 
+/* With the queue of an MD that is described.  */
+static void md_set_queue(struct ptli_md *md, struct ptli_eq *eq)
+{
+    const unsigned int options = md->user.options;
+    md->eq = eq;
+    md->brief = options & PTL_MD_OP_PUT && options & PTL_MD_EVENT_START_DISABLE &&
+                !(options & PTL_MD_EVENT_END_DISABLE) && md->count == 1 && eq && !eq->handler &&
+                md->rules.threshold == PTL_MD_THRESH_INF;
+    if (eq) eq->users++;
+}
+
 /* Moves the prepared pieces to the MD.  */
 static void settle_in(struct ptli_md *md, struct ptli_md *draft)
 {
@@ -163,9 +174,8 @@ static int md_make(struct ptli_engine *engine, struct ptli_md *draft, bool unlin
     if (!*made) return PTL_NO_SPACE;
     settle_in(*made, draft);
     (*made)->unlink = unlink;
-    (*made)->eq = eq;
+    md_set_queue(*made, eq);
     ptli_fast_admit(engine, *made);
-    if (eq) eq->users++;
     return PTL_OK;
 }
 
@@ -384,9 +394,8 @@ static void md_replace(struct ptli_engine *engine, struct ptli_md *md, struct pt
     settle_in(md, draft);
     settle_in(draft, &old); /* the caller releases the old pieces */
     if (md->eq) md->eq->users--;
-    md->eq = eq;
+    md_set_queue(md, eq);
     ptli_fast_admit(engine, md);
-    if (eq) eq->users++;
     md->unlink_due = false;
     if (md->me) ptli_list_changed(engine, md->me->pt_index);
 }

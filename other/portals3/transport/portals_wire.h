@@ -69,22 +69,46 @@ struct ptli_remote {
 
 void ptli_wire_encode(const struct ptli_header *header, unsigned char bytes[PTLI_WIRE_SIZE]);
 
+/* Where some fields are.  */
+enum {
+    PTLI_AT_PT_INDEX = 28,
+    PTLI_AT_AC_INDEX = 32,
+    PTLI_AT_DATA_LENGTH = 36,
+    PTLI_AT_MATCH_BITS = 48,
+    PTLI_AT_HDR_DATA = 56,
+    PTLI_AT_LENGTH = 64,
+    PTLI_AT_REMOTE_OFFSET = 72,
+    PTLI_AT_TRANSPORT = 80
+};
+
 /* Changes what differs between the puts without answer to one table entry of a process.  */
 static inline void ptli_wire_vary(unsigned char bytes[PTLI_WIRE_SIZE], ptl_ac_index_t ac_index,
                                   uint32_t data_length, ptl_match_bits_t match_bits,
                                   ptl_hdr_data_t hdr_data, ptl_size_t length,
                                   ptl_size_t remote_offset, uint64_t transport)
 {
-    enum { AC_INDEX = 32, MATCH_BITS = 48 };
-    ptli_put32(ptli_put32(bytes + AC_INDEX, ac_index), data_length);
-    unsigned char *at = ptli_put64(bytes + MATCH_BITS, match_bits);
+    ptli_put32(ptli_put32(bytes + PTLI_AT_AC_INDEX, ac_index), data_length);
+    unsigned char *at = ptli_put64(bytes + PTLI_AT_MATCH_BITS, match_bits);
     at = ptli_put64(at, hdr_data);
     at = ptli_put64(at, length);
     at = ptli_put64(at, remote_offset);
     ptli_put64(at, transport);
 }
 
-/* The fields as they are, unchecked.  */
+/* One field.  */
+static inline uint32_t ptli_wire_32(const unsigned char *bytes, int at)
+{
+    const unsigned char *there = bytes + at;
+    return ptli_get32(&there);
+}
+
+static inline uint64_t ptli_wire_64(const unsigned char *bytes, int at)
+{
+    const unsigned char *there = bytes + at;
+    return ptli_get64(&there);
+}
+
+/* All fields as they are, unchecked.  */
 static inline void ptli_wire_decode(const unsigned char *at, struct ptli_header *header)
 {
     header->type = at[1];
@@ -107,17 +131,20 @@ static inline void ptli_wire_decode(const unsigned char *at, struct ptli_header 
     header->transport = ptli_get64(&at);
 }
 
+static inline bool ptli_wire_same_word(const unsigned char *a, const unsigned char *b, int at)
+{
+    uint64_t here, there;
+    memcpy(&here, a + at, sizeof here);
+    memcpy(&there, b + at, sizeof there);
+    return here == there;
+}
+
+/* Word by word, and without the jid, which is informative: memcmp would cost more.  */
 static inline bool ptli_wire_same_whom(const unsigned char a[PTLI_WIRE_WHOM],
                                        const unsigned char b[PTLI_WIRE_WHOM])
 {
-    uint64_t here[4], there[4];
-    uint32_t last_here, last_there;
-    memcpy(here, a, sizeof here);
-    memcpy(there, b, sizeof there);
-    memcpy(&last_here, a + sizeof here, sizeof last_here);
-    memcpy(&last_there, b + sizeof there, sizeof last_there);
-    return ((here[0] ^ there[0]) | (here[1] ^ there[1]) | (here[2] ^ there[2]) |
-            (here[3] ^ there[3]) | (last_here ^ last_there)) == 0;
+    return ptli_wire_same_word(a, b, 0) && ptli_wire_same_word(a, b, 8) &&
+           ptli_wire_same_word(a, b, 16) && ptli_wire_same_word(a, b, PTLI_WIRE_WHOM - 8);
 }
 
 /* True: the bytes are a put without flags, and the header is parsed.  */

@@ -31,10 +31,11 @@ struct ptli_peer {
     ptl_process_id_t id;
     ptl_uid_t uid; /* from the handshake, not from headers; before that: all ones */
     ptl_jid_t jid;
-    /* The header of its last short put that was admitted, and the number of the access entries'
-     * state then; 0: of none, or the user may be another since.  */
+    /* The header of its last short put that was admitted, and the table entry that it names; the
+     * number of the access entries' state then; 0: of none, or the user may be another since.  */
     uint32_t admitted_by;
     unsigned char admitted[PTLI_WIRE_WHOM];
+    struct ptli_table_entry *admitted_to;
 };
 
 /* Registered memory: the transport embeds it as the first member of its own record. */
@@ -190,14 +191,6 @@ enum ptli_taken { PTLI_TAKEN, PTLI_LATER };
  */
 enum ptli_taken ptli_arrived(struct ptli_engine *, struct ptli_peer *, const struct ptli_header *,
                              const void *data);
-
-/*
- * The same for a message of `size` bytes that is not parsed yet: true if it is a short put of that
- * peer without an answer, which is done with; *transport is that field of its header.  False:
- * nothing was done, and it is to be parsed.
- */
-bool ptli_arrived_short(struct ptli_engine *, struct ptli_peer *, const void *bytes, size_t size,
-                        uint64_t *transport);
 
 /* What send or transfer queued has ended.  Its memory may be used again. */
 void ptli_message_sent(struct ptli_engine *, struct ptli_message *, enum ptli_status);

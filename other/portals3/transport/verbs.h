@@ -123,7 +123,8 @@ struct ptli_wr {
 
 /* A received message that the engine had no memory for, and those received after it. */
 struct ptli_held {
-    uint32_t receive, length;
+    unsigned char *bytes;
+    uint32_t length;
     struct ptli_held *next;
 };
 
@@ -289,9 +290,8 @@ struct ptli_verbs {
     /* verbs_receive.c; driving */
     unsigned char *receives;
     struct ibv_mr *receives_mr;
-    struct ibv_recv_wr *batch;
-    uint32_t batched;
-    bool held; /* a link holds messages */
+    struct ibv_recv_wr *batch, *vacant; /* 2 * PTLI_BATCH; the first that is not filled in yet */
+    bool held;                          /* a link holds messages */
 
     /* path.c; driving: operations that have ended, in order, until PtlPoll takes them */
     ptl_note_t *notes, **last_note;
@@ -421,7 +421,50 @@ int ptli_verbs_receives_open(struct ptli_verbs *v);
 void ptli_verbs_received(struct ptli_verbs *v, const struct ibv_wc *wc);
 bool ptli_verbs_offer_held(struct ptli_verbs *v);
 void ptli_verbs_forget_held(struct ptli_link *link);
-void ptli_verbs_repost(struct ptli_verbs *v, uint32_t receive);
+/* Acquires posting.  What the header of every message says: `transport`, requests matched; and
+ * whether it `answers` a request, and so frees the window.  */
+void ptli_verbs_take_news(struct ptli_node *node, uint64_t transport, bool answers);
+/* Posts the receives of the batch if they are PTLI_BATCH or more.  */
+void ptli_verbs_post_batch(struct ptli_verbs *v);
+/* fast_receive.c; driving.  How many of these completions it has handled, perhaps none.  */
+int ptli_verbs_fast_received(struct ptli_verbs *v, const struct ibv_wc *wc, int count);
+
+/* The buffer of a receive, whose address is the number of the work request but for bit 0.  */
+static inline unsigned char *ptli_verbs_receive_bytes(const struct ibv_wc *wc)
+{
+    return (unsigned char *)(uintptr_t)(wc->wr_id - 1);
+}
+static inline struct ptli_link *ptli_verbs_link_of(const struct ptli_verbs *v, uint32_t qp_number)
+{
+    struct ptli_link *link = v->by_number[qp_number % PTLI_NUMBERS];
+    while (link && link->qp->qp_num != qp_number) link = link->next_same;
+    return link;
+}
+/* To be called when the completions of messages have been polled, before these are read.  acquire:
+ * pairs with the release in ptli_verbs_count_message.  The messages may answer one that was posted
+ * there; memory read for that one may be written from now on.  The network orders the two, but
+ * compilers and thread checkers cannot know. */
+static inline void ptli_verbs_link_heard(struct ptli_link *link)
+{
+    link->active = true;
+    (void)atomic_load_explicit(&link->messages, memory_order_acquire);
+}
+/* A request of the peer was matched, or dropped.  */
+static inline void ptli_verbs_count_taken(struct ptli_node *node)
+{
+    atomic_store_explicit(&node->taken,
+                          atomic_load_explicit(&node->taken, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+/* Adds a receive to the batch.  There is room for as many as a round has completions: before the
+ * next one the caller calls ptli_verbs_post_batch, so fewer than PTLI_BATCH are left.  */
+static inline void ptli_verbs_batch(struct ptli_verbs *v, const unsigned char *bytes)
+{
+    struct ibv_recv_wr *wr = v->vacant;
+    wr->sg_list->addr = (uintptr_t)bytes;
+    wr->wr_id = (uintptr_t)bytes + 1;
+    v->vacant = wr->next;
+}
 
 /* verbs_list_lease.c */
 struct ptli_published_hold *ptli_verbs_published_hold(struct ptli_transport *, struct ptli_peer *,
@@ -494,7 +537,8 @@ static inline void ptli_verbs_post(struct ptli_link *link, struct ibv_send_wr *w
     if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
 }
 
-/* Posting; before a message is posted.  release: pairs with the acquire in ptli_verbs_received. */
+/* Posting; before a message is posted.  release: pairs with the acquire in
+ * ptli_verbs_link_heard. */
 static inline void ptli_verbs_count_message(struct ptli_link *link)
 {
     atomic_store_explicit(&link->messages,

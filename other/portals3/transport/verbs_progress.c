@@ -33,13 +33,15 @@ double ptli_verbs_clock(void)
 static void reap(struct ptli_verbs *v, const struct ibv_wc *wc, int n)
 {
     for (int i = 0, done; i < n; i += done) {
+        const bool message = wc[i].wr_id & 1;
+        done = message ? ptli_verbs_fast_received(v, &wc[i], n - i)
+                       : ptli_verbs_fast_completed(v, &wc[i], n - i);
+        if (done) continue;
         done = 1;
-        if (wc[i].wr_id & 1) {
+        if (message)
             ptli_verbs_received(v, &wc[i]);
-        } else if (!(done = ptli_verbs_fast_completed(v, &wc[i], n - i))) {
+        else
             ptli_verbs_completed(v, &wc[i]);
-            done = 1;
-        }
     }
 }
 
