@@ -27,7 +27,7 @@ static void arrive_payload_sent(net_slot_t *slot)
     arrive_complete(slot);
 }
 
-void net_portals_answer_used(net_answer_t *answer)
+HOT void arrive_answer_used(net_answer_t *answer)
 {
     if (GASNETC_THREADED) {
         if (atomic_fetch_sub_explicit(&answer->uses, 1, memory_order_acq_rel) > 1) return;
@@ -39,31 +39,40 @@ void net_portals_answer_used(net_answer_t *answer)
     gasneti_lock(&net_portals.lock);
     net_portals.tickets.count += answer->tickets;
     net_portals.temporaries += answer->temporary;
-    stock_give(&net_portals.answers, (uint32_t)(answer - net_portals.answer));
+    net_portals_push_answer(answer);
     gasneti_unlock(&net_portals.lock);
 }
 
-/* Drops one reference to a receive buffer; the last one attaches the buffer again. */
-static void arrive_reqrb_put(net_reqrb_t *buffer)
+void net_portals_answer_used(net_answer_t *answer)
 {
-    if (!reqrb_given_up(&buffer->use)) return;
+    arrive_answer_used(answer);
+}
+
+/* The last reference to a receive buffer was dropped. */
+static __attribute__((noinline)) void arrive_attach_again(net_reqrb_t *buffer)
+{
     net_portals_attach(buffer);
     atomic_fetch_sub_explicit(&net_portals.held, 1, memory_order_release);
 }
 
+/* Drops one reference to a receive buffer; the last one attaches the buffer again. */
+HOT void arrive_reqrb_put(net_reqrb_t *buffer)
+{
+    if (__builtin_expect(reqrb_given_up(&buffer->use), 0)) arrive_attach_again(buffer);
+}
+
 void net_portals_release(net_message_t *message)
 {
-    /* Compared in bytes: subtraction of pointers into different arrays is undefined. */
-    uintptr_t offset = (uintptr_t)message - (uintptr_t)net_portals.chunk;
-    if (offset < (uintptr_t)net_portals.chunks.total * sizeof(net_chunk_t)) {
-        uint32_t chunk = (uint32_t)(offset / sizeof(net_chunk_t));
+    if (message->mark == NET_MARK_CHUNK) {
+        uint32_t chunk = (uint32_t)((net_chunk_t *)message - net_portals.chunk);
         net_portals.chunk[chunk].request = false;
         net_portals_give(&net_portals.chunks, chunk);
         return;
     }
     net_answer_t *answer = (net_answer_t *)message;
-    if (answer->buffer) arrive_reqrb_put(answer->buffer);
-    net_portals_answer_used(answer);
+    net_reqrb_t *buffer = answer->buffer;
+    arrive_answer_used(answer); /* another thread may take it */
+    if (buffer) arrive_reqrb_put(buffer);
 }
 
 /* --- identification of the sender --- */
@@ -72,9 +81,8 @@ void net_portals_release(net_message_t *message)
 static inline net_peer_t *arrive_sender(const ptl_event_t *event)
 {
     const uint32_t rank = bits_source(event->hdr_data);
-    const ptl_process_id_t id = event->initiator;
     net_peer_t *peer = rank <= net_portals_rest.peers ? net_portals_rest.peer[rank] : NULL;
-    if (__builtin_expect(!peer || peer->id.nid != id.nid || peer->id.pid != id.pid, 0))
+    if (__builtin_expect(!peer || memcmp(&peer->id, &event->initiator, sizeof peer->id) != 0, 0))
         gasneti_malformed(rank <= net_portals_rest.peers ? rank : 0, (uint32_t)event->mlength,
                           "source (rank and process id do not match)");
     return peer;
@@ -287,12 +295,13 @@ void net_portals_safe_event(const ptl_event_t *event)
 /* --- the AM queue --- */
 
 /* A Request is complete.  `data` points into `buffer` or, if that is NULL, into the answer. */
-HOT net_message_t *arrive_request_complete(net_peer_t *peer, uint32_t place, uint8_t credits,
-                                           void *data, uint32_t length, net_reqrb_t *buffer)
+HOT net_message_t *arrive_request_complete(net_answer_t *answer, net_peer_t *peer, uint32_t place,
+                                           uint8_t credits, void *data, uint32_t length,
+                                           net_reqrb_t *buffer)
 {
-    net_answer_t *answer = net_portals.in_hand;
-    net_portals.in_hand = NULL;
-    answer->message = (net_message_t){.peer = peer, .data = data, .length = length};
+    answer->message.peer = peer;
+    answer->message.data = data;
+    answer->message.length = length;
     answer->buffer = buffer;
     answer->place = place;
     answer->credits = credits;
@@ -322,16 +331,17 @@ static long_id_half_t *arrive_match_long(net_peer_t *peer, const ptl_event_t *ev
 }
 
 /* The payload of a Long Request was written to the segment. */
-static net_message_t *arrive_long_payload(const ptl_event_t *event)
+static __attribute__((noinline)) net_message_t *arrive_long_payload(const ptl_event_t *event,
+                                                                    net_answer_t *answer)
 {
     bool both;
     net_peer_t *peer = arrive_sender(event);
     long_id_half_t *half = arrive_match_long(peer, event, false, &both);
     if (!both) return NULL;
-    char *header = net_portals.in_hand->header;
-    memcpy(header, half->bytes, half->length);
-    net_message_t *message = arrive_request_complete(peer, bits_place(event->match_bits),
-                                                     half->credits, header, half->length, NULL);
+    memcpy(answer->header, half->bytes, half->length);
+    net_message_t *message =
+        arrive_request_complete(answer, peer, bits_place(event->match_bits), half->credits,
+                                answer->header, half->length, NULL);
     long_ids_done(&net_portals_rest.longs, half);
     return message;
 }
@@ -355,8 +365,9 @@ static bool arrive_store_header(net_peer_t *peer, const ptl_event_t *event, cons
     return true;
 }
 
-HOT net_message_t *arrive_request(const ptl_event_t *event, net_reqrb_t *buffer)
+HOT net_message_t *arrive_request(const ptl_event_t *event, net_answer_t *answer)
 {
+    net_reqrb_t *buffer = event->md.user_ptr;
     net_peer_t *peer = arrive_sender(event);
     char *data = buffer->memory + event->offset;
     uint32_t length = (uint32_t)event->mlength, pad = bits_pad(event->hdr_data);
@@ -364,50 +375,55 @@ HOT net_message_t *arrive_request(const ptl_event_t *event, net_reqrb_t *buffer)
     if (pad > length || !net_portals_credits_valid(peer, credits))
         gasneti_malformed(peer->rank, length, "credit byte of a Request");
     length -= pad;
-    if (bits_kind(event->match_bits) == BITS_HEADER &&
+    if (__builtin_expect(bits_are(event->match_bits, BITS_HEADER, BITS_REQRB), 0) &&
         arrive_store_header(peer, event, data, length))
         return NULL;
-    return arrive_request_complete(peer, bits_place(event->match_bits), credits, data, length,
-                                   buffer);
+    return arrive_request_complete(answer, peer, bits_place(event->match_bits), credits, data,
+                                   length, buffer);
 }
 
-/* Returns the message that the event completes, or NULL. */
-HOT net_message_t *arrive_am_event(const ptl_event_t *event)
+/* An UNLINK, or a failure. */
+static __attribute__((noinline)) void arrive_no_message(const ptl_event_t *event)
 {
-    bool payload = (uintptr_t)event->md.user_ptr == NET_ROLE_RARAM;
-    net_reqrb_t *buffer = event->md.user_ptr;
-    if (__builtin_expect(event->type == PTL_EVENT_UNLINK, 0)) {
-        if (payload) return NULL;
-        atomic_fetch_add_explicit(&net_portals.held, 1, memory_order_relaxed);
-        arrive_reqrb_put(buffer);
-        return NULL;
-    }
-    if (event->type != PTL_EVENT_PUT_END) return NULL; /* nothing is sent from RARAM */
-    if (__builtin_expect(event->ni_fail_type != PTL_NI_OK, 0)) {
+    const bool payload = (uintptr_t)event->md.user_ptr == NET_ROLE_RARAM;
+    if (event->type == PTL_EVENT_PUT_END) {
         net_portals_failed("receiving from", bits_source(event->hdr_data), PTL_NAL_FAILED);
-        return NULL;
+    } else if (event->type == PTL_EVENT_UNLINK && !payload) { /* nothing is sent from RARAM */
+        atomic_fetch_add_explicit(&net_portals.held, 1, memory_order_relaxed);
+        arrive_reqrb_put(event->md.user_ptr);
     }
-    return payload ? arrive_long_payload(event) : arrive_request(event, buffer);
 }
 
-/* Reserves the resources of a Reply, before the AM queue is polled (PO-4).  False if they are
- * exhausted. */
-HOT bool arrive_prepare(void)
+/* Returns the message that the event completes, which is in `answer`, or NULL. */
+HOT net_message_t *arrive_am_event(const ptl_event_t *event, net_answer_t *answer)
 {
-    uint32_t number = STOCK_NONE;
+    if (__builtin_expect(event->type != PTL_EVENT_PUT_END || event->ni_fail_type != PTL_NI_OK, 0)) {
+        arrive_no_message(event);
+        return NULL;
+    }
+    return __builtin_expect((uintptr_t)event->md.user_ptr == NET_ROLE_RARAM, 0)
+               ? arrive_long_payload(event, answer)
+               : arrive_request(event, answer);
+}
+
+/* Reserves the resources of a Reply, before the AM queue is polled (PO-4).  NULL if they are
+ * exhausted. */
+HOT net_answer_t *arrive_prepare(void)
+{
     gasneti_lock(&net_portals.lock);
-    if (net_portals.tickets.count >= 2 && net_portals.temporaries)
-        number = stock_take(&net_portals.answers);
-    if (__builtin_expect(number != STOCK_NONE, 1)) {
-        net_answer_t *answer = &net_portals.answer[number];
+    net_answer_t *answer = net_portals.answers.free;
+    if (__builtin_expect(answer && net_portals.tickets.count >= 2 && net_portals.temporaries, 1)) {
+        net_portals.answers.free = answer->next;
+        net_portals.answers.count--;
         net_portals.tickets.count -= 2;
+        net_portals.temporaries--;
         answer->tickets = 2;
         answer->temporary = true;
-        net_portals.temporaries--;
-        net_portals.in_hand = answer;
+    } else {
+        answer = NULL;
     }
     gasneti_unlock(&net_portals.lock);
-    return number != STOCK_NONE;
+    return answer;
 }
 
 /* A Reply returns the credits of its Request before the handler returns and releases the receive
@@ -431,26 +447,36 @@ HOT const ptl_event_t *arrive_events(ptl_handle_eq_t queue, const char *name, pt
     return NULL;
 }
 
+static inline ptl_size_t arrive_least(ptl_size_t a, ptl_size_t b)
+{
+    return a < b ? a : b;
+}
+
 unsigned net_portals_requests(net_message_t **messages, unsigned n, unsigned budget)
 {
     ptl_size_t left = net_portals.am_limit, there, done;
+    net_answer_t *answer = net_portals.in_hand;
     do {
         const ptl_event_t *events = arrive_events(net_portals.am_eq, "AM", &there);
         if (__builtin_expect(!events, 0)) {
             net_portals.requests = 0;
             break;
         }
-        if (there > net_portals.requests) there = net_portals.requests;
-        if (there > left) there = left;
-        for (done = 0; done < there && n < budget && !arrive_holds_enough(); done++) {
-            if (__builtin_expect(!net_portals.in_hand, 0) && !arrive_prepare()) break;
-            net_message_t *message = arrive_am_event(&events[done]);
-            if (message) messages[n++] = message;
+        /* An event completes no more than one message. */
+        there =
+            arrive_least(arrive_least(there, net_portals.requests), arrive_least(left, budget - n));
+        for (done = 0; done < there && !arrive_holds_enough(); done++) {
+            if (!answer && !(answer = arrive_prepare())) break;
+            net_message_t *message = arrive_am_event(&events[done], answer);
+            if (__builtin_expect(!message, 0)) continue;
+            messages[n++] = message;
+            answer = NULL;
         }
         PtlEQDone(net_portals.am_eq, done);
         net_portals.requests -= done;
         left -= done;
-    } while (done == there && left && net_portals.requests);
+    } while (done == there && left && net_portals.requests && n < budget);
+    net_portals.in_hand = answer;
     return n;
 }
 

@@ -16,6 +16,7 @@
 #ifndef PORTALS_BITS_H
 #define PORTALS_BITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum bits_selector {
@@ -61,6 +62,12 @@ static inline uint32_t bits_ticket(uint64_t bits)
 static inline enum bits_kind bits_kind(uint64_t bits)
 {
     return (enum bits_kind)(bits >> 4 & 15);
+}
+
+/* Whether both fields are these. */
+static inline bool bits_are(uint64_t bits, enum bits_kind kind, unsigned selector)
+{
+    return (uint8_t)bits == ((unsigned)kind << 4 | selector);
 }
 
 /* --- header data of Active Messages --- */

@@ -97,6 +97,9 @@ typedef struct net_slot {
     char landing[sizeof(void *) + NET_LANDING]; /* of a short get */
 } net_slot_t;
 
+/* The mark of a message in a chunk of ReqSB; any other one is in an answer. */
+enum { NET_MARK_CHUNK = 1 };
+
 /* A chunk of ReqSB.  The chunk of a Request is the receive buffer of its Reply. */
 typedef struct net_chunk {
     net_message_t message; /* first: the Reply */
@@ -114,15 +117,22 @@ typedef struct net_reqrb {
 /* The resources of one Reply: a chunk of RplSB and tickets; also the Request while it is handled.
  */
 typedef struct net_answer {
-    net_message_t message; /* first: the Request */
-    net_reqrb_t *buffer;   /* holds the Request; NULL: `header` does */
-    uint32_t place;        /* offset of the Request's chunk at its sender */
-    uint8_t credits;       /* credit byte of the Request */
-    uint8_t tickets;       /* reserved */
-    bool temporary;        /* a ticket for a temporary descriptor is reserved */
-    _Atomic uint32_t uses; /* references: the handler's, and the Reply's until it is sent */
+    net_message_t message;   /* first: the Request; all but peer, data and length is always 0 */
+    struct net_answer *next; /* of a free one */
+    net_reqrb_t *buffer;     /* holds the Request; NULL: `header` does */
+    uint32_t place;          /* offset of the Request's chunk at its sender */
+    uint8_t credits;         /* credit byte of the Request */
+    uint8_t tickets;         /* reserved */
+    bool temporary;          /* a ticket for a temporary descriptor is reserved */
+    _Atomic uint32_t uses;   /* references: the handler's, and the Reply's until it is sent */
     _Alignas(8) char header[LONG_ID_HEADER_MOST];
 } net_answer_t;
+
+/* All answers.  The one released last is taken first. */
+typedef struct net_answers {
+    net_answer_t *free;
+    uint32_t count, total; /* free ones; all */
+} net_answers_t;
 
 /* A system message for the core. */
 typedef struct net_words {
@@ -146,7 +156,8 @@ struct net_portals {
 
     gasneti_lock_t lock; /* protects the stocks and `temporaries` */
     net_tickets_t tickets;
-    stock_t chunks, answers;
+    stock_t chunks;
+    net_answers_t answers;
     uint32_t temporaries, temporaries_most; /* tickets left, and in total */
     net_slot_t *slot;
     net_chunk_t *chunk;
@@ -266,6 +277,13 @@ HOT void net_portals_give_ticket(net_slot_t *slot)
     gasneti_lock(&net_portals.lock);
     net_portals_push_ticket(slot);
     gasneti_unlock(&net_portals.lock);
+}
+
+HOT void net_portals_push_answer(net_answer_t *answer)
+{
+    answer->next = net_portals.answers.free;
+    net_portals.answers.free = answer;
+    net_portals.answers.count++;
 }
 
 /* The number in match bits. */

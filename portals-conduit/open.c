@@ -101,9 +101,11 @@ static void open_stocks(const plan_t *plan, uint32_t nodes)
     net_portals_rest.reqrb_size = (size_t)plan->chunks * PLAN_CHUNK;
     if (!net_portals.chunk || !net_portals.answer || !net_portals.words ||
         !net_portals_rest.reqrb || !stock_init(&net_portals.chunks, chunks) ||
-        !stock_init(&net_portals.answers, answers) ||
         !long_ids_init(&net_portals_rest.longs, plan->credits / 8))
         gasneti_fatal("out of memory for %u chunks", chunks + answers);
+    for (uint32_t i = 0; i < chunks; i++) net_portals.chunk[i].message.mark = NET_MARK_CHUNK;
+    for (uint32_t i = answers; i > 0; i--) net_portals_push_answer(&net_portals.answer[i - 1]);
+    net_portals.answers.total = answers;
     net_portals.last_reply = &net_portals.replies;
     net_portals.safe_limit = open_limit(p->safe_limit, UINT32_MAX);
     net_portals.am_limit = open_limit(p->am_limit, NET_DELIVER_MAX);
@@ -211,7 +213,7 @@ static void open_tickets(void)
               &net_portals.slots_md, "the tickets", "GASNET_PORTAL_MSG_LIMIT");
 }
 
-/* The match list of NET_PT_AM, in order: SYS, all receive buffers, CB, ReqSB. */
+/* The match list of NET_PT_AM, in order: all receive buffers, CB, ReqSB, SYS. */
 static void open_descriptors(void)
 {
     size_t sb = (size_t)gasnetc_params.sb_chunks * PLAN_CHUNK,
@@ -221,11 +223,11 @@ static void open_descriptors(void)
     net_portals.reqsb_memory = open_alloc(sb, "send buffers", "GASNET_PORTAL_SB_CHUNKS");
     net_portals.rplsb_memory = open_alloc(rpl, "reply buffers", "GASNET_PORTAL_RPL_CHUNKS");
     net_portals_rest.reqrb_memory = open_alloc(rb, "receive buffers", "GASNET_PORTAL_AMRECV_SPACE");
-    open_attach_empty(open_match_entry(0, BITS_SYS, PTL_INS_BEFORE), NET_ROLE_SYS,
-                      net_portals.sys_eq, 0);
     net_portals_rest.cb = open_match_entry(0, BITS_REQRB, PTL_INS_AFTER);
     open_attach_empty(net_portals_rest.cb, NET_ROLE_CB, net_portals.safe_eq, PTL_MD_ACK_DISABLE);
-    open_attach_reqsb(open_match_entry(net_portals_rest.cb, BITS_REQSB, PTL_INS_AFTER), sb);
+    open_attach_reqsb(open_match_entry(0, BITS_REQSB, PTL_INS_AFTER), sb);
+    open_attach_empty(open_match_entry(0, BITS_SYS, PTL_INS_AFTER), NET_ROLE_SYS,
+                      net_portals.sys_eq, 0);
     open_bind(net_portals.reqsb_memory, sb, NET_ROLE_REQSB, net_portals.safe_eq,
               PTL_MD_EVENT_END_DISABLE, &net_portals.putsb,
               "the buffer that small puts are sent from", "GASNET_PORTAL_SB_CHUNKS");
@@ -419,7 +421,7 @@ static void open_free_memory(void)
     net_free(net_portals.slot);
     net_free(net_portals_rest.reqrb_memory);
     stock_fini(&net_portals.chunks);
-    stock_fini(&net_portals.answers);
+    net_portals.answers = (net_answers_t){.free = NULL};
     long_ids_fini(&net_portals_rest.longs);
     free(net_portals.chunk);
     free(net_portals.answer);

@@ -21,7 +21,7 @@ counted() { # OPERATION NAME
 
 rows='poll|poll that finds nothing|120
 am_short|AM Short request, injection|277
-am_receive|AM Short receive + handler|453
+am_receive|AM Short receive + handler|412
 am_answer|AM Short, automatic Reply|206
 put_nb|put_nb + wait|408
 get_nb|get_nb + wait|488'

@@ -1,8 +1,6 @@
 /* portals_arrivals.c - what portals-conduit receives: Requests, both halves of Longs, the buffers
  * they fill, and messages that no peer should send (PO-3, PO-7 to PO-9).
  */
-#include <sys/mman.h>
-
 #include "tests/unit/portals_job.h"
 
 static void serving(void)
@@ -171,31 +169,6 @@ static void threads_in_buffers(void)
     job_end("threads in buffers");
 }
 
-/* Wherever answers lie they are no chunks, a multiple of 32 GB behind those neither. */
-static void far_answers(void)
-{
-    job_begin();
-    net_answer_t *near = net_portals.answer;
-    size_t size = net_portals.answers.total * sizeof *near, page = 4096;
-    uintptr_t at = (uintptr_t)net_portals.chunk + (UINT64_C(1) << 35), from = at & ~(page - 1);
-    void *pages = mmap((void *)from, size + page, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (pages == (void *)from) {
-        net_portals.answer = (net_answer_t *)at;
-        memcpy(net_portals.answer, near, size);
-    }
-    for (unsigned i = 0; i < 8; i++) request(1, i, (message_t){.handler = H_SILENT}, BITS_AM, 1);
-    ptl_script_forget();
-    for (unsigned i = 0; i < 8; i++) gasnetc_poll();
-    for (unsigned i = 0; i < ptl_script_ops(); i++) ptl_script_sent(ptl_script_op((int)i));
-    net_reap();
-    check(saw.runs == 8 && net_portals.chunks.count == net_portals.chunks.total,
-          "no answer is taken for a chunk");
-    net_portals.answer = near;
-    job_end("answers far away");
-    if (pages != MAP_FAILED) munmap(pages, size + page);
-}
-
 static void overflow(const void *unused)
 {
     (void)unused;
@@ -251,7 +224,6 @@ int main(int argc, char **argv)
     long_arrivals();
     refresh();
     threads_in_buffers();
-    far_answers();
     check_fatal("PO-3 what no receive buffer takes falls into the catch-basin: fatal", overflow,
                 NULL, "catch-basin", "rank 1", "flow control");
     check_fatal("a Request that costs nothing is malformed", strangers, &which[0], "rank 1",
