@@ -181,26 +181,11 @@ static void arrive_failed(const ptl_event_t *event)
                        peer ? peer->rank : net_portals.rank, PTL_NAL_FAILED);
 }
 
-/* A bounced get is complete: the destination address is in front of the data. */
-static inline void arrive_bounced_get(const char *bounced, size_t length)
+void net_portals_chunk_ended(const net_slot_t *slot)
 {
-    void *to;
-    memcpy(&to, bounced, sizeof to);
-    if (__builtin_expect((uintptr_t)to < GASNETC_FIRST_PAGE, 0))
-        gasnetc_copy_nowhere(to, length);
-    else if (length == 8)
-        memcpy(to, bounced + sizeof to, 8);
-    else
-        memcpy(to, bounced + sizeof to, length);
-}
-
-void net_portals_bounced(const net_slot_t *slot)
-{
-    if (slot->got) arrive_bounced_get(slot->bounce, slot->got);
-    if (slot->bounce != slot->landing)
-        net_portals_give(
-            &net_portals.chunks,
-            (uint32_t)((size_t)(slot->bounce - net_portals.reqsb_memory) / PLAN_CHUNK));
+    if (slot->got) net_portals_copy_got(slot->bounce, slot->got);
+    net_portals_give(&net_portals.chunks,
+                     (uint32_t)((size_t)(slot->bounce - net_portals.reqsb_memory) / PLAN_CHUNK));
 }
 
 void net_portals_note_failed(const net_slot_t *slot)
@@ -220,7 +205,7 @@ static void on_reqsb(const ptl_event_t *event)
     case PTL_EVENT_ACK:
     case PTL_EVENT_REPLY_END:
         slot = arrive_ticket(event);
-        net_portals_bounced(slot);
+        net_portals_unbounce(slot);
         arrive_complete(slot);
         break;
     case PTL_EVENT_PUT_END:

@@ -194,8 +194,8 @@ bool net_portals_put(net_slot_t *slot, uint64_t dst, const net_key_t *key, const
                      const net_region_t *local, size_t length);
 void net_portals_get(net_slot_t *slot, void *to, const net_region_t *local, ptl_handle_md_t md,
                      uint64_t src, const net_key_t *key, size_t length);
-/* A bounced put or get is complete. */
-void net_portals_bounced(const net_slot_t *slot);
+/* A put or get that was bounced through a chunk is complete. */
+void net_portals_chunk_ended(const net_slot_t *slot);
 /* An operation without events has failed. */
 void net_portals_note_failed(const net_slot_t *slot);
 /* Handles events of the SYS and SAFE queues, and counts those of the AM queue. */
@@ -485,6 +485,28 @@ static inline bool net_unanswered(const net_message_t *request)
 
 /* --- reaping --- */
 
+/* A bounced get is complete: the destination address is in front of the data. */
+HOT void net_portals_copy_got(const char *bounced, size_t length)
+{
+    void *to;
+    memcpy(&to, bounced, sizeof to);
+    if (__builtin_expect((uintptr_t)to < GASNETC_FIRST_PAGE, 0))
+        gasnetc_copy_nowhere(to, length);
+    else if (length == 8)
+        memcpy(to, bounced + sizeof to, 8);
+    else
+        memcpy(to, bounced + sizeof to, length);
+}
+
+/* A bounced put or get is complete. */
+HOT void net_portals_unbounce(const net_slot_t *slot)
+{
+    if (slot->bounce == slot->landing)
+        net_portals_copy_got(slot->landing, slot->got);
+    else
+        net_portals_chunk_ended(slot);
+}
+
 /* A put or get without events has ended. */
 HOT void net_portals_noted(net_slot_t *slot)
 {
@@ -492,7 +514,7 @@ HOT void net_portals_noted(net_slot_t *slot)
         net_portals_note_failed(slot);
         return;
     }
-    if (slot->bounce) net_portals_bounced(slot);
+    if (slot->bounce) net_portals_unbounce(slot);
     gasnetc_sent(&slot->sent);
     net_portals_landed(slot);
 }

@@ -21,10 +21,10 @@ counted() { # OPERATION NAME
 
 rows='poll|poll that finds nothing|120
 am_short|AM Short request, injection|277
-am_receive|AM Short receive + handler|412
+am_receive|AM Short receive + handler|405
 am_answer|AM Short, automatic Reply|206
 put_nb|put_nb + wait|408
-get_nb|get_nb + wait|488'
+get_nb|get_nb + wait|469'
 while IFS='|' read -r operation name limit; do
     for tries in 1 2 3; do
         figure=$(counted "$operation" "$name")

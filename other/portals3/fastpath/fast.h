@@ -88,7 +88,8 @@ static inline void ptli_fast_passed(struct ptli_link *link, const struct ptli_wr
 HOT ptl_note_t *fast_note(struct ptli_verbs *v, const struct ptli_wr *slot, ptl_ni_fail_t fail)
 {
     if (slot->item & PTLI_ITEM_GET) {
-        ptli_verbs_release(slot->route);
+        if (__builtin_expect(ptli_lease_release(&slot->route->lease), 0))
+            ptli_verbs_lease_return(slot->route);
         v->posting.counts.get_length += fail ? 0 : slot->length;
     }
     v->posting.counts.answers += !fail;

@@ -34,7 +34,7 @@ static void lease_message(struct ptli_route *route, struct ptli_message *m, uint
                                           .operation = epoch}};
 }
 
-static void lease_return(struct ptli_route *route)
+void ptli_verbs_lease_return(struct ptli_route *route)
 {
     lease_message(route, &route->answer, PTLI_REVOKED, route->lease.epoch);
     route->answering = true;
@@ -43,7 +43,7 @@ static void lease_return(struct ptli_route *route)
 
 void ptli_verbs_release(struct ptli_route *route)
 {
-    if (__builtin_expect(ptli_lease_release(&route->lease), 0)) lease_return(route);
+    if (__builtin_expect(ptli_lease_release(&route->lease), 0)) ptli_verbs_lease_return(route);
 }
 
 static void lease_count_granted(struct ptli_verbs *v, int change)
@@ -99,7 +99,7 @@ static bool take_list(struct ptli_route *route, const struct ptli_header *header
     /* While a list of an earlier connection is in use, this one is returned.  */
     bool use = given && route->list && !route->lease.users;
     if (!ptli_lease_answered(&route->lease, use, epoch)) return false;
-    if (given && !use) lease_return(route);
+    if (given && !use) ptli_verbs_lease_return(route);
     if (!use) return true;
     route->list->face.published = list;
     route->list->life = route->node->life;
@@ -158,9 +158,9 @@ bool ptli_verbs_list_lease_message(struct ptli_node *node, const struct ptli_hea
             if (route->answering) break;
             if (route->lease.state != PTLI_LEASE_HELD) {
                 route->lease.epoch = (uint32_t)header->operation;
-                lease_return(route);
+                ptli_verbs_lease_return(route);
             } else if (ptli_lease_revoke(&route->lease, (uint32_t)header->operation)) {
-                lease_return(route);
+                ptli_verbs_lease_return(route);
             }
             break;
         case PTLI_REVOKED:

@@ -473,7 +473,9 @@ void ptli_verbs_published_release(struct ptli_transport *, struct ptli_published
 bool ptli_verbs_revoke(struct ptli_transport *, ptl_pt_index_t, ptl_time_t timeout);
 struct ptli_route *ptli_verbs_list_lease(struct ptli_node *node, ptl_pt_index_t pt); /* posting */
 void ptli_verbs_list_leases_lost(struct ptli_node *node);                            /* posting */
-void ptli_verbs_release(struct ptli_route *route);                                   /* posting */
+/* posting: a user of a list gives it up; the last one has been given up, and the peer waits. */
+void ptli_verbs_release(struct ptli_route *route);
+void ptli_verbs_lease_return(struct ptli_route *route);
 /* driving; false: a protocol error */
 bool ptli_verbs_list_lease_message(struct ptli_node *node, const struct ptli_header *header,
                                    const void *data);
