@@ -195,7 +195,7 @@ static bool take(struct receive *receive)
     receive->got = entry->bits;
     receive->length = entry->length;
     if (entry->block || entry->length == 0) {
-        memcpy(receive->bytes, entry->bytes, entry->block ? entry->length : 0);
+        if (entry->block) memcpy(receive->bytes, entry->bytes, entry->length);
         receive->done = true;
         received++;
         from_block++;
