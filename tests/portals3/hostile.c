@@ -213,6 +213,18 @@ static void messages(bool thread)
               thread ? ", a thread at work" : "");
 }
 
+/* Nothing was admitted before it that it could be the same as. */
+static void nothing(void)
+{
+    const unsigned char bytes[PTLI_WIRE_SIZE] = {0};
+    open_all(false, false);
+    const ptl_sr_value_t before = reg(PTL_SR_DROP_COUNT);
+    mirror_inject(bytes, sizeof bytes);
+    for (int i = 0; i < 2000 && reg(PTL_SR_DROP_COUNT) == before; i++) PtlProgress(ni, 0);
+    check(reg(PTL_SR_DROP_COUNT) == before + 1, "a first message that is all zeros is dropped");
+    close_all(0);
+}
+
 /* The id of the one that is under way. */
 static uint64_t only_operation(void)
 {
@@ -410,6 +422,7 @@ int main(int argc, char **argv)
         messages(thread);
         deaths(thread);
     }
+    nothing();
     overlong();
     endings();
     owed();

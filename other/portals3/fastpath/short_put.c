@@ -3,7 +3,7 @@
  * ptli_short_take has a short way for the usual put, and calls another function only at its end: so
  * it saves no register.  That way is for a descriptor that is `brief` and stays active, in the
  * first entry whose bits match.  Whatever else there is changes no state before deliver.c has taken
- * over. Fields of the header are read where they are used, again if need be.
+ * over.  Fields of the header are read where they are used, again if need be.
  */
 #include "other/portals3/engine/deposit.h"
 #include "other/portals3/fastpath/short_put.h"
@@ -98,9 +98,10 @@ bool ptli_short_take(struct ptli_short_run *run, struct ptli_peer *peer, const u
     if (length > SHORT_MOST || ptli_wire_64(bytes, PTLI_AT_LENGTH) != length ||
         ptli_wire_32(bytes, PTLI_AT_DATA_LENGTH) != length)
         return false;
-    if (__builtin_expect(!ptli_wire_same_whom(bytes, peer->admitted), 0))
+    struct ptli_table_entry *list = peer->admitted_to;
+    if (__builtin_expect(!list || !ptli_wire_same_whom(bytes, peer->admitted), 0))
         return short_of_another_kind(run, peer, bytes, size);
-    found.entry = ptli_matching(peer->admitted_to->first, ptli_wire_64(bytes, PTLI_AT_MATCH_BITS));
+    found.entry = ptli_matching(list->first, ptli_wire_64(bytes, PTLI_AT_MATCH_BITS));
     if (__builtin_expect(!found.entry || !found.entry->rules, 0))
         return short_for_any(run, peer, bytes);
     struct ptli_md *md = ptli_md_of(found.entry->rules);
@@ -116,7 +117,7 @@ bool ptli_short_take(struct ptli_short_run *run, struct ptli_peer *peer, const u
             return short_for_any(run, peer, bytes);
         md->rules.local_offset = local_offset;
     }
-    peer->admitted_to->quiet++;
+    list->quiet++;
     run->engine->recv_count++;
     run->engine->recv_length += found.mlength;
     short_log(run, eq, md, peer, bytes, &found);

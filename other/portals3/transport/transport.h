@@ -31,8 +31,9 @@ struct ptli_peer {
     ptl_process_id_t id;
     ptl_uid_t uid; /* from the handshake, not from headers; before that: all ones */
     ptl_jid_t jid;
-    /* The header of its last short put that was admitted, and the table entry that it names; the
-     * number of the access entries' state then; 0: of none, or the user may be another since.  */
+    /* The header of its last short put that was admitted, and the table entry that it names; NULL:
+     * none was, so that no header is the same.  The number of the access entries' state then; 0:
+     * the user may be another since.  */
     uint32_t admitted_by;
     unsigned char admitted[PTLI_WIRE_WHOM];
     struct ptli_table_entry *admitted_to;
