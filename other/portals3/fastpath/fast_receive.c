@@ -1,8 +1,8 @@
 /* fast_receive.c - short puts that have arrived, from the completions of a round to the events that
  * the engine logs.
  *
- * As in fast_put_get.c the engine's side and the transport's are one function, without calls
- * between the two.  Every other message, and one that the engine refuses, is left to
+ * Takes the completions one behind the other in a run (short_put.h), and adds their receives to the
+ * batch that is posted again.  Every other message, and one that the engine refuses, is left to
  * verbs_receive.c.
  */
 #include "other/portals3/fastpath/short_put.h"

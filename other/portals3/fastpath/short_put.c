@@ -1,9 +1,10 @@
 /* short_put.c - takes a short put: judges, matches and copies it, and writes its event.
  *
- * ptli_short_take has a short way for the usual put, and calls another function only at its end: so
- * it saves no register.  That way is for a descriptor that is `brief` and stays active, in the
- * first entry whose bits match.  Whatever else there is changes no state before deliver.c has taken
- * over.  Fields of the header are read where they are used, again if need be.
+ * ptli_short_take has a short way for the usual put, and calls another function only at its end, so
+ * that nothing has to be kept in memory or saved registers across a call.  That way is for a
+ * descriptor that is `brief` and stays active, in the first entry whose bits match.  Whatever else
+ * there is changes no state before deliver.c has taken over.  Fields of the header are read where
+ * they are used, again if need be.
  */
 #include "other/portals3/engine/deposit.h"
 #include "other/portals3/fastpath/short_put.h"
