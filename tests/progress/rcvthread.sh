@@ -92,7 +92,7 @@ says "IB-C8 R49 and while messages arrive at all of them, 3 times" '' 19
 # locks FILE: functions and how many locked instructions each has; parts of one function count as it.
 locks() {
     objdump -d --no-show-raw-insn "$1" | awk '/^[0-9a-f]+ <.*>:$/ { f = $2; gsub(/[<>:]/, "", f); sub(/\..*/, "", f) }
-        /\<lock |xchg +.*\(/ { n[f]++ } END { for (f in n) print f, n[f] }' | sort
+        /[[:space:]]lock |xchg +.*\(/ { n[f]++ } END { for (f in n) print f, n[f] }' | sort
 }
 # Of those, where messages and transfers go.
 paths='gasnetc_(poll|AMPoll|deliver.*|AMRequest.*|AMReply.*|rdma_.*)|take|poll_once|gasnete_(put|get)_.*'
