@@ -41,12 +41,12 @@ receive_thread_sources = core/progress/receive_thread.c
 ib_receive_thread_sources = core/ib/cq_wait.c
 
 # Rings for Active Messages in local memory, of the networks that have them.
-core_rings_sources = core/rings/amrdma.h core/rings/amrdma.c core/rings/local_rings.h core/rings/local_rings.c \
+core_rings_sources = core/rings/amrdma.h core/rings/local_rings.h core/rings/local_rings.c \
   core/rings/neighbours.h core/rings/neighbours.c core/rings/params.def
 
 core_ib_sources = $(core_rings_sources) \
   core/ib/network_ib.h core/ib/params.def core/ib/qp_select.h core/ib/rail.h core/ib/rails.c core/ib/device_limits.c core/ib/ports.h core/ib/ports.c \
-  core/ib/lists.c core/ib/memory.c core/ib/software_device.h core/ib/software_device.c core/ib/amrdma_rings.c core/ib/amrdma_near.c core/ib/receive.c core/ib/reap_multi.c \
+  core/ib/lists.c core/ib/memory.c core/ib/software_device.h core/ib/software_device.c core/ib/amrdma_choice.h core/ib/amrdma_choice.c core/ib/amrdma_rings.c core/ib/amrdma_near.c core/ib/receive.c core/ib/reap_multi.c \
   core/ib/srq.h core/ib/srq.c core/ib/srq_policy.h core/ib/qp_table.h core/ib/qp_table.c \
   core/ib/connect.h core/ib/connect.c core/ib/system_messages.h core/ib/system_messages.c core/ib/counts.c core/ib/verbs_types.h core/ib/advice.h core/ib/advice.c core/ib/status.c core/ib/events.h core/ib/events.c \
   core/ib/datagrams.h core/ib/datagrams.c core/ib/connect_on_demand.h core/ib/connect_on_demand.c core/ib/meeting.h core/ib/connect_greetings.c \

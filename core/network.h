@@ -46,8 +46,8 @@
  *   net_spare_t   the spare receive buffer of one poll, or of the receive thread; zeroed: none.
  * Constants:
  *   NET_STACK_MESSAGE  AMs up to this length are built on the sender's stack, if they are inlined.
- *   NET_NEAR_COPIES    AMs with more payload are written to their place in a neighbour's memory, even if they
- *                      could be inlined; shorter ones are copied there.
+ *   NET_NEAR_COPIES    AMs with more payload are written to their place in a neighbour's memory,
+ *                      even if they could be inlined; shorter ones are copied there.
  *   NET_DELIVER_MAX    the most messages that one poll takes.
  *   NET_PAIRS_LONGS    1: the core calls net_long, and the network delivers a Long when header and
  *                      payload have arrived, in either order.
@@ -58,9 +58,9 @@
  *                      caps.inline_max is; a get of at most caps.get_inline_max needs no region.
  *   NET_HAS_FLOW_CONTROL
  *                      (core/am/flow.h) 1: the network bounds Requests itself (NET_NO_CREDIT), and
- *                      the core's credits are unused.  Every Request is answered, by the core if
- *                      its handler has sent no Reply, and the answer names the Request: the
- *                      network reserved space for it.
+ *                      the core's credits are unused.  Every Request from net_arrivals is answered,
+ * by the core if its handler has sent no Reply, and the answer names the Request: the network
+ * reserved space for it.
  */
 typedef struct net_peer net_peer_t;
 typedef struct net_region net_region_t;
@@ -367,8 +367,8 @@ _Atomic uint32_t *net_sleeper(void (*wake)(uint32_t rank));
  * from here on. */
 static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare);
 
-/* With NET_HAS_FLOW_CONTROL alone, for a Request whose handler has sent no Reply; the peer's lock
- * is held.  False: the caller must send an empty one. */
+/* With NET_HAS_FLOW_CONTROL alone, for a Request with kept_buffer whose handler has sent no Reply;
+ * the peer's lock is held.  False: the caller must send an empty one. */
 static inline bool net_unanswered(const net_message_t *request);
 
 /* After the handler: frees the message's buffer, to `spare` first. */

@@ -454,7 +454,7 @@ static inline void net_near_peer(net_peer_t *peer, void *theirs)
 
 static inline bool net_is_near(net_peer_t *peer)
 {
-    return peer->pair;
+    return peer->pair && net_portals_pair_open(peer->pair);
 }
 
 /* A Reply takes the way of its Request. */
@@ -463,12 +463,12 @@ static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_re
 {
     (void)wants_reply;
     if (answers && !answers->kept_buffer) return NULL;
-    return net_portals_near_room(peer, length, answers);
+    return net_portals_near_room(peer, length, answers != NULL);
 }
 
 static inline void net_near_written(net_peer_t *peer, size_t length, const net_message_t *answers)
 {
-    net_portals_near_written(peer, length, answers);
+    net_portals_near_written(peer, length, answers != NULL);
 }
 
 /* Rings are given at the first message, so it does not matter who sends most. */

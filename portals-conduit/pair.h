@@ -12,13 +12,25 @@
 
 enum pair_ring { PAIR_REQUESTS, PAIR_REPLIES, PAIR_RINGS };
 
-/* Under the peer's lock, but for what the poll lock protects. */
+/* ASKED: a pair is reserved for the peer, and it was asked for one.  OPEN: it has been given one,
+ * and gives or has given one.  REFUSED: neither gets any. */
+enum pair_state { PAIR_NONE, PAIR_ASKED, PAIR_OPEN, PAIR_REFUSED };
+
+/* The word of a BITS_PAIR message. */
+enum { PAIR_WANTED, PAIR_NOT_GIVEN };
+
+/* Under the peer's lock, but for `state`, with which what follows it is published. */
 typedef struct net_pair {
     net_near_out_t out[PAIR_RINGS]; /* rings in the peer's memory */
     pair_flow_t flow;
+    _Atomic int state;                 /* enum pair_state */
     _Atomic uint32_t *unanswered_here; /* of the peer's Requests; in memory that the peer reads */
-    _Atomic bool asked;                /* the peer was asked for a pair */
-    net_ring_t *_Atomic in; /* [PAIR_RINGS], in local memory; NULL: none yet.  The poll lock */
+    net_ring_t *in;                    /* [PAIR_RINGS], in local memory; NULL unless OPEN */
 } net_pair_t;
+
+static inline bool net_portals_pair_open(const net_pair_t *pair)
+{
+    return atomic_load_explicit(&pair->state, memory_order_acquire) == PAIR_OPEN;
+}
 
 #endif

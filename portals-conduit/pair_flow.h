@@ -26,6 +26,12 @@ static inline bool pair_may_request(const pair_flow_t *flow, uint32_t sent, uint
     return sent - flow->released - flow->unanswered < slots;
 }
 
+/* False: the peer has settled more than was sent. */
+static inline bool pair_is_sound(const pair_flow_t *flow, uint32_t sent, uint32_t slots)
+{
+    return sent - flow->released - flow->unanswered <= slots;
+}
+
 /* `replies`: the ring in local memory.  `unanswered`: the peer's count. */
 static inline void pair_look(pair_flow_t *flow, amrdma_in_t *replies, bool in_order,
                              const _Atomic uint32_t *unanswered)

@@ -1,8 +1,9 @@
 /* pairs.c - the rings by which neighbours send each other Active Messages (pair_flow.h).
  *
- * A process that sends a neighbour its first Request asks it for a pair of rings by a system
- * message.  A process that is asked gives one, if it has any left, and asks in return.  It tells by
- * a word in its shared memory, which the neighbour reads: 1 + the number of the pair.
+ * A process that sends a neighbour its first Request reserves a pair of rings for it, and asks it
+ * for one, by a system message.  A process that is asked gives a pair and asks in return, or
+ * refuses, if it has no more to give; then neither has one for the other.  It gives by a word in
+ * its shared memory, which the neighbour reads: 1 + the number of the pair.
  */
 #include <stdlib.h>
 
@@ -12,7 +13,8 @@
 
 typedef _Atomic uint32_t offer_t; /* [ranks], in each process's shared memory */
 
-static uint32_t given; /* under the poll lock */
+static _Atomic uint32_t reserved; /* pairs; */
+static uint32_t given;            /* of them, under the poll lock */
 
 static uint32_t pairs_most(void)
 {
@@ -48,12 +50,12 @@ void net_portals_near_close(void)
     for (uint32_t r = 0; net_portals_rest.peer && r <= net_portals_rest.peers; r++) {
         net_peer_t *peer = net_portals_rest.peer[r];
         if (!peer || !peer->pair) continue;
-        free(atomic_load(&peer->pair->in));
+        free(peer->pair->in);
         free(peer->pair);
         peer->pair = NULL;
     }
     net_rings.first = NULL;
-    given = 0;
+    given = reserved = 0;
     net_neighbours_close();
 }
 
@@ -70,16 +72,39 @@ static uint32_t offer_there(const net_peer_t *peer)
 
 /* --- meeting --- */
 
+static bool reserve(void)
+{
+    uint32_t before = atomic_load(&reserved);
+    do {
+        if (before == pairs_most()) return false;
+    } while (!atomic_compare_exchange_weak(&reserved, &before, before + 1));
+    return true;
+}
+
+/* From one state to another; false: it is in neither, or in the other one already. */
+static bool change(net_pair_t *pair, enum pair_state from, enum pair_state to)
+{
+    int state = from;
+    return atomic_compare_exchange_strong(&pair->state, &state, to);
+}
+
+/* Asks the peer, unless another thread has done so or no pair is left. */
 static void ask(net_peer_t *peer)
 {
-    if (!atomic_exchange(&peer->pair->asked, true)) net_portals_system(peer, BITS_PAIR, 0, 0);
+    if (!reserve()) return;
+    if (change(peer->pair, PAIR_NONE, PAIR_ASKED))
+        net_portals_system(peer, BITS_PAIR, PAIR_WANTED, 0);
+    else
+        atomic_fetch_sub(&reserved, 1);
 }
 
 static net_near_ring_t *ring_there(const net_peer_t *peer, enum pair_ring which)
 {
     const uint32_t offer = offer_there(peer);
-    if (offer > pairs_most()) gasneti_malformed(peer->rank, 0, "offer of rings");
-    return offer ? net_near_ring_theirs(peer, (offer - 1) * PAIR_RINGS + which) : NULL;
+    if (!offer) return NULL;
+    net_near_ring_t *ring = net_near_ring_theirs(peer, (offer - 1) * PAIR_RINGS + which);
+    if (!ring) gasneti_malformed(peer->rank, 0, "offer of rings");
+    return ring;
 }
 
 /* Adds a ring of this process; returns what the peer sees of it. */
@@ -91,45 +116,70 @@ static net_near_ring_t *add(net_peer_t *peer, net_ring_t *ring, enum pair_ring w
     return near;
 }
 
-/* Poll lock held. */
+/* Poll lock held.  A thread that finds the pair open may write a Request at once, whose trailer
+ * then releases the offer too: the peer needs it for the Reply. */
 static void give(net_peer_t *peer)
 {
     net_pair_t *pair = peer->pair;
-    net_ring_t *rings = calloc(PAIR_RINGS, sizeof *rings);
-    if (!rings) gasneti_fatal("out of memory for the records of rings");
-    pair->unanswered_here = &add(peer, rings, PAIR_REQUESTS)->unanswered;
-    add(peer, rings, PAIR_REPLIES);
-    atomic_store(&pair->in, rings);
+    pair->in = calloc(PAIR_RINGS, sizeof *pair->in);
+    if (!pair->in) gasneti_fatal("out of memory for the records of rings");
+    pair->unanswered_here = &add(peer, pair->in, PAIR_REQUESTS)->unanswered;
+    add(peer, pair->in, PAIR_REPLIES);
     atomic_store_explicit(offer_here(peer), ++given, memory_order_release);
+    atomic_store_explicit(&pair->state, PAIR_OPEN, memory_order_release);
 }
 
-void net_portals_near_asked(net_peer_t *peer)
+static void asked(net_peer_t *peer)
 {
-    if (!peer->pair || atomic_load(&peer->pair->in))
-        gasneti_malformed(peer->rank, 0, "request for rings");
-    if (given == pairs_most()) return;
-    give(peer);
+    net_pair_t *pair = peer->pair;
     ask(peer);
+    if (change(pair, PAIR_NONE, PAIR_REFUSED))
+        net_portals_system(peer, BITS_PAIR, PAIR_NOT_GIVEN, 0);
+    else if (atomic_load(&pair->state) == PAIR_ASKED)
+        give(peer);
+    else
+        gasneti_malformed(peer->rank, 0, "request for rings");
+}
+
+static void refused(net_peer_t *peer)
+{
+    if (!change(peer->pair, PAIR_ASKED, PAIR_REFUSED))
+        gasneti_malformed(peer->rank, 0, "refusal of rings");
+    atomic_fetch_sub(&reserved, 1);
+}
+
+void net_portals_pair_message(net_peer_t *peer, uint32_t word)
+{
+    if (!peer->pair || word > PAIR_NOT_GIVEN)
+        gasneti_malformed(peer->rank, 0, "system message about rings");
+    if (word == PAIR_WANTED)
+        asked(peer);
+    else
+        refused(peer);
 }
 
 /* No Request was written to the peer yet. */
 static __attribute__((noinline)) bool meet(net_peer_t *peer)
 {
-    ask(peer);
-    if (!atomic_load(&peer->pair->in)) return false;
+    net_pair_t *pair = peer->pair;
+    if (atomic_load(&pair->state) == PAIR_NONE) ask(peer);
+    if (!net_portals_pair_open(pair)) return false;
     net_near_ring_t *ring = ring_there(peer, PAIR_REQUESTS);
-    if (ring) net_near_begin(&peer->pair->out[PAIR_REQUESTS], peer, ring);
+    if (ring) net_near_begin(&pair->out[PAIR_REQUESTS], peer, ring);
     return ring;
 }
 
 /* --- messages --- */
 
-static __attribute__((noinline)) bool look(net_pair_t *pair)
+static __attribute__((noinline)) bool look(const net_peer_t *peer, net_pair_t *pair)
 {
     const net_near_out_t *out = &pair->out[PAIR_REQUESTS];
-    amrdma_in_t *replies = &atomic_load_explicit(&pair->in, memory_order_relaxed)[PAIR_REPLIES].in;
+    amrdma_in_t *replies = &pair->in[PAIR_REPLIES].in;
+    const uint32_t sent = (uint32_t)out->out.sent, slots = net_rings.mask + 1;
     pair_look(&pair->flow, replies, NET_RINGS_IN_ORDER, &net_near_ring(out)->unanswered);
-    return pair_may_request(&pair->flow, out->out.sent, net_rings.mask + 1);
+    if (!pair_is_sound(&pair->flow, sent, slots))
+        gasneti_malformed(peer->rank, 0, "Reply (to no Request)");
+    return pair_may_request(&pair->flow, sent, slots);
 }
 
 /* Where a Request is to be written. */
@@ -138,8 +188,9 @@ static inline char *request_place(net_peer_t *peer, size_t length)
     net_pair_t *pair = peer->pair;
     net_near_out_t *out = &pair->out[PAIR_REQUESTS];
     if (__builtin_expect(!net_near_ring(out), 0) && !meet(peer)) return NULL;
-    if (__builtin_expect(!pair_may_request(&pair->flow, out->out.sent, net_rings.mask + 1), 0) &&
-        !look(pair))
+    const uint32_t sent = (uint32_t)out->out.sent;
+    if (__builtin_expect(!pair_may_request(&pair->flow, sent, net_rings.mask + 1), 0) &&
+        !look(peer, pair))
         return NULL;
     return net_near_place(out, length);
 }
@@ -199,5 +250,5 @@ __attribute__((no_sanitize("thread"))) uint64_t net_portals_near_messages(const 
 
 uint64_t net_portals_near_rings(const net_peer_t *peer)
 {
-    return peer->pair && atomic_load(&peer->pair->in) ? PAIR_RINGS : 0;
+    return peer->pair && net_portals_pair_open(peer->pair) ? PAIR_RINGS : 0;
 }

@@ -54,8 +54,8 @@ static inline bool net_portals_credits_valid(const net_peer_t *peer, uint8_t byt
 void net_portals_revoked(net_peer_t *peer, uint32_t word);
 void net_portals_returned(net_peer_t *peer, uint32_t word);
 
-/* A BITS_PAIR message arrived: the peer asks for rings. */
-void net_portals_near_asked(net_peer_t *peer);
+/* A BITS_PAIR message arrived. */
+void net_portals_pair_message(net_peer_t *peer, uint32_t word);
 /* For net_peer_counts: messages written into rings of the peer, and rings here that it writes. */
 uint64_t net_portals_near_messages(const net_peer_t *peer);
 uint64_t net_portals_near_rings(const net_peer_t *peer);

@@ -23,6 +23,7 @@
  */
 #include <stdlib.h>
 
+#include "core/ib/amrdma_choice.h"
 #include "core/ib/rail.h"
 #include "core/ib/software_device.h"
 #include "core/params/params.h"

@@ -5,6 +5,7 @@
  * used, up to NET_IB_HCAS devices; GASNET_NUM_QPS, if not 0, bounds the ports (IB-C9).  With a
  * connection manager (GASNET_CONNECT) one port is used.
  */
+#include "core/ib/amrdma_choice.h"
 #include "core/ib/rail.h"
 
 #include <stdarg.h>

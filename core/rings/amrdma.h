@@ -1,21 +1,20 @@
 /* amrdma.h - Active Messages by RDMA, or by stores of a neighbour, as plain state machines
- * (IB-R9..R12): the two ends of a ring of slots in the receiver's memory, and the choice of the
- * peers that get one.
+ * (IB-R9, IB-R10): the two ends of a ring of slots in the receiver's memory.
  *
  * A message lies at the end of its slot, followed by a trailer of one word at a fixed place, which
  * is written last.  No byte of a message ever lies where a trailer does, and an old trailer has the
- * number of an older message, so slots are never cleared.  The device must place the trailer last
- * (amrdma_rings.c).  The bytes of the trailer may appear one after another: the number is in its
- * upper half, so in ascending order the rest is there before the number, and the number differs
- * from the expected one until its last byte has arrived.
+ * number of an older message, so slots are never cleared.  The device must place the trailer last.
+ * The bytes of the trailer may appear one after another: the number is in its upper half, so in
+ * ascending order the rest is there before the number, and the number differs from the expected one
+ * until its last byte has arrived.
  *
  * Messages are numbered from 1.  The sender may reuse a slot when the receiver has released its
  * message and all before it; messages in the other direction report how many are released, or the
  * sender looks into memory that both share.  No I/O, no lock; the lock that each call needs is
  * given below, and fields used under two different locks are atomic.
  */
-#ifndef NETWORK_IB_AMRDMA_H
-#define NETWORK_IB_AMRDMA_H
+#ifndef RINGS_AMRDMA_H
+#define RINGS_AMRDMA_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -60,7 +59,7 @@ static inline uint32_t amrdma_trailer_length(uint64_t trailer)
 /* --- the sender's end; under the peer's lock, except amrdma_update_freed --- */
 
 typedef struct amrdma_out {
-    uint32_t sent;          /* number of the last message written */
+    uint64_t sent;          /* messages written; its lower half is the number of the last one */
     _Atomic uint16_t slots; /* 0: there is no ring yet; set under the poll lock */
     _Atomic uint16_t freed; /* low bits of the number up to which slots are free again */
 } amrdma_out_t;
@@ -74,13 +73,13 @@ static inline bool amrdma_may_send(const amrdma_out_t *out)
 /* The number of the next message to write; its slot is number & (slots - 1). */
 static inline uint32_t amrdma_next(const amrdma_out_t *out)
 {
-    return out->sent + 1;
+    return (uint32_t)out->sent + 1;
 }
 
 /* It is written: returns its number. */
 static inline uint32_t amrdma_send(amrdma_out_t *out)
 {
-    return ++out->sent;
+    return (uint32_t)++out->sent;
 }
 
 /* A message from the peer reported `freed`; under the poll lock.  Messages by a ring and by sends
@@ -114,7 +113,7 @@ static inline void amrdma_look(amrdma_out_t *out, const amrdma_released_t *relea
 {
     const uint16_t slots = atomic_load_explicit(&out->slots, memory_order_relaxed);
     const uint16_t freed = atomic_load_explicit(&out->freed, memory_order_relaxed);
-    const uint32_t known = out->sent - (uint16_t)(out->sent - freed);
+    const uint32_t known = (uint32_t)out->sent - (uint16_t)(out->sent - freed);
     if (slots == 0) return;
     atomic_store_explicit(&out->freed, (uint16_t)amrdma_released_to(released, slots - 1u, known),
                           memory_order_relaxed);
@@ -189,56 +188,5 @@ static inline uint16_t amrdma_freed(amrdma_in_t *in, bool in_order)
     if (!in_order) in->freed = amrdma_released_to(in->released, in->mask, in->freed);
     return (uint16_t)in->freed;
 }
-
-/* --- the choice; under the poll lock --- */
-
-/* How many peers may get a ring.  A Reply that arrives by a ring leaves its posted receive buffer
- * to the same peer's next Reply.  So where the buffers for Replies are too few for all peers, as
- * many buffers as one peer has credits are kept for the peers without a ring. */
-static inline uint32_t amrdma_max_rings(uint32_t wanted, uint32_t peers, uint32_t credits,
-                                        uint32_t replies)
-{
-    uint32_t rings = wanted < peers ? wanted : peers, most = replies / credits;
-    if (replies >= (uint64_t)credits * peers) return rings;
-    if (most > 0) most--;
-    return rings < most ? rings : most;
-}
-
-/* After `cycle` messages have arrived, rings are given to the peers that sent the most: to the
- * first of them, and to each that sent at least total / max_rings.  Then counting starts again. */
-typedef struct amrdma_choice {
-    uint32_t cycle; /* 0: no peer is ever chosen */
-    uint32_t max_rings;
-    uint32_t given;
-    uint32_t peers;
-    uint32_t total;     /* messages in this cycle */
-    uint32_t chosen;    /* peers chosen in this cycle */
-    uint32_t *arrivals; /* [peers]: in this cycle, from peers without a ring; the caller's memory */
-} amrdma_choice_t;
-
-/* True while rings are left to give. */
-static inline bool amrdma_choosing(const amrdma_choice_t *choice)
-{
-    return choice->cycle && choice->given < choice->max_rings;
-}
-
-/* Counts `count` messages from `peer`, or from peers that have a ring (AMRDMA_HAS_RING).  True at
- * the end of the cycle: call amrdma_choose until it returns -1. */
-enum { AMRDMA_HAS_RING = -1 };
-static inline bool amrdma_count_arrival(amrdma_choice_t *choice, int64_t peer, uint32_t count)
-{
-    if (peer != AMRDMA_HAS_RING) choice->arrivals[peer] += count;
-    choice->total += count;
-    return choice->total >= choice->cycle;
-}
-
-/* A neighbour gets a ring without having been chosen; while amrdma_choosing. */
-static inline void amrdma_give_at_once(amrdma_choice_t *choice)
-{
-    choice->given++;
-}
-
-/* The next peer to get a ring; -1: no more in this cycle. */
-int64_t amrdma_choose(amrdma_choice_t *choice);
 
 #endif

@@ -1,5 +1,5 @@
-/* neighbours.c - the memory that neighbours share for their rings, and the
- * thread that sleeps until a message is written there.
+/* neighbours.c - the memory that neighbours share for their rings, and the thread that sleeps until
+ * a message is written there.
  *
  * A receive thread sleeps on a word of its process's memory.  Sender and sleeper exchange that word
  * after the trailer's store, and before the last poll: one of them sees what the other has done.
@@ -19,6 +19,7 @@
 /* The shared memory of a process; the network's own bytes and the rings follow. */
 typedef struct near_memory {
     _Alignas(64) _Atomic uint32_t asleep; /* 1: a thread of the process waits to be woken */
+    uint32_t sleeps; /* whether one ever does; set before a neighbour knows of a ring */
 } near_memory_t;
 
 void (*net_near_wake)(uint32_t rank);
@@ -26,6 +27,7 @@ void (*net_near_wake)(uint32_t rank);
 static near_memory_t *mine;
 static near_memory_t **theirs; /* [ranks]; NULL: no neighbour */
 static size_t before_rings;    /* bytes of a process's memory */
+static uint32_t most;          /* rings of each process */
 
 static size_t stride(void)
 {
@@ -39,6 +41,7 @@ static size_t bytes_before_rings(size_t own)
 
 size_t net_neighbours_size(uint32_t rings, size_t own)
 {
+    most = rings;
     return rings ? bytes_before_rings(own) + rings * stride() : 0;
 }
 
@@ -47,6 +50,7 @@ void net_neighbours_open(void *memory, size_t own, void (*wake)(uint32_t rank))
     theirs = calloc(gasnetc_job.size, sizeof *theirs);
     if (!theirs) gasneti_fatal("out of memory for the rings of neighbours");
     mine = memory;
+    mine->sleeps = gasnetc_params.rcv_thread;
     before_rings = bytes_before_rings(own);
     net_near_wake = wake;
 }
@@ -90,14 +94,15 @@ net_near_ring_t *net_near_ring_mine(const net_peer_t *peer, uint32_t index)
 
 net_near_ring_t *net_near_ring_theirs(const net_peer_t *peer, uint32_t index)
 {
-    return is_near(peer) ? ring_at(theirs[peer->rank], index) : NULL;
+    return is_near(peer) && index < most ? ring_at(theirs[peer->rank], index) : NULL;
 }
 
 /* --- sending --- */
 
 void net_near_begin(net_near_out_t *near, const net_peer_t *peer, net_near_ring_t *ring)
 {
-    near->asleep = gasnetc_params.rcv_thread ? &theirs[peer->rank]->asleep : NULL;
+    near_memory_t *memory = theirs[peer->rank];
+    near->asleep = memory->sleeps ? &memory->asleep : NULL;
     atomic_store(&near->out.slots, (uint16_t)(net_rings.mask + 1));
     atomic_store(&near->ring, ring);
 }

@@ -42,7 +42,9 @@ void net_neighbours_close(void);
  * neighbour. */
 void *net_neighbours_mine(void);
 void *net_neighbours_theirs(const net_peer_t *peer);
-/* Ring `index` of this process, and of a peer.  NULL: the peer is no neighbour. */
+/* Ring `index` of this process, and of a peer.  NULL: the peer is no neighbour, or has no such
+ * ring.
+ */
 net_near_ring_t *net_near_ring_mine(const net_peer_t *peer, uint32_t index);
 net_near_ring_t *net_near_ring_theirs(const net_peer_t *peer, uint32_t index);
 

@@ -68,8 +68,8 @@ static void judge(bool ok, const char *name)
 /* The ring for that rank's Requests. */
 static amrdma_in_t *ring_of(net_peer_t *peer)
 {
-    net_ring_t *rings = peer->pair ? atomic_load(&peer->pair->in) : NULL;
-    return rings ? &rings[PAIR_REQUESTS].in : NULL;
+    const bool open = peer->pair && net_portals_pair_open(peer->pair);
+    return open ? &peer->pair->in[PAIR_REQUESTS].in : NULL;
 }
 
 static net_near_out_t *near_to(net_peer_t *peer)
@@ -241,6 +241,24 @@ static void depth(int slots)
     }
 }
 
+/* Rank 1, which alone has a receive thread, calls nothing of the library until it is told. */
+static void one_sleeper(int count)
+{
+    volatile uint64_t *told = test_at(test_rank, 0);
+    const uint64_t yes = 1;
+    ping(1, 2);
+    if (test_rank == 0) {
+        for (int i = 0; i < count; i++) {
+            int before = pongs;
+            gasnet_AMRequestShort0(1, H_PING);
+            GASNET_BLOCKUNTIL(pongs > before);
+        }
+        gasnet_put(1, test_at(1, 0), &yes, sizeof yes);
+    }
+    while (test_rank == 1 && !*told) sched_yield();
+    judge(true, "a message wakes the receive thread of a rank that computes");
+}
+
 static void off(int unused)
 {
     (void)unused;
@@ -335,9 +353,16 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(int number);
-    } scenarios[] = {{"first", first},     {"cycle", cycle},   {"limit", limit},
-                     {"longest", longest}, {"depth", depth},   {"nonsense", nonsense},
-                     {"off", off},         {"killed", killed}, {"unfinished", unfinished}};
+    } scenarios[] = {{"first", first},
+                     {"cycle", cycle},
+                     {"limit", limit},
+                     {"longest", longest},
+                     {"depth", depth},
+                     {"nonsense", nonsense},
+                     {"off", off},
+                     {"killed", killed},
+                     {"unfinished", unfinished},
+                     {"one_sleeper", one_sleeper}};
     if (gasnet_init(&argc, &argv) != GASNET_OK ||
         gasnet_attach(table, TEST_COUNT(table), SEGMENT, 0) != GASNET_OK)
         return 4;

@@ -11,7 +11,7 @@ sim_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-con
 tests_sim_libjob_a_SOURCES = \
 	core/am/am_deliver.c core/am/am_send.c core/rdma/bounds.c core/rdma/buffers.c core/rdma/firehose.c core/rdma/given_back.c core/rdma/lease.c core/am/context.c core/progress/poll.c core/rdma/rdma.c core/job/thread.c core/job/signal_stack.c \
 	tests/sim/job.c tests/sim/job.h tests/sim/network.c tests/sim/rings.c tests/sim/rings.h \
-	tests/sim/network/network_sim.h core/rings/amrdma.h core/rings/amrdma.c
+	tests/sim/network/network_sim.h core/rings/amrdma.h core/ib/amrdma_choice.c
 tests_sim_libjob_a_CPPFLAGS = $(sim_cppflags)
 
 # The Extended API as for networks with RDMA, but for the job's barrier, which goes by Active Messages.

@@ -2,6 +2,7 @@
 #ifndef SIM_RINGS_H
 #define SIM_RINGS_H
 
+#include "core/ib/amrdma_choice.h"
 #include "tests/sim/job.h"
 
 /* What a message is accompanied by, or where it is written. */

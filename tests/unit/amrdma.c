@@ -3,6 +3,7 @@
  *
  * Whole conversations under random schedules are amrdma_sim's business.
  */
+#include "core/ib/amrdma_choice.h"
 #include "core/rings/amrdma.h"
 
 #include <string.h>

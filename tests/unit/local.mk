@@ -118,7 +118,7 @@ tests_unit_datagrams_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ
 tests_unit_datagrams_LDADD = tests/unit/libcheck.a other/dapl/libchannels.la libsofthca.la $(VERBS_LIBS)
 
 check_PROGRAMS += tests/unit/amrdma tests/unit/amrdma_sim
-tests_unit_amrdma_SOURCES = tests/unit/amrdma.c core/rings/amrdma.h core/rings/amrdma.c
+tests_unit_amrdma_SOURCES = tests/unit/amrdma.c core/rings/amrdma.h core/ib/amrdma_choice.c
 tests_unit_amrdma_LDADD = tests/unit/libcheck.a
 tests_unit_amrdma_sim_SOURCES = tests/unit/amrdma_sim.c core/rings/amrdma.h core/am/credits.h
 tests_unit_amrdma_sim_LDADD = tests/unit/libcheck.a

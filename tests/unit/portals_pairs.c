@@ -76,9 +76,11 @@ static bool request(int from)
 {
     side_t *here = &sides[from], *there = &sides[1 - from];
     ring_t *out = &there->ring[REQUESTS];
-    if (!pair_may_request(&here->flow, out->out.sent, slots))
+    const uint32_t before = (uint32_t)out->out.sent;
+    if (!pair_may_request(&here->flow, before, slots))
         pair_look(&here->flow, &here->ring[REPLIES].in, in_order, &there->unanswered);
-    const bool sent = pair_may_request(&here->flow, out->out.sent, slots) && write_message(out);
+    check_each(pair_is_sound(&here->flow, before, slots), "more is settled than was sent");
+    const bool sent = pair_may_request(&here->flow, before, slots) && write_message(out);
     here->sent += sent;
     here->refused += !sent;
     return sent;
@@ -166,10 +168,26 @@ static void converse(uint32_t first)
               first);
 }
 
+/* A Reply that no Request awaits. */
+static void unsound(void)
+{
+    slots = 4;
+    in_order = true;
+    begin(7);
+    side_t *here = &sides[0], *there = &sides[1];
+    request(0);
+    pair_count_unanswered(&there->unanswered);
+    pair_count_unanswered(&there->unanswered);
+    pair_look(&here->flow, &here->ring[REPLIES].in, in_order, &there->unanswered);
+    check(!pair_is_sound(&here->flow, (uint32_t)there->ring[REQUESTS].out.sent, slots),
+          "a peer that settles more than was sent is found out");
+}
+
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
     converse(0);
     converse(UINT32_MAX - 1000);
+    unsound();
     return check_end();
 }

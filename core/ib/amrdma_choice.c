@@ -1,8 +1,8 @@
-/* amrdma.c - which peers get a ring for their Active Messages (IB-R11, IB-R12).
+/* amrdma_choice.c - which peers get a ring for their Active Messages (IB-R11, IB-R12).
  *
  * Called by amrdma_rings.c at the end of a cycle, while rings are left to give.
  */
-#include "core/rings/amrdma.h"
+#include "core/ib/amrdma_choice.h"
 
 static uint32_t most_arrivals(const amrdma_choice_t *choice)
 {
