@@ -13,7 +13,7 @@ libsofthca_la_SOURCES = \
 	other/softhca/interpose/interpose.c other/softhca/interpose/interpose.h other/softhca/interpose/interpose_rare.c other/softhca/objects/lock.h \
 	other/softhca/datapath/hot.h other/softhca/datapath/move.c other/softhca/objects/mr.c other/softhca/objects/object.h other/softhca/datapath/datapath.h other/softhca/device/device.h other/softhca/interpose/edge.h other/softhca/objects/verbs.h other/softhca/segment/segment.h other/softhca/tcp/tcp.h other/softhca/segment/peer.c \
 	other/softhca/objects/qp.c other/softhca/objects/qp_ex.c other/softhca/device/query.c other/softhca/interpose/real_verbs.c \
-	other/softhca/datapath/recv.c other/softhca/segment/registry.c other/softhca/datapath/respond.c other/softhca/datapath/respond.h other/softhca/datapath/respond_part.c \
+	other/softhca/datapath/recv.c other/softhca/datapath/short_write.c other/softhca/segment/registry.c other/softhca/datapath/respond.c other/softhca/datapath/respond.h other/softhca/datapath/respond_part.c \
 	other/softhca/segment/segment.c other/softhca/datapath/send.c other/softhca/segment/rpc_server.c other/softhca/datapath/worker.c \
 	other/softhca/faults/delayed_completions.c other/softhca/faults/inject.c other/softhca/faults/inject.h other/softhca/faults/tear.c other/softhca/device/port.c \
 	other/softhca/device/job_hosts.c other/softhca/device/settings_read.c $(softhca_pure) \
@@ -22,7 +22,7 @@ libsofthca_la_SOURCES = \
 	other/softhca/tcp/greet.c other/softhca/tcp/greet.h other/softhca/tcp/tcp_recv.c other/softhca/objects/user_memory.c \
 	other/softhca/tcp/remote.h other/softhca/tcp/requester.c other/softhca/tcp/responder.c other/softhca/tcp/tcp_respond.c \
 	other/softhca/tcp/sha256.c other/softhca/tcp/sha256.h other/softhca/tcp/tcp.c other/softhca/tcp/wire.c other/softhca/tcp/wire.h
-libsofthca_la_SOURCES += other/softhca/objects/cq_resize.c other/softhca/objects/mw.c other/softhca/objects/ring.h other/softhca/datapath/thread.c other/softhca/segment/peer_map.c other/softhca/objects/writable.c other/softhca/objects/memlock.c other/softhca/objects/strict_memory.c
+libsofthca_la_SOURCES += other/softhca/objects/cq_resize.c other/softhca/objects/mw.c other/softhca/objects/ring.h other/softhca/objects/done.c other/softhca/objects/done.h other/softhca/datapath/thread.c other/softhca/segment/peer_map.c other/softhca/objects/writable.c other/softhca/objects/memlock.c other/softhca/objects/strict_memory.c
 if RDMACM
 libsofthca_la_SOURCES += other/softhca/manager/manager.h other/softhca/manager/manager.c other/softhca/manager/conversation.c other/softhca/manager/queue_pairs.c
 else
@@ -41,7 +41,7 @@ EXTRA_DIST += other/softhca/softhca.map
 check_PROGRAMS += softhca_rules softhca_soak softhca_speed softhca_rules_static
 softhca_pair = tests/softhca/pair.c tests/softhca/pair.h tests/softhca/rules.h
 softhca_rules_SOURCES = tests/softhca/rules.c tests/softhca/report.c tests/softhca/transfer.c tests/softhca/fault.c \
-	tests/softhca/queue.c tests/softhca/life.c tests/softhca/shared.c tests/softhca/unreliable.c tests/softhca/datagram.c tests/softhca/extended.c tests/softhca/crowd.c tests/softhca/crowd.h \
+	tests/softhca/queue.c tests/softhca/short.c tests/softhca/life.c tests/softhca/shared.c tests/softhca/unreliable.c tests/softhca/datagram.c tests/softhca/extended.c tests/softhca/crowd.c tests/softhca/crowd.h \
 	tests/softhca/forks.c tests/softhca/peers.c tests/softhca/setting.c tests/softhca/devices.c tests/softhca/roce.c tests/softhca/between_hosts.c tests/softhca/inject.c tests/softhca/tear.c $(softhca_pair)
 softhca_rules_SOURCES += tests/softhca/resize.c tests/softhca/region.c tests/softhca/window.c tests/softhca/states.c tests/softhca/memlock.c
 if RDMACM

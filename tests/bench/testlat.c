@@ -128,7 +128,7 @@ static void measure(void)
         if (row[i].bandwidth)
             printf("%-34s %10.1f MB/s\n", row[i].name, (double)row[i].bytes / took / 1e6);
         else
-            printf("%-34s %10.2f us\n", row[i].name, took * 1e6);
+            printf("%-34s %10.3f us\n", row[i].name, took * 1e6);
     }
 }
 

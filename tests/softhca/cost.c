@@ -65,10 +65,10 @@ struct operation {
 
 static const struct operation operations[] = {
     {"nothing", nothing, .instructions = 10},
-    {"WRITE of 8 bytes", post_send, IBV_WR_RDMA_WRITE, 8, .instructions = 285, .locked = 2},
+    {"WRITE of 8 bytes", post_send, IBV_WR_RDMA_WRITE, 8, .instructions = 240, .locked = 2},
     {"WRITE of 1024 bytes", post_send, IBV_WR_RDMA_WRITE, 1024, .instructions = 370, .locked = 2},
     {"WRITE of 8 bytes and its completion", post_and_poll, IBV_WR_RDMA_WRITE, 8, true,
-     .instructions = 595, .locked = 4},
+     .instructions = 455, .locked = 4},
     {"READ of 8 bytes and its completion", post_and_poll, IBV_WR_RDMA_READ, 8, true,
      .instructions = 810, .locked = 4},
     {"atomic and its completion", post_and_poll, IBV_WR_ATOMIC_FETCH_AND_ADD, 8, true,

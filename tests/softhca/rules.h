@@ -10,6 +10,7 @@ int report_end(void); /* the plan; the status to exit with */
 void transfer_rules(void);
 void fault_rules(void);
 void queue_rules(void);
+void short_rules(void);
 void life_rules(void);
 void fork_rules(void);
 void shared_rules(void);

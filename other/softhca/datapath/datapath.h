@@ -18,8 +18,11 @@ void shca_worker_progress_now(void); /* waits for the lock instead */
 void shca_worker_in_child(void);
 uint64_t shca_now(void);
 
-/* send.c, recv.c */
+/* short_write.c, send.c, recv.c */
 int shca_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int shca_send_rest(struct shca_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+void shca_send_completion(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index,
+                          int status); /* send lock held */
 uint64_t shca_retry_ns(struct shca_qp *qp, int reason);
 void shca_send_flush(struct shca_qp *qp);
 struct ibv_send_wr *shca_send_wr(struct shca_qp *qp, uint32_t index);

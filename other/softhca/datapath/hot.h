@@ -16,8 +16,8 @@
 /* The entry of KEY in the table of H if it grants NEED on LEN bytes at ADDR, else NULL. The acquire
  * load pairs with the release store of the key in shca_reg_mr(): the fields read below belong to
  * this key. */
-static inline struct shm_mr *shca_mr_find(struct shm_header *h, uint32_t key, uint32_t pd,
-                                          uint64_t addr, uint64_t len, unsigned need)
+HOT struct shm_mr *shca_mr_find(struct shm_header *h, uint32_t key, uint32_t pd, uint64_t addr,
+                                uint64_t len, unsigned need)
 {
     uint32_t index = (key >> 8) - 1;
     if (index >= SHCA_MRS) return NULL;
@@ -77,6 +77,16 @@ static inline void shca_copy_together(char *to, const struct shca_gather *g)
         memcpy(to, g->iov[i].iov_base, g->iov[i].iov_len);
         to += g->iov[i].iov_len;
     }
+}
+
+static inline bool shca_send_queue_full(const struct shca_qp *qp)
+{
+    return qp->sq_head - atomic_load_explicit(&qp->sq_done, memory_order_acquire) >= qp->sq_size;
+}
+
+static inline bool shca_is_signalled(const struct shca_qp *qp, const struct ibv_send_wr *wr)
+{
+    return qp->sig_all || wr->send_flags & IBV_SEND_SIGNALED;
 }
 
 /* Something has arrived at the process: wakes the program's thread, if one sleeps there. */

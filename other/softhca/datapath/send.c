@@ -1,14 +1,13 @@
 /* send.c - the send queue: posting, waiting, completing, flushing.
  *
- * A WR normally runs inside ibv_post_send(), and a plain WRITE in a short way. When the target has
- * no receive or does not accept this QP, the WR is copied to the ring and runs later, with all that
- * follow it, from ibv_poll_cq() or the worker thread. A slot counts as used until a signalled
+ * A WR normally runs inside ibv_post_send(), and a plain WRITE in short_write.c. When the target
+ * has no receive or does not accept this QP, the WR is copied to the ring and runs later, with all
+ * that follow it, from ibv_poll_cq() or the worker thread. A slot counts as used until a signalled
  * completion at or after it is polled, as on real devices, so a program that never signals runs
  * into ENOMEM.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/datapath/hot.h"
-#include "other/softhca/datapath/respond.h"
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
@@ -51,38 +50,27 @@ static uint32_t send_total_length(const struct ibv_send_wr *wr)
     return total;
 }
 
-/* Each of the two callers has its own copy: one of them knows the opcode. */
-HOT void send_push(struct shca_qp *qp, const struct ibv_send_wr *wr, enum ibv_wr_opcode opcode,
-                   uint32_t index, int status)
+void shca_send_completion(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index,
+                          int status)
 {
     struct shm_cqe e = {.wr_id = wr->wr_id,
                         .qpn = qp->base.qp_num,
                         .index = index,
-                        .opcode = send_wc_opcode(opcode),
+                        .opcode = send_wc_opcode(wr->opcode),
                         .status = status,
                         .side = SHCA_SIDE_SEND};
-    if (status == IBV_WC_SUCCESS && (opcode == IBV_WR_RDMA_READ || e.opcode >= IBV_WC_COMP_SWAP))
+    if (status == IBV_WC_SUCCESS && (e.opcode == IBV_WC_RDMA_READ || e.opcode >= IBV_WC_COMP_SWAP))
         e.byte_len = send_total_length(wr);
+    atomic_store_explicit(&qp->in_cq_ring, index + 1, memory_order_relaxed);
     shca_cq_push(&shca.me, qp->send_cq->index, &e);
     shca_wake_sleeper(&shca.me); /* this may be another thread than the poster's */
-}
-
-static __attribute__((noinline)) void
-send_push_completion(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index, int status)
-{
-    send_push(qp, wr, wr->opcode, index, status);
-}
-
-static inline bool send_is_signalled(const struct shca_qp *qp, const struct ibv_send_wr *wr)
-{
-    return qp->sig_all || wr->send_flags & IBV_SEND_SIGNALED;
 }
 
 static void send_complete(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index,
                           int status)
 {
-    if (status != IBV_WC_SUCCESS || send_is_signalled(qp, wr))
-        send_push_completion(qp, wr, index, status);
+    if (status != IBV_WC_SUCCESS || shca_is_signalled(qp, wr))
+        shca_send_completion(qp, wr, index, status);
 }
 
 /* The time between two attempts, ns. */
@@ -156,7 +144,7 @@ static int send_wait_status(struct shca_qp *qp, int reason)
 void shca_send_flush(struct shca_qp *qp)
 {
     for (; qp->sq_exec != qp->sq_head; qp->sq_exec++)
-        send_push_completion(qp, &send_wqe_at(qp, qp->sq_exec)->wr, qp->sq_exec,
+        shca_send_completion(qp, &send_wqe_at(qp, qp->sq_exec)->wr, qp->sq_exec,
                              IBV_WC_WR_FLUSH_ERR);
 }
 
@@ -216,7 +204,7 @@ static void send_enqueue(struct shca_qp *qp, const struct ibv_send_wr *wr)
 static void send_run_or_wait(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
     if (shca_state(qp) >= IBV_QPS_SQE) {
-        send_push_completion(qp, wr, qp->sq_head++, IBV_WC_WR_FLUSH_ERR);
+        shca_send_completion(qp, wr, qp->sq_head++, IBV_WC_WR_FLUSH_ERR);
         qp->sq_exec = qp->sq_head;
         return;
     }
@@ -235,70 +223,6 @@ static void send_run_or_wait(struct shca_qp *qp, const struct ibv_send_wr *wr)
     if (status != IBV_WC_SUCCESS) send_fail(qp);
 }
 
-static inline bool send_queue_full(const struct shca_qp *qp)
-{
-    return qp->sq_head - atomic_load_explicit(&qp->sq_done, memory_order_acquire) >= qp->sq_size;
-}
-
-/* --- the short way of a WRITE --- */
-
-/* True for a WRITE of one piece on a reliable connection on which nothing waits, and into which no
- * faults are injected; unless its target is known not to be mapped here. */
-HOT bool send_is_plain_write(struct shca_qp *qp, const struct ibv_send_wr *wr)
-{
-    if (wr->opcode != IBV_WR_RDMA_WRITE || wr->num_sge != 1 ||
-        qp->link.unmapped == wr->wr.rdma.rkey)
-        return false;
-    const uint32_t length = wr->sg_list->length;
-    const bool by_value = wr->send_flags & IBV_SEND_INLINE;
-    return qp->base.qp_type == IBV_QPT_RC && length > 0 && length <= qp->max_message &&
-           !(by_value && length > qp->max_inline) && !qp->faults && qp->sq_exec == qp->sq_head &&
-           shca_state(qp) == IBV_QPS_RTS && !send_queue_full(qp) && qp->link.t &&
-           !shca_peer_dead(qp->link.peer);
-}
-
-/* The address in this process that the WR writes to; NULL if it is not mapped here, or the target
- * does not allow the WRITE. */
-HOT void *send_target(struct shca_link *l, const struct ibv_send_wr *wr, uint32_t length)
-{
-    const uint64_t addr = wr->wr.rdma.remote_addr;
-    const uint32_t rkey = wr->wr.rdma.rkey;
-    if (!(l->t->access & IBV_ACCESS_REMOTE_WRITE)) return NULL;
-    const struct shm_mr *mr =
-        shca_mr_find(l->peer->h, rkey, l->t->pd, addr, length, IBV_ACCESS_REMOTE_WRITE);
-    if (!mr) return NULL;
-    void *to = respond_piece(l->peer, mr, addr, length).direct;
-    if (!to) l->unmapped = rkey;
-    return to;
-}
-
-/* Does what send_run_or_wait() does, for a plain WRITE to memory that is mapped here; false if it
- * is another WR, or one that fails: nothing is done then. */
-HOT bool send_write_at_once(struct shca_qp *qp, const struct ibv_send_wr *wr)
-{
-    if (!send_is_plain_write(qp, wr)) return false;
-    const struct ibv_sge *s = wr->sg_list;
-    const char *from = (const char *)(uintptr_t)s->addr;
-    if (!(wr->send_flags & IBV_SEND_INLINE)) {
-        const struct shm_mr *mr = shca_mr_find(shca.h, s->lkey, qp->s->pd, s->addr, s->length, 0);
-        if (!mr) return false;
-        from = (const char *)(uintptr_t)(mr->va + (s->addr - mr->iova));
-    }
-    struct shca_link *l = &qp->link;
-    respond_enter_target(l);
-    void *to = respond_target_ready(l) ? send_target(l, wr, s->length) : NULL;
-    if (to) {
-        shca_copy_in_order(to, from, s->length);
-        l->t->bytes += s->length;
-    }
-    respond_leave_target(l);
-    if (!to) return false;
-    if (send_is_signalled(qp, wr))
-        send_push(qp, wr, IBV_WR_RDMA_WRITE, qp->sq_head, IBV_WC_SUCCESS);
-    qp->sq_exec = ++qp->sq_head;
-    return true;
-}
-
 /* 0 or an errno value: why the WR is not accepted. */
 static int send_check(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
@@ -309,17 +233,16 @@ static int send_check(struct shca_qp *qp, const struct ibv_send_wr *wr)
     const uint32_t pieces = (uint32_t)wr->num_sge; /* below 0: too many */
     if (pieces > qp->max_read_sge && (pieces > qp->max_send_sge || SHCA_FETCHES >> wr->opcode & 1))
         return EINVAL;
-    return send_queue_full(qp) ? ENOMEM : 0;
+    return shca_send_queue_full(qp) ? ENOMEM : 0;
 }
 
-int shca_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+/* Posts WR and those that follow it, after others of their list have taken the short way. Releases
+ * the send lock, which the caller holds. */
+int shca_send_rest(struct shca_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-    struct shca_qp *qp = shca_qp(base);
     int error = 0;
-    shca_lock(&qp->sq);
     if (shca_state(qp) < IBV_QPS_RTS) error = shca_qp_first_send(qp);
     for (; wr && !error; wr = wr->next) {
-        if (send_write_at_once(qp, wr)) continue;
         error = send_check(qp, wr);
         if (error) break;
         send_run_or_wait(qp, wr);

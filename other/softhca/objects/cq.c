@@ -7,9 +7,11 @@
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
 #include "other/softhca/faults/inject.h"
+#include "other/softhca/objects/done.h"
 #include "other/softhca/objects/ring.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
+#include "other/tools/hot.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -84,6 +86,7 @@ struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
         cq->base.cq_context = context;
         cq->base.channel = channel;
         cq->base.cqe = 1 << shift;
+        cq->capacity = 1u << shift;
         pthread_mutex_init(&cq->base.mutex, NULL);
         pthread_cond_init(&cq->base.cond, NULL);
         error = shca_delayed_cq(cq);
@@ -274,13 +277,14 @@ static void cq_end_receive(const struct shm_cqe *e)
     atomic_store_explicit(&qp->rq_done, e->index + 1, memory_order_release);
 }
 
+/* Frees the slots of the send queue up to the WR. */
+static inline void cq_end_send(struct shca_qp *qp, const struct shm_cqe *e)
+{
+    atomic_store_explicit(&qp->sq_done, e->index + 1, memory_order_release);
+}
+
 static inline void cq_fill_wc(const struct shm_cqe *e, struct ibv_wc *wc)
 {
-    if (e->side == SHCA_SIDE_SEND)
-        atomic_store_explicit(&shca_qp_numbered(e->qpn)->sq_done, e->index + 1,
-                              memory_order_release);
-    else
-        cq_end_receive(e);
     wc->wr_id = e->wr_id;
     wc->status = e->status;
     wc->opcode = e->opcode;
@@ -308,6 +312,10 @@ static inline struct shm_cqe *cq_at_head(struct shm_ring *r, uint64_t *head)
 
 void shca_cq_to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
 {
+    if (e->side == SHCA_SIDE_SEND)
+        cq_end_send(shca_qp_numbered(e->qpn), e);
+    else
+        cq_end_receive(e);
     cq_fill_wc(e, wc);
 }
 
@@ -357,9 +365,48 @@ int shca_cq_poll_empty(struct shca_cq *cq)
     return cq_poll_empty(cq);
 }
 
+/* Adds completions of the ring to the N that were taken. Completions of short WRITEs, which are
+ * older than those of the same send queue in the ring, go first. Lock held. */
+HOT int cq_poll_ring(struct shca_cq *cq, int num, struct ibv_wc *wc, int n)
+{
+    /* The ring changes only under the lock. */
+    struct shm_ring *r = atomic_load_explicit(&cq->ring, memory_order_relaxed);
+    uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
+    for (struct shm_cqe *e; n < num && (e = cq_at_head(r, &head)); head++) {
+        if (e->side == SHCA_SIDE_SEND) {
+            struct shca_qp *qp = shca_qp_numbered(e->qpn);
+            if (__builtin_expect(shca_done_any(qp), 0)) {
+                n += shca_done_take_of(qp, num - n, wc + n);
+                if (n == num) break;
+            }
+            cq_end_send(qp, e);
+        } else
+            cq_end_receive(e);
+        cq_fill_wc(e, &wc[n++]);
+    }
+    atomic_store_explicit(&r->head, head, memory_order_release);
+    return n;
+}
+
+/* Some QP may have completions of short WRITEs. Every other time the ring goes first, so that
+ * neither keeps the other from being polled. */
+static __attribute__((noinline)) int cq_poll_fresh(struct shca_cq *cq, int num, struct ibv_wc *wc)
+{
+    shca_lock(&cq->lock);
+    const bool first = cq->ring_first = !cq->ring_first;
+    int n = first ? cq_poll_ring(cq, num, wc, 0) : 0;
+    if (n < num) n += shca_done_take(cq, num - n, wc + n);
+    if (!first && n < num) n = cq_poll_ring(cq, num, wc, n);
+    shca_unlock(&cq->lock);
+    if (n == 0) return cq_poll_empty(cq);
+    atomic_store_explicit(&cq->empty, 0, memory_order_relaxed);
+    return n;
+}
+
 int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
 {
     struct shca_cq *cq = shca_cq(base);
+    if (atomic_load_explicit(&cq->fresh, memory_order_relaxed)) return cq_poll_fresh(cq, num, wc);
     /* While another thread resizes the queue this may be the old ring, with its memory reused. The
      * peek stays within its bounds and is repeated under the lock. */
     uint64_t word = atomic_load_explicit(&cq->s->ring, memory_order_acquire);
@@ -367,12 +414,8 @@ int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
     uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
     uint32_t shift = shm_ring_shift(word);
     if (!shca_is_valid(&r->e[head & ((1u << shift) - 1)], head, shift)) return cq_poll_empty(cq);
-    int n = 0;
     shca_lock(&cq->lock);
-    r = atomic_load_explicit(&cq->ring, memory_order_relaxed); /* changes only under the lock */
-    head = atomic_load_explicit(&r->head, memory_order_relaxed);
-    for (struct shm_cqe *e; n < num && (e = cq_at_head(r, &head)); head++) cq_fill_wc(e, &wc[n++]);
-    atomic_store_explicit(&r->head, head, memory_order_release);
+    int n = cq_poll_ring(cq, num, wc, 0);
     shca_unlock(&cq->lock);
     atomic_store_explicit(&cq->empty, 0, memory_order_relaxed);
     return n;

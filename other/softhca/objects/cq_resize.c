@@ -3,8 +3,10 @@
  * The old ring is sealed: every free entry is claimed with a lap that no producer uses, so
  * producers that still have the old ring find it full. Its entries are moved to the front of the
  * new ring. The old ring is freed once every initiator that was inside a queue of this process has
- * left, because only such an initiator can still have its address.
+ * left, because only such an initiator can still have its address. Completions of short WRITEs
+ * (done.h) become the first entries of the new ring, because they count as well.
  */
+#include "other/softhca/objects/done.h"
 #include "other/softhca/objects/ring.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
@@ -20,6 +22,7 @@ static uint32_t cq_resize_unpolled(struct shca_cq *cq)
     struct shm_ring *r = cq->ring;
     uint32_t n = 0;
     while (n <= r->mask && shca_is_claimed(r, r->head + n)) n++;
+    n += shca_done_count(cq);
     shca_unlock(&cq->lock);
     return n;
 }
@@ -37,23 +40,36 @@ static uint32_t cq_resize_seal(struct shm_ring *r)
     return kept;
 }
 
-/* Claims entries of NEW for those of OLD, in the name of the same producers. */
-static void cq_resize_reserve(struct shm_ring *old, struct shm_ring *new, uint32_t kept)
+/* Makes N completions of short WRITEs the first entries of NEW. */
+static void cq_resize_move_done(struct shca_cq *cq, struct shm_ring *new, uint32_t n)
 {
-    uint32_t to = 0;
-    for (uint64_t i = old->head; to < kept; i++) {
+    const uint64_t claim = (uint64_t)shca.slot << SHCA_CLAIM_SLOT | 1;
+    for (uint32_t to = 0; to < n && shca_done_move(cq, &new->e[to]); to++) {
+        shca_claims(new, new->shift)[to] = claim;
+        atomic_store_explicit(&new->e[to].lap, shca_lap(to, new->shift), memory_order_release);
+    }
+}
+
+/* Claims the entries of NEW from FIRST to END for those of OLD, in the name of the same producers.
+ */
+static void cq_resize_reserve(struct shm_ring *old, struct shm_ring *new, uint32_t first,
+                              uint32_t end)
+{
+    uint32_t to = first;
+    for (uint64_t i = old->head; to < end; i++) {
         uint64_t word = shca_claims(old, old->shift)[i & old->mask];
         if ((word & SHCA_LAPS) != SEALED)
             shca_claims(new, new->shift)[to++] = (word & ~SHCA_LAPS) | 1;
     }
-    new->tail = kept;
+    new->tail = end;
 }
 
 /* Moves valid entries; the others are still being written, or their producer died. */
-static void cq_resize_move_entries(struct shm_ring *old, struct shm_ring *new, uint32_t kept)
+static void cq_resize_move_entries(struct shm_ring *old, struct shm_ring *new, uint32_t first,
+                                   uint32_t end)
 {
-    uint32_t to = 0;
-    for (uint64_t i = old->head; to < kept; i++) {
+    uint32_t to = first;
+    for (uint64_t i = old->head; to < end; i++) {
         if ((shca_claims(old, old->shift)[i & old->mask] & SHCA_LAPS) == SEALED) continue;
         struct shm_cqe *from = &old->e[i & old->mask], *e = &new->e[to];
         bool here = to < new->head || shca_is_valid(e, to, new->shift);
@@ -85,13 +101,16 @@ static bool cq_resize_replace(struct shca_cq *cq, uint64_t word, uint64_t spare)
     struct shm_ring *old = cq->ring;
     shca_lock(&cq->lock);
     cq->s->resizing = 1;
-    uint32_t kept = cq_resize_seal(old);
-    bool fits = kept <= 1u << shm_ring_shift(word);
+    uint32_t kept = cq_resize_seal(old), done = shca_done_count(cq);
+    bool fits = done + kept <= 1u << shm_ring_shift(word);
     uint64_t in = fits ? word : spare;
+    if (!fits) done = 0; /* they stay */
+    const uint32_t end = done + kept;
     struct shm_ring *new = shm_at(shca.h, shm_ring_offset(in));
     new->before = old->before + old->head;
-    cq_resize_reserve(old, new, kept);
-    cq_resize_move_entries(old, new, kept);
+    cq_resize_move_done(cq, new, done);
+    cq_resize_reserve(old, new, done, end);
+    cq_resize_move_entries(old, new, done, end);
     cq->ring = new;
     cq->s->ring = in;
     cq->base.cqe = 1 << new->shift;
@@ -99,18 +118,27 @@ static bool cq_resize_replace(struct shca_cq *cq, uint64_t word, uint64_t spare)
     shca_unlock(&cq->lock);
     cq_resize_quiesce();
     shca_lock(&cq->lock);
-    cq_resize_move_entries(old, new, kept);
+    cq_resize_move_entries(old, new, done, end);
     shca_unlock(&cq->lock);
     /* A thread that slept, or polled meanwhile and found nothing, must poll again. */
-    if (kept) shca_cq_notify(&shca.me, cq->s, true);
+    if (end) shca_cq_notify(&shca.me, cq->s, true);
     return fits;
+}
+
+/* From now on all completions go into the ring. shca.lock held. */
+static void cq_resize_stop_short_writes(struct shca_cq *cq)
+{
+    cq->capacity = 0;
+    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
+        shca_lock(&qp->sq); /* a thread that has read the old value leaves */
+        shca_unlock(&qp->sq);
+    }
 }
 
 /* shca.lock held. */
 static int cq_resize_to(struct shca_cq *cq, uint32_t shift)
 {
     struct shm_ring *old = cq->ring;
-    if (shift == old->shift) return 0;
     if (cq_resize_unpolled(cq) > 1u << shift) return EINVAL;
     uint64_t was = cq->s->ring, word = shca_ring_new(shift);
     uint64_t spare = shift < old->shift ? shca_ring_new(old->shift) : word;
@@ -134,7 +162,12 @@ int shca_resize_cq(struct ibv_cq *base, int cqe)
     if (shca_memlock_queue(&pinned, shca_memlock_entries(1u << shift, SHCA_MEMLOCK_CQE)))
         return ENOMEM;
     pthread_mutex_lock(&shca.lock);
-    int error = cq->s->overflow ? EINVAL : cq_resize_to(cq, shift);
+    int error = cq->s->overflow ? EINVAL : 0;
+    if (!error && shift != cq->ring->shift) {
+        cq_resize_stop_short_writes(cq);
+        error = cq_resize_to(cq, shift);
+        cq->capacity = cq->base.cqe;
+    }
     shca_memlock_give(NULL, error ? pinned : cq->pinned);
     if (!error) cq->pinned = pinned;
     pthread_mutex_unlock(&shca.lock);

@@ -37,6 +37,7 @@ enum {
 struct shca_qp;
 struct shca_injector; /* inject.h */
 struct shca_delayed;
+struct shca_done; /* done.h */
 
 /* Vendor libraries compare fields of their own behind ibv_device: these read as zeros. */
 struct shca_device {
@@ -96,8 +97,16 @@ struct shca_cq {
     _Atomic uint32_t empty;              /* empty polls in a row; not exact with several threads */
     _Atomic uint32_t spins_before_yield; /* empty polls before the thread yields */
     _Atomic int users;
-    size_t pinned;                  /* charged for the ring */
-    uint32_t ev_consumed, ev_given; /* under channel_lock */
+    /* Completions of short WRITEs (done.h). They are appended while promised <= capacity. */
+    _Atomic uint32_t promised;        /* the most completions of all queues that use this CQ */
+    _Atomic uint32_t capacity;        /* its entries; 0 while it is resized */
+    _Atomic uint32_t fresh;           /* some QP may have one */
+    struct shca_qp *_Atomic arrived;  /* QPs that were listed since the last poll */
+    struct shca_qp *busy, *busy_last; /* the other listed ones, and */
+    uint32_t n_busy;                  /* how many; under lock */
+    bool ring_first;                  /* in the last poll; under lock */
+    size_t pinned;                    /* charged for the ring */
+    uint32_t ev_consumed, ev_given;   /* under channel_lock */
     uint32_t async_given;
     _Atomic bool overflow_raised;
     struct shca_cq *channel_next;
@@ -226,8 +235,16 @@ struct shca_qp {
     uint32_t sq_exec;         /* WRs executed; the rest wait in sq_ring */
     _Atomic uint32_t sq_done; /* freed by polled completions */
     bool sig_all;
+    /* Completions of short WRITEs (done.h). */
+    struct shca_done *done;     /* a ring of sq_mask + 1 */
+    _Atomic uint32_t done_tail; /* under sq */
+    uint32_t done_head;         /* under the lock of send_cq */
+    bool done_listed;           /* under sq */
+    struct shca_qp *done_next;  /* in the list of send_cq */
+    _Atomic uint32_t
+        in_cq_ring; /* 1 + index of the last WR whose completion went to send_cq's ring */
     char *sq_ring;
-    size_t sq_bytes;   /* of the ring */
+    size_t sq_bytes;   /* of the ring, and of DONE behind it */
     size_t pinned;     /* charged for both rings */
     bool waiting;      /* in the list of QPs with waiting WRs */
     int waits_for;     /* SHCA_NOT_READY or another reason */

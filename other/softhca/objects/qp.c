@@ -7,6 +7,7 @@
 #include "other/softhca/device/device.h"
 #include "other/softhca/faults/inject.h"
 #include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/done.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 #include "other/softhca/tcp/tcp.h"
@@ -76,11 +77,13 @@ static int qp_make_send_ring(struct shca_qp *qp)
     qp->sq_stride =
         (sizeof(struct shca_wqe) + sges * sizeof(struct ibv_sge) + qp->max_inline + 15) & ~15u;
     /* Pages are touched only by WRs that wait; calloc() might clear all of them. */
-    qp->sq_bytes = (size_t)n * qp->sq_stride;
+    const size_t wrs = (size_t)n * qp->sq_stride;
+    qp->sq_bytes = wrs + n * sizeof *qp->done;
     void *ring = mmap(NULL, qp->sq_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (ring == MAP_FAILED) return ENOMEM;
     qp->sq_ring = ring;
+    qp->done = (struct shca_done *)(qp->sq_ring + wrs);
     return 0;
 }
 
@@ -163,6 +166,7 @@ static int qp_enter(struct shca_qp *qp, const struct shm_qp *s)
 
 static void qp_count_users(struct shca_qp *qp, int n)
 {
+    shca_done_promise(qp, n);
     if (qp->send_cq) qp->send_cq->users += n;
     if (qp->recv_cq) qp->recv_cq->users += n;
     if (qp->xrcd) shca_xrcd_use(qp->xrcd, n);
@@ -306,7 +310,10 @@ void shca_qp_reset(struct shca_qp *qp)
     qp->base.state = IBV_QPS_RESET;
     atomic_store(&qp->s->state, IBV_QPS_RESET);
     shca_qp_quiesce(qp);
-    if (qp->send_cq) shca_cq_forget(qp->send_cq, qp->base.qp_num, NULL);
+    if (qp->send_cq) {
+        shca_done_forget(qp->send_cq, qp);
+        shca_cq_forget(qp->send_cq, qp->base.qp_num, NULL);
+    }
     if (qp->recv_cq && qp->recv_cq != qp->send_cq)
         shca_cq_forget(qp->recv_cq, qp->base.qp_num, NULL);
     if (qp->private_srq) shca_srq_clear(qp->srq);

@@ -1,0 +1,60 @@
+/* done.h - completions of short WRITEs, in memory of this process alone.
+ *
+ * A WRITE that took the short way of send.c has succeeded, so its completion is its wr_id and its
+ * place in the send queue. It goes into a ring of its queue pair, which the holder of the send lock
+ * fills and the holder of the CQ's lock empties; no locked instruction is needed to append. The CQ
+ * lists the queue pairs whose rings may hold something. All other completions go into the ring of
+ * the CQ, which other processes share.
+ *
+ * Order: an entry is appended here only when no completion of the same send queue is in the CQ's
+ * ring, so those here are older than those there, and a poll delivers them first. Overflow: entries
+ * are appended here only while the queues of the CQ cannot hold more WRs than the CQ has entries.
+ */
+#ifndef SOFTHCA_DONE_H
+#define SOFTHCA_DONE_H
+
+#include "other/softhca/objects/object.h"
+
+struct shca_done {
+    uint64_t wr_id;
+    uint32_t index; /* of the WR in its send queue */
+};
+
+/* done.c; all but promise with the CQ's lock held */
+void shca_done_promise(const struct shca_qp *qp, int sign);
+void shca_done_list(struct shca_qp *qp); /* send lock held */
+void shca_done_notify(struct shca_cq *cq);
+int shca_done_take(struct shca_cq *cq, int num, struct ibv_wc *wc);
+int shca_done_take_of(struct shca_qp *qp, int num, struct ibv_wc *wc);
+void shca_done_forget(struct shca_cq *cq, struct shca_qp *qp);
+uint32_t shca_done_count(struct shca_cq *cq);
+bool shca_done_move(struct shca_cq *cq, struct shm_cqe *e);
+
+/* Send lock held. */
+static inline bool shca_done_may_append(const struct shca_qp *qp)
+{
+    const struct shca_cq *cq = qp->send_cq;
+    const uint32_t polled = atomic_load_explicit(&qp->sq_done, memory_order_relaxed);
+    return (int32_t)(polled - atomic_load_explicit(&qp->in_cq_ring, memory_order_relaxed)) >= 0 &&
+           atomic_load_explicit(&cq->promised, memory_order_relaxed) <=
+               atomic_load_explicit(&cq->capacity, memory_order_relaxed);
+}
+
+/* The store of `fresh` comes after that of the tail: shca_done_take() clears it before it looks at
+ * the tails. Send lock held. */
+static inline void shca_done_append(struct shca_qp *qp, uint64_t wr_id, uint32_t index)
+{
+    struct shca_cq *cq = qp->send_cq;
+    const uint32_t tail = atomic_load_explicit(&qp->done_tail, memory_order_relaxed);
+    qp->done[tail & qp->sq_mask] = (struct shca_done){.wr_id = wr_id, .index = index};
+    atomic_store_explicit(&qp->done_tail, tail + 1, memory_order_release);
+    if (__builtin_expect(!qp->done_listed, 0)) shca_done_list(qp);
+    atomic_store_explicit(&cq->fresh, 1, memory_order_release);
+}
+
+static inline bool shca_done_any(const struct shca_qp *qp)
+{
+    return atomic_load_explicit(&qp->done_tail, memory_order_acquire) != qp->done_head;
+}
+
+#endif
