@@ -59,16 +59,19 @@ struct operation {
     enum ibv_wr_opcode opcode; /* of what B posts */
     uint32_t length;
     bool signalled;
-    uint32_t a_sends;         /* length of a message that arrived beforehand */
+    uint32_t a_sends; /* length of a message that arrived beforehand */
+    bool inlined;
     int instructions, locked; /* ceilings of an optimised build; ordinary memory may need more */
 };
 
 static const struct operation operations[] = {
     {"nothing", nothing, .instructions = 10},
-    {"WRITE of 8 bytes", post_send, IBV_WR_RDMA_WRITE, 8, .instructions = 240, .locked = 2},
+    {"WRITE of 8 bytes", post_send, IBV_WR_RDMA_WRITE, 8, .instructions = 250, .locked = 2},
     {"WRITE of 1024 bytes", post_send, IBV_WR_RDMA_WRITE, 1024, .instructions = 370, .locked = 2},
     {"WRITE of 8 bytes and its completion", post_and_poll, IBV_WR_RDMA_WRITE, 8, true,
      .instructions = 455, .locked = 4},
+    {"inlined WRITE of 8 bytes and its completion", post_and_poll, IBV_WR_RDMA_WRITE, 8, true,
+     .inlined = true, .instructions = 330, .locked = 4},
     {"READ of 8 bytes and its completion", post_and_poll, IBV_WR_RDMA_READ, 8, true,
      .instructions = 810, .locked = 4},
     {"atomic and its completion", post_and_poll, IBV_WR_ATOMIC_FETCH_AND_ADD, 8, true,
@@ -99,6 +102,7 @@ static void operate(struct side *s, const struct operation *o)
 {
     wr = make_wr(s, o->opcode, 1, HERE, o->length, THERE);
     if (!o->signalled) wr->send_flags = 0;
+    if (o->inlined) wr->send_flags |= IBV_SEND_INLINE;
     struct ibv_sge sge = {(uintptr_t)s->buf + THERE, 256, s->mr->lkey};
     receive = (struct ibv_recv_wr){.wr_id = 1, .sg_list = &sge, .num_sge = 1};
     meet(s);

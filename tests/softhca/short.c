@@ -70,6 +70,47 @@ static void slots_are_freed(struct side *s)
     meet(s);
 }
 
+/* Inlined WRITEs of each length and alignment, near both ends of the region, write what they shall
+ * and nothing else. */
+static void every_length(struct side *s)
+{
+    enum { MOST = 80, ROOM = 128 };
+    for (int end = 0; end < 2; end++)
+        for (uint32_t length = 1; length <= MOST; length++)
+            for (uint32_t shift = 0; shift < 9; shift++) {
+                const size_t at = end ? BUFFER - length - shift : shift;
+                const size_t from = end ? BUFFER - ROOM : 0;
+                if (s->is_a) {
+                    fill(s->buf + BESIDE, length, length + shift);
+                    struct ibv_send_wr *wr =
+                        make_wr(s, IBV_WR_RDMA_WRITE, length, BESIDE, length, at);
+                    wr->send_flags |= IBV_SEND_INLINE;
+                    CHECK_EQ(post(s, wr), 0);
+                    expect(s->scq, length, IBV_WC_SUCCESS);
+                    meet(s);
+                } else {
+                    meet(s);
+                    CHECK(filled(s->buf + at, length, length + shift));
+                    for (size_t i = from; i < from + ROOM; i++)
+                        CHECK((i >= at && i < at + length) || s->buf[i] == 0);
+                    memset(s->buf + from, 0, ROOM);
+                }
+                meet(s);
+            }
+    if (s->is_a) { /* over the end, by one */
+        struct ibv_send_wr *wr = make_wr(s, IBV_WR_RDMA_WRITE, 1, 0, 8, BUFFER - 8);
+        wr->send_flags |= IBV_SEND_INLINE;
+        for (int i = 0; i < 3; i++) {
+            CHECK_EQ(post(s, wr), 0);
+            expect(s->scq, 1, IBV_WC_SUCCESS);
+        }
+        wr->wr.rdma.remote_addr += 8;
+        CHECK_EQ(post(s, wr), 0);
+        expect(s->scq, 1, IBV_WC_REM_ACCESS_ERR);
+    }
+    meet(s);
+}
+
 /* --- several queue pairs on one queue --- */
 
 static void many_queue_pairs(struct side *s)
@@ -237,18 +278,25 @@ static void threads_share_a_queue(struct side *s)
 
 /* --- what changes between two WRITEs --- */
 
-/* 0: a word for the test; BESIDE: what the WRITE changes. */
+/* The first of them is listed in the CQ, the second is remembered. */
+static int post_inlined(struct side *s, uint64_t id)
+{
+    struct ibv_send_wr *wr = make_wr(s, IBV_WR_RDMA_WRITE, id, 0, 8, BESIDE);
+    wr->send_flags |= IBV_SEND_INLINE;
+    return post(s, wr);
+}
+
 static void writes_until_it_fails(struct side *s, enum ibv_wc_status status)
 {
-    for (int i = 0; i < 3; i++) {
-        CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 1, 0, 8, BESIDE)), 0);
+    for (int i = 0; i < 5; i++) {
+        CHECK_EQ(post_inlined(s, 1), 0);
         expect(s->scq, 1, IBV_WC_SUCCESS);
     }
     meet(s);
     meet(s); /* the target has changed */
-    CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 2, 0, 8, BESIDE)), 0);
+    CHECK_EQ(post_inlined(s, 2), 0);
     expect(s->scq, 2, status);
-    CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 3, 0, 8, BESIDE)), 0);
+    CHECK_EQ(post_inlined(s, 3), 0);
     expect(s->scq, 3, IBV_WC_WR_FLUSH_ERR);
 }
 
@@ -270,6 +318,27 @@ static void the_target_deregisters(struct side *s)
     meet(s);
     if (!s->is_a)
         for (int i = 0; i < 8; i++) CHECK_EQ(s->buf[BESIDE + i], 0);
+}
+
+/* Keys are used again, after long: the same key for another region does not open the old one. */
+static void the_key_comes_again(struct side *s)
+{
+    if (s->is_a)
+        writes_until_it_fails(s, IBV_WC_REM_ACCESS_ERR);
+    else {
+        const uint32_t rkey = s->mr->rkey;
+        meet(s);
+        CHECK_EQ(ibv_dereg_mr(s->mr), 0);
+        for (int i = 0;; i++) {
+            s->mr = ibv_reg_mr(s->pd, s->buf + 2 * BESIDE, 64,
+                               IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+            CHECK(s->mr != NULL);
+            if (s->mr->rkey == rkey || i == 1000000) break; /* a real device may never do it */
+            CHECK_EQ(ibv_dereg_mr(s->mr), 0);
+        }
+        meet(s);
+    }
+    meet(s);
 }
 
 static void the_target_takes_the_right_away(struct side *s)
@@ -302,10 +371,10 @@ static void the_target_breaks(struct side *s)
 static void the_initiator_breaks(struct side *s)
 {
     if (s->is_a) {
-        for (int i = 0; i < 3; i++) CHECK_EQ(post(s, short_write(s, (uint64_t)i)), 0);
+        for (int i = 0; i < 3; i++) CHECK_EQ(post_inlined(s, (uint64_t)i), 0);
         struct ibv_qp_attr a = {.qp_state = IBV_QPS_ERR};
         CHECK_EQ(ibv_modify_qp(s->qp, &a, IBV_QP_STATE), 0);
-        for (int i = 3; i < 6; i++) CHECK_EQ(post(s, short_write(s, (uint64_t)i)), 0);
+        for (int i = 3; i < 6; i++) CHECK_EQ(post_inlined(s, (uint64_t)i), 0);
         for (int i = 0; i < 6; i++)
             expect(s->scq, (uint64_t)i,
                    i < 3 && !sides_are_remote() ? IBV_WC_SUCCESS : IBV_WC_WR_FLUSH_ERR);
@@ -329,6 +398,7 @@ static void deregistered_meanwhile(struct side *s)
                 ++*word;
                 struct ibv_send_wr *wr = make_wr(s, IBV_WR_RDMA_WRITE, 1, 0, 8, BESIDE);
                 wr->wr.rdma.rkey = rkey;
+                wr->send_flags |= IBV_SEND_INLINE;
                 CHECK_EQ(post(&x, wr), 0);
                 wc = await(s->scq);
             } while (wc.status == IBV_WC_SUCCESS);
@@ -340,7 +410,7 @@ static void deregistered_meanwhile(struct side *s)
                                            IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
             CHECK(mr != NULL);
             tell(s, &mr->rkey, sizeof mr->rkey);
-            while (*word < 3) sched_yield();
+            while (*word < 6) sched_yield();
             CHECK_EQ(ibv_dereg_mr(mr), 0);
             uint64_t last = *word;
             meet(s); /* as below: A has failed by now */
@@ -361,12 +431,14 @@ void short_rules(void)
     } tests[] = {
         {"completions keep the order of their send queue", order_among_other_operations, {0}},
         {"completions free the slots of the send queue", slots_are_freed, {.send_wr = 8}},
+        {"every length and alignment", every_length, {0}},
         {"many queue pairs share a completion queue", many_queue_pairs, {.cqe = 8192}},
         {"one of them ends", one_of_them_ends, {0}},
         {"one is made later", a_late_queue_pair, {.send_wr = 64, .cqe = 64}},
         {"receives on the same queue are not starved", receives_are_not_starved, {.cqe = 2048}},
         {"threads post to two queue pairs, and two poll", threads_share_a_queue, {0}},
         {"the target deregisters its memory", the_target_deregisters, {0}},
+        {"the key comes again for another region", the_key_comes_again, {0}},
         {"the target takes the right away", the_target_takes_the_right_away, {0}},
         {"the target goes to ERR", the_target_breaks, {.timeout = 8, .retry_cnt = 1}},
         {"the initiator goes to ERR", the_initiator_breaks, {0}},

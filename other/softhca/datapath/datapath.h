@@ -20,6 +20,7 @@ uint64_t shca_now(void);
 
 /* short_write.c, send.c, recv.c */
 int shca_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+uint32_t shca_small_range(const struct shca_qp *qp);
 int shca_send_rest(struct shca_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 void shca_send_completion(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index,
                           int status); /* send lock held */

@@ -89,12 +89,16 @@ static inline bool shca_is_signalled(const struct shca_qp *qp, const struct ibv_
     return qp->sig_all || wr->send_flags & IBV_SEND_SIGNALED;
 }
 
+HOT bool shca_sleeps(const struct shm_header *h)
+{
+    return atomic_load_explicit(&h->sleeper, memory_order_relaxed) != 0;
+}
+
 /* Something has arrived at the process: wakes the program's thread, if one sleeps there. */
 static inline void shca_wake_sleeper(struct shca_peer *p)
 {
     atomic_signal_fence(memory_order_seq_cst); /* pairs with the membarrier of the sleeper */
-    if (__builtin_expect(atomic_load_explicit(&p->h->sleeper, memory_order_relaxed) != 0, 0))
-        shca_peer_wake_sleeper(p);
+    if (__builtin_expect(shca_sleeps(p->h), 0)) shca_peer_wake_sleeper(p);
 }
 
 /* The usual case in place: one SGE, and one mapped piece at the target. */

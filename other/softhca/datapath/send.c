@@ -61,6 +61,7 @@ void shca_send_completion(struct shca_qp *qp, const struct ibv_send_wr *wr, uint
                         .side = SHCA_SIDE_SEND};
     if (status == IBV_WC_SUCCESS && (e.opcode == IBV_WC_RDMA_READ || e.opcode >= IBV_WC_COMP_SWAP))
         e.byte_len = send_total_length(wr);
+    shca_forget_region(qp);
     atomic_store_explicit(&qp->in_cq_ring, index + 1, memory_order_relaxed);
     shca_cq_push(&shca.me, qp->send_cq->index, &e);
     shca_wake_sleeper(&shca.me); /* this may be another thread than the poster's */
@@ -185,6 +186,7 @@ void shca_send_resume(struct shca_qp *qp)
 static void send_enqueue(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
     struct shca_wqe *w = send_wqe_at(qp, qp->sq_head++);
+    shca_forget_region(qp);
     w->wr = *wr;
     w->wr.next = NULL;
     w->wr.sg_list = w->sge;

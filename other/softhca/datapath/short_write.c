@@ -11,28 +11,53 @@
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 
+#include <string.h>
+
 /* True for a WRITE of one piece on a reliable connection on which nothing waits, and into which no
  * faults are injected; unless its target is known not to be mapped here. */
 HOT bool short_is_plain(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
-    if (wr->opcode != IBV_WR_RDMA_WRITE || wr->num_sge != 1 ||
-        qp->link.unmapped == wr->wr.rdma.rkey)
-        return false;
+    if (wr->num_sge != 1 || qp->link.unmapped == wr->wr.rdma.rkey) return false;
     const uint32_t length = wr->sg_list->length;
     const bool by_value = wr->send_flags & IBV_SEND_INLINE;
-    return qp->base.qp_type == IBV_QPT_RC && length > 0 && length <= qp->max_message &&
-           !(by_value && length > qp->max_inline) && !qp->faults && qp->sq_exec == qp->sq_head &&
+    return qp->plain && length > 0 && length <= qp->max_message &&
+           !(by_value && length > qp->max_inline) && qp->sq_exec == qp->sq_head &&
            shca_state(qp) == IBV_QPS_RTS && !shca_send_queue_full(qp) && qp->link.t &&
            !shca_peer_dead(qp->link.peer);
 }
 
+static inline bool short_may_append(const struct shca_qp *qp)
+{
+    const uint32_t polled = atomic_load_explicit(&qp->sq_done, memory_order_relaxed);
+    const uint32_t last = atomic_load_explicit(&qp->in_cq_ring, memory_order_relaxed);
+    return (int32_t)(polled - last) >= 0 && shca_done_spare(qp);
+}
+
+/* Remembers the region, if it is mapped here as a whole. The counts were read before what they
+ * stand for. */
+static void short_remember(struct shca_qp *qp, const struct shm_mr *mr, struct shca_known known)
+{
+    const struct shca_peer *p = qp->link.peer;
+    const uint64_t in = mr->map - shm_arena_start();
+    if (!p->self && in + mr->length > atomic_load_explicit(&p->arena_len, memory_order_acquire))
+        return;
+    known.here = p->self ? (char *)(uintptr_t)mr->va
+                         : atomic_load_explicit(&p->arena, memory_order_acquire) + in;
+    known.mr = mr;
+    known.h = p->h;
+    known.iova = mr->iova;
+    known.length = mr->length;
+    qp->link.known = known;
+}
+
 /* The address in this process that the WR writes to; NULL if it is not mapped here, or the target
  * does not allow the WRITE. */
-HOT void *short_target(struct shca_link *l, const struct ibv_send_wr *wr, uint32_t length)
+HOT void *short_target(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t length)
 {
+    struct shca_link *l = &qp->link;
     const uint64_t addr = wr->wr.rdma.remote_addr;
     const uint32_t rkey = wr->wr.rdma.rkey;
-    if (!(l->t->access & IBV_ACCESS_REMOTE_WRITE)) return NULL;
+    if (!respond_target_ready(l) || !(l->t->access & IBV_ACCESS_REMOTE_WRITE)) return NULL;
     const struct shm_mr *mr =
         shca_mr_find(l->peer->h, rkey, l->t->pd, addr, length, IBV_ACCESS_REMOTE_WRITE);
     if (!mr) return NULL;
@@ -41,14 +66,33 @@ HOT void *short_target(struct shca_link *l, const struct ibv_send_wr *wr, uint32
     return to;
 }
 
+/* The same for a small inlined WRITE, with which more of its kind may follow: remembers the region.
+ * The counts are read before what they stand for. */
+static __attribute__((noinline)) void *
+short_target_to_remember(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t length)
+{
+    struct shca_link *l = &qp->link;
+    const uint32_t index = (wr->wr.rdma.rkey >> 8) - 1;
+    if (index >= SHCA_MRS) return NULL;
+    const struct shm_mr *mr = &l->peer->h->mr[index];
+    struct shca_known known = {
+        .rkey = wr->wr.rdma.rkey,
+        .t_changes = atomic_load_explicit(&l->t->changes, memory_order_acquire),
+        .mr_changes = atomic_load_explicit(&mr->changes, memory_order_acquire)};
+    void *to = short_target(qp, wr, length);
+    if (to && qp->done_listed && short_may_append(qp)) short_remember(qp, mr, known);
+    return to;
+}
+
 HOT void short_complete(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
-    if (__builtin_expect(!shca_done_may_append(qp), 0)) {
+    if (!short_may_append(qp)) {
         shca_send_completion(qp, wr, qp->sq_head, IBV_WC_SUCCESS);
         return;
     }
+    if (!qp->done_listed) shca_done_list(qp);
     shca_done_append(qp, wr->wr_id, qp->sq_head);
-    if (__builtin_expect(qp->send_cq->base.channel != NULL, 0)) shca_done_notify(qp->send_cq);
+    if (qp->send_cq->base.channel) shca_done_notify(qp->send_cq);
     shca_wake_sleeper(&shca.me); /* this may be another thread than the poster's */
 }
 
@@ -66,7 +110,9 @@ HOT bool short_write(struct shca_qp *qp, const struct ibv_send_wr *wr)
     }
     struct shca_link *l = &qp->link;
     respond_enter_target(l);
-    void *to = respond_target_ready(l) ? short_target(l, wr, s->length) : NULL;
+    void *to = wr->send_flags & IBV_SEND_INLINE && s->length - 8 < qp->small_range
+                   ? short_target_to_remember(qp, wr, s->length)
+                   : short_target(qp, wr, s->length);
     if (to) {
         shca_copy_in_order(to, from, s->length);
         l->t->bytes += s->length;
@@ -78,15 +124,121 @@ HOT bool short_write(struct shca_qp *qp, const struct ibv_send_wr *wr)
     return true;
 }
 
+/* --- the shortest way, of a small inlined WRITE that goes where the last one went --- */
+
+enum { SHORT_MOST = 64 }; /* bytes */
+
+uint32_t shca_small_range(const struct shca_qp *qp)
+{
+    uint32_t most = SHORT_MOST;
+    if (most > qp->max_inline) most = qp->max_inline;
+    if (most > qp->max_message) most = qp->max_message;
+    return most < 8 || !qp->plain || qp->send_cq->base.channel ? 0 : most - 7;
+}
+
+/* Where an inlined WRITE of some words into the known region goes; NULL for another WR. */
+HOT char *short_known_target(const struct shca_qp *qp, const struct ibv_send_wr *wr,
+                             uint32_t length)
+{
+    const struct shca_known *k = &qp->link.known;
+    const uint64_t in = wr->wr.rdma.remote_addr - k->iova;
+    char *to = k->here + in;
+    if (wr->wr.rdma.rkey != k->rkey || length - 8 >= qp->small_range || in > k->length ||
+        length > k->length - in || ((length | (uintptr_t)to) & 7) != 0)
+        return NULL;
+    return to;
+}
+
+/* Whether there is room, and the peer lives. */
+HOT bool short_may_run(const struct shca_qp *qp, uint32_t head)
+{
+    return head - atomic_load_explicit(&qp->sq_done, memory_order_acquire) < qp->sq_size &&
+           shca_done_spare(qp) && !shca_is_dead(qp->link.known.h);
+}
+
+/* Word by word, so that the last byte is stored last. */
+HOT void short_copy(char *to, const char *from, uint32_t length)
+{
+    uint32_t i = 0;
+    do {
+        uint64_t word;
+        memcpy(&word, from + i, sizeof word);
+        __atomic_store_n((uint64_t __attribute__((may_alias)) *)(to + i), word, __ATOMIC_RELEASE);
+        i += 8;
+    } while (i < length);
+}
+
+/* Does what short_write() does; false if the WR is another one, or if something has changed. */
+HOT bool short_write_again(struct shca_qp *qp, const struct ibv_send_wr *wr)
+{
+    if (wr->opcode != IBV_WR_RDMA_WRITE || wr->num_sge != 1 || !(wr->send_flags & IBV_SEND_INLINE))
+        return false;
+    const uint32_t length = wr->sg_list->length, head = qp->sq_head;
+    const char *from = (const char *)(uintptr_t)wr->sg_list->addr;
+    char *to = short_known_target(qp, wr, length);
+    if (!to || !short_may_run(qp, head)) return false;
+    struct shca_link *l = &qp->link;
+    const struct shca_known *k = &l->known;
+    respond_enter_target(l);
+    struct shm_qp *t = l->t;
+    const uint32_t left = l->active + 2;
+    const bool same = atomic_load_explicit(&t->changes, memory_order_acquire) == k->t_changes &&
+                      atomic_load_explicit(&k->mr->changes, memory_order_acquire) == k->mr_changes;
+    if (same) {
+        short_copy(to, from, length);
+        t->bytes += length;
+    }
+    l->active = left;
+    atomic_store_explicit(&t->active, left, memory_order_release);
+    if (!same) return false;
+    if (shca_is_signalled(qp, wr)) shca_done_append(qp, wr->wr_id, head);
+    qp->sq_exec = qp->sq_head = head + 1;
+    return true;
+}
+
+/* --- posting --- */
+
+/* Send lock held; releases it. */
+static __attribute__((noinline)) int short_post(struct shca_qp *qp, struct ibv_send_wr *wr,
+                                                struct ibv_send_wr **bad)
+{
+    do {
+        if (wr->opcode != IBV_WR_RDMA_WRITE || !short_write(qp, wr))
+            return shca_send_rest(qp, wr, bad);
+        wr = wr->next;
+    } while (wr);
+    shca_unlock(&qp->sq);
+    return 0;
+}
+
+static __attribute__((noinline)) int short_wait(struct shca_qp *qp, struct ibv_send_wr *wr,
+                                                struct ibv_send_wr **bad)
+{
+    shca_lock(&qp->sq);
+    return wr ? short_post(qp, wr, bad) : shca_send_rest(qp, wr, bad);
+}
+
+/* After a WR that took the shortest way: WR are those that follow it, or NULL. */
+static __attribute__((noinline)) int short_go_on(struct shca_qp *qp, struct ibv_send_wr *wr,
+                                                 struct ibv_send_wr **bad)
+{
+    shca_wake_sleeper(qp->link.owner);
+    shca_wake_sleeper(&shca.me);
+    if (wr) return short_post(qp, wr, bad);
+    shca_unlock(&qp->sq);
+    return 0;
+}
+
+/* All calls are in tail position: the shortest way then saves few registers. */
 int shca_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     struct shca_qp *qp = shca_qp(base);
-    shca_lock(&qp->sq);
-    while (wr && short_write(qp, wr)) {
-        wr = wr->next;
-        if (wr) continue;
-        shca_unlock(&qp->sq);
-        return 0;
-    }
-    return shca_send_rest(qp, wr, bad);
+    if (__builtin_expect(!shca_trylock(&qp->sq), 0)) return short_wait(qp, wr, bad);
+    if (__builtin_expect(!wr, 0)) return shca_send_rest(qp, wr, bad);
+    if (!short_write_again(qp, wr)) return short_post(qp, wr, bad);
+    atomic_signal_fence(memory_order_seq_cst); /* as in shca_wake_sleeper() */
+    if (__builtin_expect(wr->next || shca_sleeps(qp->link.known.h) || shca_sleeps(shca.me.h), 0))
+        return short_go_on(qp, wr->next, bad);
+    shca_unlock(&qp->sq);
+    return 0;
 }

@@ -82,6 +82,7 @@ void shca_qp_tune(struct shca_qp *qp)
                                            shm_pkey_id(qp->link.pkey, SHCA_LIMITED_TARGET) |
                                            other_host
                                      : SHCA_ACCEPTS_NONE);
+    shca_qp_changed(qp);
 }
 
 void shca_port_set(uint32_t port, enum ibv_port_state state)

@@ -86,7 +86,7 @@ struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
         cq->base.cq_context = context;
         cq->base.channel = channel;
         cq->base.cqe = 1 << shift;
-        cq->capacity = 1u << shift;
+        cq->spare = 1 << shift;
         pthread_mutex_init(&cq->base.mutex, NULL);
         pthread_cond_init(&cq->base.cond, NULL);
         error = shca_delayed_cq(cq);

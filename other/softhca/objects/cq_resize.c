@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+enum { STOPPED = 1 << 30 }; /* more than a CQ has to spare */
+
 /* The lap of a sealed entry: no producer waits for it and no consumer takes it. */
 static const uint64_t SEALED = SHCA_LAPS;
 
@@ -128,9 +130,10 @@ static bool cq_resize_replace(struct shca_cq *cq, uint64_t word, uint64_t spare)
 /* From now on all completions go into the ring. shca.lock held. */
 static void cq_resize_stop_short_writes(struct shca_cq *cq)
 {
-    cq->capacity = 0;
+    atomic_fetch_sub(&cq->spare, STOPPED);
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
         shca_lock(&qp->sq); /* a thread that has read the old value leaves */
+        if (qp->send_cq == cq) shca_forget_region(qp);
         shca_unlock(&qp->sq);
     }
 }
@@ -165,8 +168,9 @@ int shca_resize_cq(struct ibv_cq *base, int cqe)
     int error = cq->s->overflow ? EINVAL : 0;
     if (!error && shift != cq->ring->shift) {
         cq_resize_stop_short_writes(cq);
+        const int before = base->cqe;
         error = cq_resize_to(cq, shift);
-        cq->capacity = cq->base.cqe;
+        atomic_fetch_add(&cq->spare, STOPPED + base->cqe - before);
     }
     shca_memlock_give(NULL, error ? pinned : cq->pinned);
     if (!error) cq->pinned = pinned;

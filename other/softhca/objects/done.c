@@ -14,9 +14,8 @@ enum { DONE_KEPT = 4 }; /* queue pairs that stay in the list without a completio
 void shca_done_promise(const struct shca_qp *qp, int sign)
 {
     const uint32_t receives = qp->srq ? qp->srq->size : qp->rq_size;
-    if (qp->send_cq)
-        atomic_fetch_add(&qp->send_cq->promised, sign < 0 ? -qp->sq_size : qp->sq_size);
-    if (qp->recv_cq) atomic_fetch_add(&qp->recv_cq->promised, sign < 0 ? -receives : receives);
+    if (qp->send_cq) atomic_fetch_sub(&qp->send_cq->spare, sign * (int32_t)qp->sq_size);
+    if (qp->recv_cq) atomic_fetch_sub(&qp->recv_cq->spare, sign * (int32_t)receives);
 }
 
 void shca_done_list(struct shca_qp *qp)
@@ -58,7 +57,10 @@ static bool done_unlist(struct shca_qp *qp)
 {
     if (!shca_trylock(&qp->sq)) return false;
     const bool empty = !shca_done_any(qp);
-    if (empty) qp->done_listed = false;
+    if (empty) {
+        shca_forget_region(qp);
+        qp->done_listed = false;
+    }
     shca_unlock(&qp->sq);
     return empty;
 }

@@ -14,6 +14,7 @@
 #define SOFTHCA_DONE_H
 
 #include "other/softhca/objects/object.h"
+#include "other/tools/hot.h"
 
 struct shca_done {
     uint64_t wr_id;
@@ -30,26 +31,20 @@ void shca_done_forget(struct shca_cq *cq, struct shca_qp *qp);
 uint32_t shca_done_count(struct shca_cq *cq);
 bool shca_done_move(struct shca_cq *cq, struct shm_cqe *e);
 
-/* Send lock held. */
-static inline bool shca_done_may_append(const struct shca_qp *qp)
+/* The queues of the CQ cannot overflow it. */
+HOT bool shca_done_spare(const struct shca_qp *qp)
 {
-    const struct shca_cq *cq = qp->send_cq;
-    const uint32_t polled = atomic_load_explicit(&qp->sq_done, memory_order_relaxed);
-    return (int32_t)(polled - atomic_load_explicit(&qp->in_cq_ring, memory_order_relaxed)) >= 0 &&
-           atomic_load_explicit(&cq->promised, memory_order_relaxed) <=
-               atomic_load_explicit(&cq->capacity, memory_order_relaxed);
+    return atomic_load_explicit(&qp->send_cq->spare, memory_order_relaxed) >= 0;
 }
 
-/* The store of `fresh` comes after that of the tail: shca_done_take() clears it before it looks at
- * the tails. Send lock held. */
-static inline void shca_done_append(struct shca_qp *qp, uint64_t wr_id, uint32_t index)
+/* The QP is listed. The store of `fresh` comes after that of the tail: shca_done_take() clears it
+ * before it looks at the tails. Send lock held. */
+HOT void shca_done_append(struct shca_qp *qp, uint64_t wr_id, uint32_t index)
 {
-    struct shca_cq *cq = qp->send_cq;
     const uint32_t tail = atomic_load_explicit(&qp->done_tail, memory_order_relaxed);
     qp->done[tail & qp->sq_mask] = (struct shca_done){.wr_id = wr_id, .index = index};
     atomic_store_explicit(&qp->done_tail, tail + 1, memory_order_release);
-    if (__builtin_expect(!qp->done_listed, 0)) shca_done_list(qp);
-    atomic_store_explicit(&cq->fresh, 1, memory_order_release);
+    atomic_store_explicit(&qp->send_cq->fresh, 1, memory_order_release);
 }
 
 static inline bool shca_done_any(const struct shca_qp *qp)

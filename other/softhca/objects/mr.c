@@ -179,6 +179,7 @@ struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t i
 static void mr_revoke(struct shca_mr *mr)
 {
     atomic_store(&mr->s->key, mr->s->key & 255);
+    atomic_fetch_add(&mr->s->changes, 1);
     shca_quiesce();
 }
 

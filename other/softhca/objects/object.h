@@ -97,10 +97,10 @@ struct shca_cq {
     _Atomic uint32_t empty;              /* empty polls in a row; not exact with several threads */
     _Atomic uint32_t spins_before_yield; /* empty polls before the thread yields */
     _Atomic int users;
-    /* Completions of short WRITEs (done.h). They are appended while promised <= capacity. */
-    _Atomic uint32_t promised;        /* the most completions of all queues that use this CQ */
-    _Atomic uint32_t capacity;        /* its entries; 0 while it is resized */
-    _Atomic uint32_t fresh;           /* some QP may have one */
+    /* Completions of short WRITEs (done.h). */
+    _Atomic int32_t spare;  /* entries beyond the most completions of all its queues; below 0
+                               they may overflow it, or it is resized */
+    _Atomic uint32_t fresh; /* some QP may have one */
     struct shca_qp *_Atomic arrived;  /* QPs that were listed since the last poll */
     struct shca_qp *busy, *busy_last; /* the other listed ones, and */
     uint32_t n_busy;                  /* how many; under lock */
@@ -182,6 +182,19 @@ struct shca_ah {
     struct ibv_grh grh; /* without its length; zero when not global */
 };
 
+/* The region that the last short WRITE of a queue pair went to. While `length` is not 0 all that
+ * this process checks for a short WRITE holds, but for room in the queues and the life of the peer:
+ * whatever changes it forgets the region (shca_forget_region). What the peer may change has the
+ * same counts of changes. Under sq. */
+struct shca_known {
+    const struct shm_mr *mr;
+    struct shm_header *h; /* of the peer */
+    uint32_t rkey;
+    uint32_t mr_changes, t_changes; /* of the region and of the target QP */
+    uint64_t iova, length;
+    char *here; /* the address of iova in this process */
+};
+
 /* The connection of a queue pair to the QP that it sends to. */
 struct shca_link {
     struct shca_peer *peer; /* the process whose queue and memory are used; NULL: the target is */
@@ -197,12 +210,13 @@ struct shca_link {
     const struct shca_tear *tear; /* how a fault tears the message being executed, or NULL */
     uint32_t active;              /* last even value left in t->active */
     uint32_t prod;                /* a copy: the line of t->rq_prod moves with every receive */
-    uint32_t unmapped;            /* the last rkey found to be of memory that is not mapped here */
-    uint32_t qkey;                /* of a datagram */
-    uint16_t pkey;                /* of the sending QP */
-    uint8_t type;                 /* type of the sending QP */
-    bool reliable;                /* the result of a message is reported */
-    bool grh;                     /* a datagram begins with a GRH */
+    struct shca_known known;
+    uint32_t unmapped; /* the last rkey found to be of memory that is not mapped here */
+    uint32_t qkey;     /* of a datagram */
+    uint16_t pkey;     /* of the sending QP */
+    uint8_t type;      /* type of the sending QP */
+    bool reliable;     /* the result of a message is reported */
+    bool grh;          /* a datagram begins with a GRH */
 };
 
 struct shca_qp {
@@ -230,11 +244,13 @@ struct shca_qp {
     struct shca_lock sq;
     uint32_t sq_size, sq_mask, sq_stride, max_send_sge, max_inline;
     uint32_t max_read_sge;    /* at most max_send_sge */
+    uint32_t small_range;     /* a small inlined WRITE has 8 bytes and less than this more */
     uint32_t max_message;     /* bytes; from INIT on, as the port */
     uint32_t sq_head;         /* WRs accepted */
     uint32_t sq_exec;         /* WRs executed; the rest wait in sq_ring */
     _Atomic uint32_t sq_done; /* freed by polled completions */
     bool sig_all;
+    bool plain; /* RC, and without injected faults: WRITEs may take the short way */
     /* Completions of short WRITEs (done.h). */
     struct shca_done *done;     /* a ring of sq_mask + 1 */
     _Atomic uint32_t done_tail; /* under sq */
@@ -331,6 +347,20 @@ static inline uint32_t shca_power_of_two(uint32_t n)
     uint32_t p = 1;
     while (p < n) p *= 2;
     return p;
+}
+
+/* Send lock held. */
+static inline void shca_forget_region(struct shca_qp *qp)
+{
+    qp->link.known.length = 0;
+}
+
+/* The words of the QP that initiators check have changed. An initiator inside that has read the old
+ * count may still use the old words: to be called before shca_qp_quiesce(). Send lock held. */
+static inline void shca_qp_changed(struct shca_qp *qp)
+{
+    shca_forget_region(qp);
+    atomic_fetch_add(&qp->s->changes, 1);
 }
 
 /* The state of the QP; base.state is a copy for the program. */

@@ -212,6 +212,7 @@ static struct ibv_qp *qp_create(struct ibv_context *c, struct ibv_pd *pd, struct
                        .recv_cq = qp->recv_cq ? qp->recv_cq->index : 0,
                        .xrcd = qp->xrcd ? shca_xrcd_use(xrcd, 0) : 0};
     error = shca_inject_qp(qp);
+    qp->plain = a->qp_type == IBV_QPT_RC && !qp->faults;
     if (!error) error = qp_make_send_ring(qp);
     if (!error) error = qp_make_recv_ring(qp, &s);
     if (!error) error = qp_pin(qp);
@@ -309,6 +310,7 @@ void shca_qp_reset(struct shca_qp *qp)
 {
     qp->base.state = IBV_QPS_RESET;
     atomic_store(&qp->s->state, IBV_QPS_RESET);
+    shca_qp_changed(qp);
     shca_qp_quiesce(qp);
     if (qp->send_cq) {
         shca_done_forget(qp->send_cq, qp);

@@ -81,6 +81,7 @@ void shca_qp_to_error(struct shca_qp *qp)
 {
     qp->base.state = IBV_QPS_ERR;
     atomic_store(&qp->s->state, IBV_QPS_ERR);
+    shca_qp_changed(qp);
     shca_send_flush(qp);
     if (qp->link.remote) shca_tcp_send_stop(qp);
     shca_worker_wake();
@@ -91,6 +92,7 @@ void shca_qp_to_send_error(struct shca_qp *qp)
 {
     qp->base.state = IBV_QPS_SQE;
     atomic_store(&qp->s->state, IBV_QPS_SQE);
+    shca_qp_changed(qp);
     shca_send_flush(qp);
     if (qp->link.remote) shca_tcp_send_stop(qp);
 }
@@ -106,6 +108,7 @@ static void state_publish(struct shca_qp *qp, enum ibv_qp_state to)
     shca_qp_tune(qp);
     qp->base.state = to;
     atomic_store(&qp->s->state, to);
+    shca_qp_changed(qp);
 }
 
 /* The caller held the send lock, so WRs that began have ended; waiting WRs have not begun, and
@@ -175,6 +178,7 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
     if (qp->attr.port_num)
         qp->port = shm_port(shca_device(base->context)->index, qp->attr.port_num);
     qp->max_message = shca_port_model(qp->port)->max_msg_sz;
+    qp->small_range = shca_small_range(qp);
     if (shca_state(qp) == IBV_QPS_INIT && to == IBV_QPS_RTR && base->qp_type != IBV_QPT_UD &&
         state_connect(qp) != 0)
         return ENOMEM;

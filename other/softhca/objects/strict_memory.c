@@ -41,7 +41,9 @@ static void strict_lost(uint64_t from, uint64_t to)
         struct shm_mr *s = &shca.h->mr[i];
         const uint32_t key = atomic_load_explicit(&s->key, memory_order_acquire);
         if (key >> 8 == 0 || s->va >= to || s->va + s->length <= from) continue;
-        if (atomic_load(&s->key) == key) s->length = 0;
+        if (atomic_load(&s->key) != key) continue;
+        s->length = 0;
+        atomic_fetch_add(&s->changes, 1);
     }
 }
 

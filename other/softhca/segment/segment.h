@@ -3,6 +3,7 @@
 #define SOFTHCA_SEGMENT_ROOM_H
 
 #include "other/softhca/objects/object.h"
+#include "other/tools/hot.h"
 
 /* segment.c, extent.c */
 /* Once: makes the segment, claims a slot, starts the threads; 0 or an errno value. */
@@ -74,10 +75,15 @@ static inline void *shca_peer_at(struct shca_peer *p, uint64_t offset, uint64_t 
     return (char *)p->h + offset;
 }
 
+HOT bool shca_is_dead(const struct shm_header *h)
+{
+    return __atomic_load_n(&h->alive.__data.__lock, __ATOMIC_ACQUIRE) &
+           0x40000000; /* FUTEX_OWNER_DIED */
+}
+
 static inline bool shca_peer_dead(const struct shca_peer *p)
 {
-    return __atomic_load_n(&p->h->alive.__data.__lock, __ATOMIC_ACQUIRE) &
-           0x40000000; /* FUTEX_OWNER_DIED */
+    return shca_is_dead(p->h);
 }
 
 #endif

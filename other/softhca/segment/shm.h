@@ -16,7 +16,7 @@
 
 enum {
     SHCA_MAGIC = 0x53484341,
-    SHCA_LAYOUT = 8, /* increase when the meaning of this file changes */
+    SHCA_LAYOUT = 9, /* increase when the meaning of this file changes */
     SHCA_SLOTS = 4096,
     SHCA_QPS = 4096,
     SHCA_CQS = 4096,
@@ -146,10 +146,13 @@ struct shm_qp {
     uint32_t min_rnr_timer;
     uint32_t max_dest_rd_atomic;
     uint32_t qkey;
-    uint32_t type; /* enum ibv_qp_type, for softhca-run --status */
+    /* Increases after each change of the words above: an initiator that has found them good need
+     * not read them again while it is the same (short_write.c). */
+    _Atomic uint32_t changes;
     /* the line of the owner that posts receives */
     _Atomic uint32_t rq_prod SHCA_LINE;
     _Atomic uint32_t waiting; /* enum shm_waiting: what its sends wait for, for --status */
+    uint32_t type;            /* enum ibv_qp_type, for --status */
     uint64_t xrcd; /* the domain of an XRC target, whose pd, recv_cq and srq the initiator sets */
     /* the initiator's line. active is odd while the initiator accesses this process. */
     _Atomic uint32_t rq_cons SHCA_LINE;
@@ -173,6 +176,7 @@ struct shm_mr {
     _Atomic uint32_t key;
     uint32_t pd;
     uint32_t access;
+    _Atomic uint32_t changes; /* increases when a key is revoked, as keys are used again some day */
     uint64_t iova, length;
     uint64_t va;
     uint64_t map; /* offset of va in the owner's memfd, or SHCA_NOT_MAPPED */
