@@ -518,7 +518,9 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
 
 /* --- reaping --- */
 
-enum { NET_IB_BATCH = 16 };
+/* The most completions that one poll takes: of messages, which must fit into a full batch, and of
+ * operations, which cost so little each that the poll itself counts. */
+enum { NET_IB_BATCH = 16, NET_IB_REAPED = 64 };
 
 /* With --enable-...-poll-lock no two threads poll at once (IB-B4), not even the thread of
  * connect_on_demand.c and the one that holds the poll lock; reap_multi.c. */
@@ -531,8 +533,8 @@ static inline int net_ib_poll(hca_cq_t cq, int budget, hca_wc_t *wc)
 
 HOT unsigned net_ib_reap(hca_cq_t cq)
 {
-    hca_wc_t wc[NET_IB_BATCH];
-    int n = net_ib_poll(cq, NET_IB_BATCH, wc);
+    hca_wc_t wc[NET_IB_REAPED];
+    int n = net_ib_poll(cq, NET_IB_REAPED, wc);
     for (int i = 0; i < n; i++) {
         net_send_ring_t *send_ring = (net_send_ring_t *)(uintptr_t)hca_done(&wc[i]).id;
         net_slot_t *slot = atomic_load_explicit(&send_ring->oldest, memory_order_relaxed);
