@@ -11,11 +11,12 @@ enum { DONE_KEPT = 4 }; /* queue pairs that stay in the list without a completio
 
 /* The most completions that the queues of the QP may have in its CQs; a shared receive queue counts
  * for each of its queue pairs. */
-void shca_done_promise(const struct shca_qp *qp, int sign)
+void shca_done_promise(struct shca_qp *qp, int sign)
 {
-    const uint32_t receives = qp->srq ? qp->srq->size : qp->rq_size;
+    /* A private shared queue ends before its queue pair. */
+    if (sign > 0) qp->receives = qp->srq ? qp->srq->size : qp->rq_size;
     if (qp->send_cq) atomic_fetch_sub(&qp->send_cq->spare, sign * (int32_t)qp->sq_size);
-    if (qp->recv_cq) atomic_fetch_sub(&qp->recv_cq->spare, sign * (int32_t)receives);
+    if (qp->recv_cq) atomic_fetch_sub(&qp->recv_cq->spare, sign * (int32_t)qp->receives);
 }
 
 void shca_done_list(struct shca_qp *qp)

@@ -22,7 +22,7 @@ struct shca_done {
 };
 
 /* done.c; all but promise with the CQ's lock held */
-void shca_done_promise(const struct shca_qp *qp, int sign);
+void shca_done_promise(struct shca_qp *qp, int sign);
 void shca_done_list(struct shca_qp *qp); /* send lock held */
 void shca_done_notify(struct shca_cq *cq);
 int shca_done_take(struct shca_cq *cq, int num, struct ibv_wc *wc);

@@ -272,6 +272,7 @@ struct shca_qp {
     uint32_t rq_size, max_recv_sge;
     _Atomic uint32_t rq_done; /* freed by polled completions */
     uint32_t rq_flushed;
+    uint32_t receives; /* the most of which completions may be in recv_cq */
 
     struct ibv_qp_attr attr;
     struct ibv_qp_cap cap;

@@ -116,6 +116,7 @@ struct ibv_srq *shca_create_srq_ex(struct ibv_context *c, struct ibv_srq_init_at
     q->srq_num = shca.slot << 12 | q->index;
     q->s->cq = shca_cq(a->cq)->index;
     shca_cq(a->cq)->users++;
+    atomic_fetch_sub(&shca_cq(a->cq)->spare, (int32_t)q->size);
     q->s->xrcd = shca_xrcd_use(a->xrcd, 1); /* initiators can find the queue from here on */
     return base;
 }
@@ -130,6 +131,7 @@ void shca_leave_xrcd(struct shca_srq *q)
     pthread_mutex_unlock(&shca.lock);
     shca_cq_forget(shca_cq(q->cq), 0, q);
     shca_cq(q->cq)->users--;
+    atomic_fetch_add(&shca_cq(q->cq)->spare, (int32_t)q->size);
     shca_xrcd_use(q->xrcd, -1);
 }
 
