@@ -64,6 +64,7 @@ for off in GASNET_AMRDMA_{CYCLE,LIMIT,MAX_PEERS}=0 "$always GASNET_AM_CREDITS_PP
 done
 TEST_MODES=par near "GASNET_RCV_THREAD=1 GASNET_AMRDMA_MAX_PEERS=2" 4 testamrdma first 2
 TEST_MODES=par near GASNET_RCV_THREAD=1 2 testrcvthread
+one_sleeper "$conduit"
 TEST_MODES=seq near "$out_of_order GASNET_AMRDMA_MAX_PEERS=2" 4 testamrdma first 2
 for program in testam testamsize; do near "GASNET_AMRDMA_DEPTH=2 GASNET_AM_SPARES=1" 3 $program; done
 TEST_MODES=par near GASNET_AMRDMA_DEPTH=1 3 testamflood

@@ -53,3 +53,14 @@ killed() { # CONDUIT-MODE N TIMES
     done
     tap_ok "$([ -z "$wrong" ]; echo $?)" "$1, $2 ranks: $3 neighbours killed while they write: all that is taken is whole${wrong:+ ($wrong)}"
 }
+
+# One rank alone has a receive thread, which its neighbours wake.
+one_sleeper() { # CONDUIT
+    local log=$TEST_LOG/rings_one_sleeper_$1.log
+    # shellcheck disable=SC2016 # for the wrapper's shell
+    GASNET_SUPERNODE_MAXSIZE=0 timeout -k 2 60 "$TEST_BUILD/gasnetrun_$1" -spawner=ssh -n 2 bash -c \
+        'case $GASNET_SPAWN_CONTROL in *" 1") export GASNET_RCV_THREAD=1 ;; esac; exec "$@"' wrapper \
+        "$TEST_BUILD/tests/testamrdma-$1-par" one_sleeper 20 >"$log" 2>&1 </dev/null &&
+        grep -q '^ok 1 - a message wakes' "$log"
+    tap_ok $? "$1: neighbours wake the receive thread of a rank that computes, which alone has one"
+}

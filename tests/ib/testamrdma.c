@@ -245,7 +245,7 @@ static void depth(int slots)
 static void one_sleeper(int count)
 {
     volatile uint64_t *told = test_at(test_rank, 0);
-    const uint64_t yes = 1;
+    uint64_t yes = 1;
     ping(1, 2);
     if (test_rank == 0) {
         for (int i = 0; i < count; i++) {

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "core/ib/amrdma_choice.h"
 #include "core/am/am.h"
 #include "core/am/am_wire.h"
 #include "core/ib/srq_policy.h"
