@@ -74,16 +74,16 @@ int shca_done_take_of(struct shca_qp *qp, int num, struct ibv_wc *wc)
     const uint32_t head = qp->done_head, there = tail - head, mask = qp->sq_mask;
     const int n = there < (uint32_t)num ? (int)there : num;
     if (n == 0) return 0;
-    const struct shca_done *d = NULL;
     for (int i = 0; i < n; i++) {
-        d = &qp->done[(head + (uint32_t)i) & mask];
+        const struct shca_done *d = &qp->done[(head + (uint32_t)i) & mask];
         wc[i] = (struct ibv_wc){.wr_id = d->wr_id,
                                 .status = IBV_WC_SUCCESS,
                                 .opcode = IBV_WC_RDMA_WRITE,
                                 .qp_num = qp->base.qp_num};
     }
-    qp->done_head = head + (uint32_t)n;
-    atomic_store_explicit(&qp->sq_done, d->index + 1, memory_order_release);
+    const uint32_t end = head + (uint32_t)n;
+    qp->done_head = end;
+    atomic_store_explicit(&qp->sq_done, qp->done[(end - 1) & mask].index + 1, memory_order_release);
     return n;
 }
 
