@@ -21,6 +21,7 @@ enum { PAIR_WANTED, PAIR_NOT_GIVEN };
 
 /* Under the peer's lock, but for `state`, with which what follows it is published. */
 typedef struct net_pair {
+    struct net_pair *next;          /* in the list of all */
     net_near_out_t out[PAIR_RINGS]; /* rings in the peer's memory */
     pair_flow_t flow;
     _Atomic int state;                 /* enum pair_state */

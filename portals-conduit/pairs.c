@@ -13,7 +13,8 @@
 
 typedef _Atomic uint32_t offer_t; /* [ranks], in each process's shared memory */
 
-static _Atomic uint32_t reserved; /* pairs; */
+static net_pair_t *all;           /* records of neighbours */
+static _Atomic uint32_t reserved; /* pairs of rings; */
 static uint32_t given;            /* of them, under the poll lock */
 
 static uint32_t pairs_most(void)
@@ -43,16 +44,17 @@ void net_portals_near_peer(net_peer_t *peer, void *theirs)
     net_neighbours_enter(peer, theirs);
     peer->pair = calloc(1, sizeof *peer->pair);
     if (!peer->pair) gasneti_fatal("out of memory for the record of a neighbour");
+    peer->pair->next = all;
+    all = peer->pair;
 }
 
 void net_portals_near_close(void)
 {
-    for (uint32_t r = 0; net_portals_rest.peer && r <= net_portals_rest.peers; r++) {
-        net_peer_t *peer = net_portals_rest.peer[r];
-        if (!peer || !peer->pair) continue;
-        free(peer->pair->in);
-        free(peer->pair);
-        peer->pair = NULL;
+    while (all) {
+        net_pair_t *pair = all;
+        all = pair->next;
+        free(pair->in);
+        free(pair);
     }
     net_rings.first = NULL;
     given = reserved = 0;
