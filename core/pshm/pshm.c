@@ -1,7 +1,7 @@
 /* pshm.c - the processes of a supernode map each other's segments, and the memory behind them into
  * which the network writes messages.
  *
- * gasnet_init: each process makes a memory file and opens those of the others in its group; one
+ * gasnet_init: each process makes a memory file and looks at those of the others in its group; one
  * that cannot leaves the group.  gasnet_attach: the segment is memory of the network if other
  * processes can map that, as with the software device, else it is the file.  All files are open
  * only until the segments are mapped, so that the kernel frees them however the job ends.
@@ -78,16 +78,12 @@ static gasnetc_place_t own_place(hostmem_file_t *file)
     return place;
 }
 
-/* Whether this process can open the files of all others in its group. */
-static bool opens_all(const uint32_t *group, const hostmem_file_t *files)
+/* Whether this process reaches the files of all others in its group. */
+static bool reaches_all(const uint32_t *group, const hostmem_file_t *files)
 {
     const uint32_t me = gasnetc_job.rank;
-    for (uint32_t r = 0; r < gasnetc_job.size; r++) {
-        if (group[r] != group[me] || r == me) continue;
-        int fd = hostmem_open(&files[r]);
-        if (fd < 0) return false;
-        close(fd);
-    }
+    for (uint32_t r = 0; r < gasnetc_job.size; r++)
+        if (group[r] == group[me] && r != me && !hostmem_reaches(&files[r])) return false;
     return true;
 }
 
@@ -112,7 +108,7 @@ static void find_supernodes(void)
         files[r] = all[r].file;
     }
     gasnetc_supernodes_group(places, n, (uint32_t)gasnetc_params.supernode_maxsize, group);
-    const uint8_t i_am_alone = !opens_all(group, files);
+    const uint8_t i_am_alone = !reaches_all(group, files);
     bootstrap_exchange(&i_am_alone, 1, alone);
     supernode_of = allocate(n, sizeof *supernode_of);
     uint32_t *scratch = allocate(n, sizeof *scratch);
