@@ -89,10 +89,10 @@ says "IB-C8 R49 and while messages arrive at all of them, 3 times" '' 19
 
 # ---- what has locks
 
-# locks FILE: functions and how many locked instructions each has; parts of one function count as it.
+# locks FILE: functions and how many locks each acquires (core/lock.h); parts of one function count as it.
 locks() {
     objdump -d --no-show-raw-insn "$1" | awk '/^[0-9a-f]+ <.*>:$/ { f = $2; gsub(/[<>:]/, "", f); sub(/\..*/, "", f) }
-        /[[:space:]]lock |xchg +.*\(/ { n[f]++ } END { for (f in n) print f, n[f] }' | sort
+        /lock bts|xchg +.*\(/ { n[f]++ } END { for (f in n) print f, n[f] }' | sort
 }
 # Of those, where messages and transfers go.
 paths='gasnetc_(poll|AMPoll|deliver.*|AMRequest.*|AMReply.*|rdma_.*)|take|poll_once|gasnete_(put|get)_.*'
