@@ -19,14 +19,14 @@
 typedef gasneti_near_t gasnete_near_t;
 static inline const gasnete_near_t *gasnete_near(gasnet_node_t node)
 {
-    return gasneti_near[node];
+    return gasneti_near[node].place ? &gasneti_near[node] : NULL;
 }
 #else
 #define GASNETE_SHARED           0
 #define GASNETE_NEAR_STORE(copy) copy
 #define GASNETE_NEAR_LOAD(copy)  copy
 typedef struct gasnete_near {
-    uintptr_t base, size, offset;
+    uintptr_t base, inner, here;
 } gasnete_near_t;
 static inline const gasnete_near_t *gasnete_near(gasnet_node_t node)
 {
@@ -38,9 +38,10 @@ static inline const gasnete_near_t *gasnete_near(gasnet_node_t node)
 /* The address here of [start, start+nbytes) there, or NULL if that is not in the segment.  */
 static inline void *gasnete_near_at(const gasnete_near_t *near, const void *start, size_t nbytes)
 {
+    const uintptr_t size = near->inner ? near->inner + GASNETI_NEAR_INLINE - 1 : 0;
     const uintptr_t offset = (uintptr_t)start - near->base;
-    if (gasnete_rarely(offset >= near->size || nbytes > near->size - offset)) return NULL;
-    return (void *)((uintptr_t)start + near->offset);
+    if (gasnete_rarely(offset >= size || nbytes > size - offset)) return NULL;
+    return (void *)(near->here + offset);
 }
 
 static inline bool gasnete_near_put(const char *call, gasnet_node_t node, void *dst,

@@ -13,24 +13,31 @@
  * known, so that the library decides. */
 enum { GASNETI_NEAR_DONE, GASNETI_NEAR_FAR, GASNETI_NEAR_UNKNOWN };
 
+/* The longest transfer that is inlined, if its length is a constant. */
+#define GASNETI_NEAR_INLINE 64
+
 #if GASNET_PSHM
 
 GASNETI_EXPORTS_BEGIN
 
-/* The longest transfer that is inlined, if its length is a constant. */
-#define GASNETI_NEAR_INLINE 64
-
 /* The segment of a node, as this node reaches it by loads and stores. */
 typedef struct {
-    uintptr_t base, size; /* in that node */
-    uintptr_t inner;      /* GASNETI_NEAR_INLINE bytes at offsets less than this are in it */
-    uintptr_t offset;     /* add it to an address in that node */
-    uint32_t place;       /* of the node in its supernode, from 0 */
+    uintptr_t base;  /* in that node */
+    uintptr_t inner; /* GASNETI_NEAR_INLINE bytes at offsets less than this are in it; 0: empty */
+    uintptr_t here;  /* the address of `base` in this node */
+    uint32_t place;  /* of the node in this node's supernode, from 1; 0: not in it */
 } gasneti_near_t;
 
-/* NULL: reached by the network alone.  It has an entry for each value of gasnet_node_t, so that an
- * invalid rank needs no test.  The entry of this node itself is not NULL after gasnet_init. */
-extern const gasneti_near_t *gasneti_near[GASNET_MAXNODES + 1];
+/* A node whose place is 0 is reached by the network alone.  There is an entry for each value of
+ * gasnet_node_t, so that an invalid rank needs no test.
+ *
+ * Entries are 0 until gasnet_attach, and do not change after it.  No transfer is legal before it,
+ * so the table is const for programs: a compiler may keep an entry in registers during a loop of
+ * puts, which the fences of the puts would otherwise forbid.  core/pshm/pshm.c fills it. */
+#ifndef GASNETI_NEAR_CONST
+#define GASNETI_NEAR_CONST const
+#endif
+extern GASNETI_NEAR_CONST gasneti_near_t gasneti_near[GASNET_MAXNODES + 1];
 
 GASNETI_EXPORTS_END
 
@@ -58,11 +65,11 @@ GASNETI_EXPORTS_END
 GASNETI_INLINE int gasneti_near_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
     if (GASNETI_NEAR_INLINES(nbytes)) {
-        const gasneti_near_t *there = gasneti_near[node];
-        if (there == NULL) return GASNETI_NEAR_FAR;
-        if_pt((uintptr_t)dest - there->base < there->inner)
+        const uintptr_t offset = (uintptr_t)dest - gasneti_near[node].base;
+        if (gasneti_near[node].place == 0) return GASNETI_NEAR_FAR;
+        if_pt(offset < gasneti_near[node].inner)
         {
-            void *here = (void *)((uintptr_t)dest + there->offset);
+            void *here = (void *)(gasneti_near[node].here + offset);
             GASNETI_NEAR_STORE(__builtin_memcpy(here, src, nbytes));
             return GASNETI_NEAR_DONE;
         }
@@ -73,11 +80,11 @@ GASNETI_INLINE int gasneti_near_put(gasnet_node_t node, void *dest, const void *
 GASNETI_INLINE int gasneti_near_get(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
     if (GASNETI_NEAR_INLINES(nbytes)) {
-        const gasneti_near_t *there = gasneti_near[node];
-        if (there == NULL) return GASNETI_NEAR_FAR;
-        if_pt((uintptr_t)src - there->base < there->inner)
+        const uintptr_t offset = (uintptr_t)src - gasneti_near[node].base;
+        if (gasneti_near[node].place == 0) return GASNETI_NEAR_FAR;
+        if_pt(offset < gasneti_near[node].inner)
         {
-            const void *here = (const void *)((uintptr_t)src + there->offset);
+            const void *here = (const void *)(gasneti_near[node].here + offset);
             GASNETI_NEAR_LOAD(__builtin_memcpy(dest, here, nbytes));
             return GASNETI_NEAR_DONE;
         }

@@ -27,16 +27,16 @@ size_t gasnetc_common_size(uint32_t processes)
     return offsetof(gasnetc_common_t, bell) + hostmem_bell_size(processes);
 }
 
-/* The order of the supernode's ranks. */
+/* Where a rank of this supernode sleeps. */
 static uint32_t place_of(uint32_t rank)
 {
-    return gasneti_near[rank]->place;
+    return gasneti_near[rank].place - 1;
 }
 
 /* From the network, in the process that has sent something. */
 static void wake(uint32_t rank)
 {
-    if (rank < gasnetc_job.size && gasneti_near[rank]) gasnetc_common_wake(rank);
+    if (rank < gasnetc_job.size && gasneti_near[rank].place) gasnetc_common_wake(rank);
 }
 
 void gasnetc_common_open(void *memory, bool whole)

@@ -6,6 +6,8 @@
  * processes can map that, as with the software device, else it is the file.  All files are open
  * only until the segments are mapped, so that the kernel frees them however the job ends.
  */
+/* The table is written here alone. */
+#define GASNETI_NEAR_CONST
 #include "core/pshm/pshm.h"
 
 #include <errno.h>
@@ -23,7 +25,7 @@
 #include "core/report.h"
 #include "other/hostmem/hostmem.h"
 
-const gasneti_near_t *gasneti_near[GASNET_MAXNODES + 1];
+gasneti_near_t gasneti_near[GASNET_MAXNODES + 1];
 
 /* A process's segment, for the others of its supernode.  Behind it the file has `more` bytes for
  * messages. */
@@ -33,12 +35,11 @@ typedef struct source {
     hostmem_file_t common; /* of the first process of a supernode: the memory of common.h */
 } source_t;
 
-static int own_file = -1;            /* until the segment is mapped, by this node and by others */
-static uint32_t *supernode_of;       /* [nodes]; NULL: each node is one */
-static gasneti_near_t *near_entries; /* of the nodes in this supernode, by rank */
-static uint32_t near_count;
-static int common_file = -1; /* in the first process of the supernode, until all have mapped it */
-static size_t more;          /* of this process's segment */
+static int own_file = -1;      /* until the segment is mapped, by this node and by others */
+static uint32_t *supernode_of; /* [nodes]; NULL: each node is one */
+static uint32_t near_count;    /* nodes in this supernode */
+static int common_file = -1;   /* in the first process of the supernode, until all have mapped it */
+static size_t more;            /* of this process's segment */
 
 uint32_t gasnetc_pshm_supernode(uint32_t rank)
 {
@@ -141,8 +142,6 @@ void gasnetc_pshm_find(void)
 {
     if (gasnetc_params.supernode_maxsize != 1 && job_has_neighbours()) find_supernodes();
     count_near();
-    near_entries = allocate(near_count, sizeof *near_entries);
-    gasneti_near[gasnetc_job.rank] = &near_entries[0]; /* without a segment up to now */
     report();
 }
 
@@ -223,7 +222,7 @@ static void *map_peer(const hostmem_file_t *file, uint64_t at, size_t size)
 }
 
 /* Maps the segment of a node of this supernode; false, with the reason, on failure. */
-static bool enter(uint32_t rank, gasneti_near_t *near, const source_t *source, char *reason)
+static bool enter(uint32_t rank, uint32_t place, const source_t *source, char *reason)
 {
     const gasnetc_segment_t *segment = &gasnetc_peers[rank].segment;
     uintptr_t here = segment->base;
@@ -238,12 +237,12 @@ static bool enter(uint32_t rank, gasneti_near_t *near, const source_t *source, c
         here = (uintptr_t)memory;
         if (more && source->more) net_near_peer(&gasnetc_peers[rank].net, memory + segment->size);
     }
-    *near = (gasneti_near_t){.base = segment->base,
-                             .size = segment->size,
-                             .inner = segment->size ? segment->size - GASNETI_NEAR_INLINE + 1 : 0,
-                             .offset = here - segment->base,
-                             .place = (uint32_t)(near - near_entries)};
-    gasneti_near[rank] = near;
+    gasneti_near[rank] = (gasneti_near_t){
+        .base = segment->base,
+        .inner = segment->size ? segment->size - GASNETI_NEAR_INLINE + 1 : 0,
+        .here = here,
+        .place = place,
+    };
     return true;
 }
 
@@ -253,7 +252,7 @@ static bool enter_all(const source_t *sources, char *reason)
     uint32_t entered = 0;
     for (uint32_t r = 0; r < gasnetc_job.size; r++)
         if (gasnetc_pshm_supernode(r) == mine &&
-            !enter(r, &near_entries[entered++], sources ? &sources[r] : NULL, reason))
+            !enter(r, ++entered, sources ? &sources[r] : NULL, reason))
             return false;
     return true;
 }

@@ -39,9 +39,10 @@ _Atomic uint64_t *gasnetc_pshm_barrier(void);
  * The range was checked. */
 static inline bool gasnetc_pshm_put(uint32_t rank, void *dst, const void *src, size_t nbytes)
 {
-    const gasneti_near_t *near = gasneti_near[rank];
-    if (!near) return false;
-    GASNETI_NEAR_STORE(memmove((char *)dst + near->offset, src, nbytes));
+    const gasneti_near_t *near = &gasneti_near[rank];
+    if (near->place == 0) return false;
+    void *here = (void *)(near->here + ((uintptr_t)dst - near->base));
+    GASNETI_NEAR_STORE(memmove(here, src, nbytes));
     return true;
 }
 
@@ -49,7 +50,7 @@ static inline bool gasnetc_pshm_put(uint32_t rank, void *dst, const void *src, s
 static inline void gasnetc_pshm_info(uint32_t rank, gasnet_nodeinfo_t *info)
 {
     info->supernode = (gasnet_node_t)gasnetc_pshm_supernode(rank);
-    info->offset = gasneti_near[rank] ? gasneti_near[rank]->offset : 0;
+    info->offset = gasneti_near[rank].here - gasneti_near[rank].base;
 }
 
 #else

@@ -91,9 +91,9 @@ static bool vis_copy_near(const vis_call_t *call, gasnete_vis_pair_t *pair,
     if (!near || !gasnete_near_at(near, (void *)remote->low, remote->high - remote->low))
         return false;
     if (call->direction == PUT)
-        GASNETE_NEAR_STORE(vis_copy(pair, near->offset, 0));
+        GASNETE_NEAR_STORE(vis_copy(pair, near->here - near->base, 0));
     else
-        GASNETE_NEAR_LOAD(vis_copy(pair, 0, near->offset));
+        GASNETE_NEAR_LOAD(vis_copy(pair, 0, near->here - near->base));
     return true;
 }
 
