@@ -1,8 +1,8 @@
 /* pshm.c - the processes of a supernode map each other's segments, and the memory behind them into
  * which the network writes messages.
  *
- * gasnet_init: each process makes a memory file and looks at those of the others in its group; one
- * that cannot leaves the group.  gasnet_attach: the segment is memory of the network if other
+ * gasnet_init: each process makes a memory file and looks at that of the next in its group; if it
+ * cannot, both leave the group.  gasnet_attach: the segment is memory of the network if other
  * processes can map that, as with the software device, else it is the file.  All files are open
  * only until the segments are mapped, so that the kernel frees them however the job ends.
  */
@@ -79,15 +79,6 @@ static gasnetc_place_t own_place(hostmem_file_t *file)
     return place;
 }
 
-/* Whether this process reaches the files of all others in its group. */
-static bool reaches_all(const uint32_t *group, const hostmem_file_t *files)
-{
-    const uint32_t me = gasnetc_job.rank;
-    for (uint32_t r = 0; r < gasnetc_job.size; r++)
-        if (group[r] == group[me] && r != me && !hostmem_reaches(&files[r])) return false;
-    return true;
-}
-
 /* What every process tells of itself. */
 typedef struct greeting {
     gasnetc_place_t place;
@@ -99,25 +90,23 @@ static void find_supernodes(void)
     const uint32_t n = gasnetc_job.size;
     greeting_t mine = {.file = {0}}, *all = allocate(n, sizeof *all);
     gasnetc_place_t *places = allocate(n, sizeof *places);
-    hostmem_file_t *files = allocate(n, sizeof *files);
     uint32_t *group = allocate(n, sizeof *group);
-    uint8_t *alone = allocate(n, 1);
+    uint8_t *lost = allocate(n, 1), *alone = allocate(n, 1);
     mine.place = own_place(&mine.file);
     bootstrap_exchange(&mine, sizeof mine, all);
-    for (uint32_t r = 0; r < n; r++) {
-        places[r] = all[r].place;
-        files[r] = all[r].file;
-    }
+    for (uint32_t r = 0; r < n; r++) places[r] = all[r].place;
     gasnetc_supernodes_group(places, n, (uint32_t)gasnetc_params.supernode_maxsize, group);
-    const uint8_t i_am_alone = !reaches_all(group, files);
-    bootstrap_exchange(&i_am_alone, 1, alone);
+    const uint32_t next = gasnetc_supernodes_next(group, n, gasnetc_job.rank);
+    const uint8_t i_am_lost = next != gasnetc_job.rank && !hostmem_reaches(&all[next].file);
+    bootstrap_exchange(&i_am_lost, 1, lost);
+    gasnetc_supernodes_alone(group, lost, n, alone);
     supernode_of = allocate(n, sizeof *supernode_of);
     uint32_t *scratch = allocate(n, sizeof *scratch);
     gasnetc_supernodes_number(group, alone, n, scratch, supernode_of);
     free(scratch);
     free(alone);
+    free(lost);
     free(group);
-    free(files);
     free(places);
     free(all);
 }
