@@ -55,7 +55,8 @@
  * Macros, 0 or 1, each of which chooses between two variants of calls in the core:
  *   NET_BUFFERS        (core/rdma/bounce.h) 1: the network has send buffers of its own, and the
  *                      core has none.  Every AM, and a put of one word, is inlined whatever
- *                      caps.inline_max is; a get of at most caps.get_inline_max needs no region.
+ *                      caps.inline_max is; a get of at most caps.get_inline_max needs no region,
+ *                      and one of at most NET_LANDING bytes no buffer either.
  *   NET_HAS_FLOW_CONTROL
  *                      (core/am/flow.h) 1: the network bounds Requests itself (NET_NO_CREDIT), and
  *                      the core's credits are unused.  Every Request from net_arrivals is answered,

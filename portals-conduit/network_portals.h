@@ -94,7 +94,13 @@ typedef struct net_slot {
     };
     gasnetc_sent_t sent;
     net_peer_t *peer;
-    char landing[sizeof(void *) + NET_LANDING]; /* of a short get */
+    union {
+        char landing[sizeof(void *) + NET_LANDING]; /* of a short get */
+        struct {
+            const void *to;
+            const net_region_t *local;
+        } direct; /* of a get into a region */
+    };
 } net_slot_t;
 
 /* The mark of a message in a chunk of ReqSB; any other one is in an answer. */
@@ -192,8 +198,11 @@ void net_portals_failed(const char *what, uint32_t rank, int error);
 /* Start a put or get with events, by the longer way.  False: there is no chunk for a put. */
 bool net_portals_put(net_slot_t *slot, uint64_t dst, const net_key_t *key, const void *src,
                      const net_region_t *local, size_t length);
-void net_portals_get(net_slot_t *slot, void *to, const net_region_t *local, ptl_handle_md_t md,
-                     uint64_t src, const net_key_t *key, size_t length);
+void net_portals_get(const net_slot_t *slot, uint64_t src, const net_key_t *key);
+/* A get that lands in a chunk; nothing is held for it. */
+enum net_result net_portals_get_by_chunk(net_peer_t *peer, void *dst, uint64_t src,
+                                         const net_key_t *key, size_t length,
+                                         gasnetc_counter_t *counter);
 /* A put or get that was bounced through a chunk is complete. */
 void net_portals_chunk_ended(const net_slot_t *slot);
 /* An operation without events has failed. */
@@ -362,10 +371,11 @@ HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key
     net_portals_launch(peer, slot, sent);
     slot->bounce = NULL;
     slot->got = 0;
-    const int started = local ? PtlPutNoted(peer->segment, src, length, local->put, key->selector,
-                                            dst - key->base, &slot->note)
-                              : PtlPutBytesNoted(peer->segment, src, length, key->selector,
-                                                 dst - key->base, &slot->note);
+    if (local) slot->note.md = local->put;
+    const int started =
+        local ? PtlPutNoted(peer->segment, src, length, key->selector, dst - key->base, &slot->note)
+              : PtlPutBytesNoted(peer->segment, src, length, key->selector, dst - key->base,
+                                 &slot->note);
     if (__builtin_expect(started != PTL_OK, 0) &&
         !net_portals_put(slot, dst, key, src, local, length))
         return NET_NO_SEND_BUF;
@@ -375,41 +385,44 @@ HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key
     return NET_POSTED;
 }
 
-/* A get to memory that has no descriptor lands beside its ticket, or in a chunk, behind the address
- * where the data belong (PO-13). */
-HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local, uint64_t src,
-                            const net_key_t *key, size_t length, const gasnetc_sent_t *sent)
+/* Starts a get to memory of the region, or if that is NULL to `bounce`, behind the address where
+ * the data belong (PO-13).  */
+HOT enum net_result net_portals_start_get(net_peer_t *peer, net_slot_t *slot, void *dst,
+                                          const net_region_t *local, char *bounce,
+                                          ptl_handle_md_t md, uint64_t src, const net_key_t *key,
+                                          size_t length, const gasnetc_sent_t *sent)
 {
-    net_slot_t *slot;
-    char *bounce = NULL;
-    ptl_handle_md_t md;
-    if (local || length <= NET_LANDING) {
-        slot = net_portals_take_ticket();
-        if (__builtin_expect(!slot, 0)) return NET_BUSY;
-        if (!local) bounce = slot->landing;
-        md = local ? local->md : net_portals.slots_md;
+    if (local) {
+        slot->direct.to = dst;
+        slot->direct.local = local;
     } else {
-        uint32_t chunk;
-        const enum net_result result = net_portals_reserve(1, &chunk);
-        if (__builtin_expect(result != NET_POSTED, 0)) return result;
-        slot = net_portals_reserved_ticket();
-        bounce = net_portals_chunk(chunk);
-        md = net_portals.reqsb;
-    }
-    if (bounce) {
         memcpy(bounce, &dst, sizeof dst);
-        dst = bounce + sizeof dst;
     }
     net_portals_launch(peer, slot, sent);
     slot->bounce = bounce;
     slot->got = (uint32_t)length;
+    slot->note.md = md;
     peer->gets++;
     peer->get_bytes += length;
-    if (__builtin_expect(PtlGetNoted(peer->segment, dst, length, md, key->selector, src - key->base,
-                                     &slot->note) != PTL_OK,
+    if (__builtin_expect(PtlGetNoted(peer->segment, local ? dst : bounce + sizeof dst, length,
+                                     key->selector, src - key->base, &slot->note) != PTL_OK,
                          0))
-        net_portals_get(slot, dst, local, md, src, key, length);
+        net_portals_get(slot, src, key);
     return NET_POSTED;
+}
+
+/* A get to memory that has no descriptor lands beside its ticket, or in a chunk. */
+HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local, uint64_t src,
+                            const net_key_t *key, size_t length, const gasnetc_sent_t *sent)
+{
+    if (!local && __builtin_expect(length > NET_LANDING, 0))
+        return net_portals_get_by_chunk(peer, dst, src, key, length, sent->counter);
+    net_slot_t *slot = net_portals_take_ticket();
+    if (__builtin_expect(!slot, 0)) return NET_BUSY;
+    return local ? net_portals_start_get(peer, slot, dst, local, NULL, local->md, src, key, length,
+                                         sent)
+                 : net_portals_start_get(peer, slot, dst, NULL, slot->landing, net_portals.slots_md,
+                                         src, key, length, sent);
 }
 
 HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local, size_t length,

@@ -239,8 +239,9 @@ bool net_portals_put(net_slot_t *slot, uint64_t dst, const net_key_t *key, const
         }
         slot->bounce = net_portals_chunk(chunk);
         src = memcpy(slot->bounce, src, length);
-        if (PtlPutNoted(peer->segment, src, length, md, key->selector, dst - key->base,
-                        &slot->note) == PTL_OK)
+        slot->note.md = md;
+        if (PtlPutNoted(peer->segment, src, length, key->selector, dst - key->base, &slot->note) ==
+            PTL_OK)
             return true;
     }
     int error =
@@ -250,18 +251,30 @@ bool net_portals_put(net_slot_t *slot, uint64_t dst, const net_key_t *key, const
     return true;
 }
 
-void net_portals_get(net_slot_t *slot, void *to, const net_region_t *local, ptl_handle_md_t md,
-                     uint64_t src, const net_key_t *key, size_t length)
+void net_portals_get(const net_slot_t *slot, uint64_t src, const net_key_t *key)
 {
     net_peer_t *peer = slot->peer;
-    const char *start = local                           ? local->start
+    const char *start = !slot->bounce                   ? slot->direct.local->start
                         : slot->bounce == slot->landing ? (const char *)net_portals.slot
                                                         : net_portals.reqsb_memory;
+    const char *to = slot->bounce ? slot->bounce + sizeof(void *) : slot->direct.to;
     send_find_path(peer, NET_PT_SEGMENT, &peer->segment);
     int error =
-        PtlGetRegion(md, (uint64_t)((const char *)to - start), length, peer->id, NET_PT_SEGMENT,
+        PtlGetRegion(slot->note.md, (uint64_t)(to - start), slot->got, peer->id, NET_PT_SEGMENT,
                      NET_AC, send_bits(slot, BITS_GET, key), src - key->base);
     if (error != PTL_OK) net_portals_failed("a get from", peer->rank, error);
+}
+
+enum net_result net_portals_get_by_chunk(net_peer_t *peer, void *dst, uint64_t src,
+                                         const net_key_t *key, size_t length,
+                                         gasnetc_counter_t *counter)
+{
+    uint32_t chunk;
+    const enum net_result result = net_portals_reserve(1, &chunk);
+    if (result != NET_POSTED) return result;
+    return net_portals_start_get(peer, net_portals_reserved_ticket(), dst, NULL,
+                                 net_portals_chunk(chunk), net_portals.reqsb, src, key, length,
+                                 &(gasnetc_sent_t){.counter = counter});
 }
 
 /* --- system messages --- */

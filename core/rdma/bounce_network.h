@@ -36,9 +36,8 @@ HOT size_t bounce_get_max(void)
 HOT bool bounce_get_begin(bounce_get_t *get, void *dst, size_t nbytes, gasnetc_counter_t *counter,
                           bool wait)
 {
-    (void)nbytes, (void)wait;
     *get = (bounce_get_t){.to = dst, .sent = {.counter = counter}};
-    return true;
+    return wait || nbytes <= NET_LANDING;
 }
 
 static inline const net_region_t *bounce_landing(void *start, size_t nbytes)

@@ -318,23 +318,22 @@ int PtlPutBytesNoted(ptl_path_t path, const void *data, ptl_size_t length, ptl_m
     return result;
 }
 
-int PtlPutNoted(ptl_path_t path, const void *local, ptl_size_t length, ptl_handle_md_t md,
-                ptl_match_bits_t bits, ptl_size_t there, ptl_note_t *note)
+int PtlPutNoted(ptl_path_t path, const void *local, ptl_size_t length, ptl_match_bits_t bits,
+                ptl_size_t there, ptl_note_t *note)
 {
-    NEXT(PtlPutNoted, ptl_path_t, const void *, ptl_size_t, ptl_handle_md_t, ptl_match_bits_t,
-         ptl_size_t, ptl_note_t *);
-    int result = next(path, local, length, md, bits, there, note);
-    if (result == PTL_OK) started(false, md, entry_of(path), bits, length);
+    NEXT(PtlPutNoted, ptl_path_t, const void *, ptl_size_t, ptl_match_bits_t, ptl_size_t,
+         ptl_note_t *);
+    int result = next(path, local, length, bits, there, note);
+    if (result == PTL_OK) started(false, note->md, entry_of(path), bits, length);
     return result;
 }
 
-int PtlGetNoted(ptl_path_t path, void *local, ptl_size_t length, ptl_handle_md_t md,
-                ptl_match_bits_t bits, ptl_size_t there, ptl_note_t *note)
+int PtlGetNoted(ptl_path_t path, void *local, ptl_size_t length, ptl_match_bits_t bits,
+                ptl_size_t there, ptl_note_t *note)
 {
-    NEXT(PtlGetNoted, ptl_path_t, void *, ptl_size_t, ptl_handle_md_t, ptl_match_bits_t, ptl_size_t,
-         ptl_note_t *);
-    int result = next(path, local, length, md, bits, there, note);
-    if (result == PTL_OK) started(true, md, entry_of(path), bits, length);
+    NEXT(PtlGetNoted, ptl_path_t, void *, ptl_size_t, ptl_match_bits_t, ptl_size_t, ptl_note_t *);
+    int result = next(path, local, length, bits, there, note);
+    if (result == PTL_OK) started(true, note->md, entry_of(path), bits, length);
     return result;
 }
 

@@ -24,6 +24,20 @@ static ptl_handle_md_t local;
 static ptl_path_t path;
 static uint64_t seen;
 
+static int put_noted(const void *from, ptl_size_t length, ptl_handle_md_t md,
+                     ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note)
+{
+    note->md = md;
+    return PtlPutNoted(path, from, length, match_bits, remote_offset, note);
+}
+
+static int get_noted(void *to, ptl_size_t length, ptl_handle_md_t md, ptl_match_bits_t match_bits,
+                     ptl_size_t remote_offset, ptl_note_t *note)
+{
+    note->md = md;
+    return PtlGetNoted(path, to, length, match_bits, remote_offset, note);
+}
+
 /* By the way that always works, which also makes the peer's list known. */
 static void put_told(void)
 {
@@ -57,11 +71,11 @@ static void transfers(void)
         if (i % 50 == 49) await(&notes[i - 49], 50);
     }
     memset(bytes, 'l', LONG);
-    RING_OK(PtlPutNoted(path, bytes, LONG, local, 0, ROOM - LONG, &notes[0]));
+    RING_OK(put_noted(bytes, LONG, local, 0, ROOM - LONG, &notes[0]));
     await(notes, 1);
     memset(bytes, 0, ROOM);
-    RING_OK(PtlGetNoted(path, bytes, ROOM / 2, local, 0, 0, &notes[0]));
-    RING_OK(PtlGetNoted(path, bytes + ROOM / 2, ROOM / 2, local, 0, ROOM / 2, &notes[1]));
+    RING_OK(get_noted(bytes, ROOM / 2, local, 0, 0, &notes[0]));
+    RING_OK(get_noted(bytes + ROOM / 2, ROOM / 2, local, 0, ROOM / 2, &notes[1]));
     await(notes, 2);
     for (int i = 0; i < SHORT * COUNT; i++)
         if (!ring_expect(bytes[i] == (char)(i / SHORT + 1), "byte %d of a short put", i)) return;
@@ -76,14 +90,14 @@ static void refused(void)
     RING_IS(PtlPutBytesNoted(path, bytes, 0, 0, 0, &note), PTL_NO_SPACE);
     RING_IS(PtlPutBytesNoted(path, bytes, SHORT, 0, ROOM - SHORT + 1, &note), PTL_NO_SPACE);
     RING_IS(PtlPutBytesNoted(path, bytes, SHORT, 5, 0, &note), PTL_NO_SPACE);
-    RING_IS(PtlPutNoted(path, bytes, LONG, PTL_INVALID_HANDLE, 0, 0, &note), PTL_NO_SPACE);
-    RING_IS(PtlPutNoted(path, bytes + ROOM - 8, LONG, local, 0, 0, &note), PTL_NO_SPACE);
-    RING_IS(PtlPutNoted(path, target, LONG, local, 0, 0, &note), PTL_NO_SPACE);
-    RING_IS(PtlPutNoted(path, bytes, SHORT, local, 0, ROOM - SHORT + 1, &note), PTL_NO_SPACE);
-    RING_IS(PtlPutNoted(path, bytes, SHORT, local, 5, 0, &note), PTL_NO_SPACE);
-    RING_IS(PtlGetNoted(path, bytes, SHORT, PTL_INVALID_HANDLE, 0, 0, &note), PTL_NO_SPACE);
-    RING_IS(PtlGetNoted(path, bytes, 0, local, 0, 0, &note), PTL_NO_SPACE);
-    RING_IS(PtlGetNoted(path, bytes + 1, ROOM, local, 0, 0, &note), PTL_NO_SPACE);
+    RING_IS(put_noted(bytes, LONG, PTL_INVALID_HANDLE, 0, 0, &note), PTL_NO_SPACE);
+    RING_IS(put_noted(bytes + ROOM - 8, LONG, local, 0, 0, &note), PTL_NO_SPACE);
+    RING_IS(put_noted(target, LONG, local, 0, 0, &note), PTL_NO_SPACE);
+    RING_IS(put_noted(bytes, SHORT, local, 0, ROOM - SHORT + 1, &note), PTL_NO_SPACE);
+    RING_IS(put_noted(bytes, SHORT, local, 5, 0, &note), PTL_NO_SPACE);
+    RING_IS(get_noted(bytes, SHORT, PTL_INVALID_HANDLE, 0, 0, &note), PTL_NO_SPACE);
+    RING_IS(get_noted(bytes, 0, local, 0, 0, &note), PTL_NO_SPACE);
+    RING_IS(get_noted(bytes + 1, ROOM, local, 0, 0, &note), PTL_NO_SPACE);
     await(NULL, 0);
 }
 
@@ -93,7 +107,7 @@ static void unlinked(void)
     static char memory[LONG];
     ptl_note_t note;
     ptl_handle_md_t md = ring_bind(ring_md(memory, LONG, PTL_MD_EVENT_START_DISABLE, mine));
-    RING_OK(PtlGetNoted(path, memory, LONG, md, 0, 0, &note));
+    RING_OK(get_noted(memory, LONG, md, 0, 0, &note));
     ring_unlink(md);
     for (int i = 0; i < SHORT; i++)
         if (!ring_expect(memory[i] == bytes[0], "the MD is gone, and the get is not complete"))
@@ -145,7 +159,7 @@ void rules_noted(void)
     bool goes = false;
     for (int tries = 0; tries < (may ? TRIES : 10) && !goes; tries++) {
         put_told();
-        goes = PtlPutNoted(path, bytes, SHORT, local, 0, 0, &note) == PTL_OK;
+        goes = put_noted(bytes, SHORT, local, 0, 0, &note) == PTL_OK;
     }
     ring_expect(goes == may, "%s goes without events", goes ? "a put" : "no put");
     if (goes) {

@@ -425,16 +425,16 @@ int PtlPutBytesNoted(ptl_path_t path, const void *data, ptl_size_t length, ptl_m
     return start_noted(PTL_SCRIPT_PUT, path, data, length, PTL_INVALID_HANDLE, bits, there, note);
 }
 
-int PtlPutNoted(ptl_path_t path, const void *local, ptl_size_t length, ptl_handle_md_t md,
-                ptl_match_bits_t bits, ptl_size_t there, ptl_note_t *note)
+int PtlPutNoted(ptl_path_t path, const void *local, ptl_size_t length, ptl_match_bits_t bits,
+                ptl_size_t there, ptl_note_t *note)
 {
-    return start_noted(PTL_SCRIPT_PUT, path, local, length, md, bits, there, note);
+    return start_noted(PTL_SCRIPT_PUT, path, local, length, note->md, bits, there, note);
 }
 
-int PtlGetNoted(ptl_path_t path, void *local, ptl_size_t length, ptl_handle_md_t md,
-                ptl_match_bits_t bits, ptl_size_t there, ptl_note_t *note)
+int PtlGetNoted(ptl_path_t path, void *local, ptl_size_t length, ptl_match_bits_t bits,
+                ptl_size_t there, ptl_note_t *note)
 {
-    return start_noted(PTL_SCRIPT_GET, path, local, length, md, bits, there, note);
+    return start_noted(PTL_SCRIPT_GET, path, local, length, note->md, bits, there, note);
 }
 
 void ptl_script_ended(ptl_script_op_t *op, ptl_ni_fail_t fail)

@@ -16,15 +16,15 @@ bool ptli_fast_change_md(struct ptli_engine *engine, struct ptli_posting *postin
                          ptl_handle_md_t handle);
 
 /* The published entry that the operation goes to.  NULL if no list is held, an earlier request may
- * not have been matched yet, messages are queued, or no slot is free.  */
-HOT const struct ptli_published_entry *place_there(const struct ptli_route *route, bool is_put,
+ * not have been matched yet, messages are queued, or no slot is free.  What is posted to it is not
+ * counted as a user of the list: REVOKED follows on the same connection, behind a fence.  */
+HOT const struct ptli_published_entry *place_there(const struct ptli_route *route,
+                                                   const struct ptli_link *link, bool is_put,
                                                    ptl_ac_index_t ac, ptl_match_bits_t match_bits,
                                                    ptl_size_t offset, ptl_size_t length)
 {
-    const struct ptli_node *node = route->node;
-    const struct ptli_link *link = node->link;
-    if (route->lease.state != PTLI_LEASE_HELD || !link || node->requests.head ||
-        (int32_t)(node->seen - route->last) < 0 || link->posted - link->done >= link->most)
+    if (route->lease.state != PTLI_LEASE_HELD || !link ||
+        (int32_t)(route->node->seen - route->last) < 0 || ptli_verbs_in_flight(link) >= link->most)
         return NULL;
     return ptli_published_find(&route->list->face.published,
                                is_put ? PTLI_PUBLISHED_PUT : PTLI_PUBLISHED_GET, ac, match_bits,
@@ -41,6 +41,7 @@ HOT int fast_post(struct ptli_posting *posting, struct ptli_link *link, struct i
         posting->counts.put_length += length;
     } else {
         posting->counts.gets++;
+        posting->counts.get_length += length;
     }
     if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
     ptli_mutex_unlock(&posting->lock);
@@ -57,8 +58,8 @@ HOT bool fast_message(struct ptli_route *route, const void *data, ptl_size_t len
     struct ptli_node *node = route->node;
     struct ptli_link *link = node->link;
     struct ptli_fast_counts *counts = &node->verbs->posting.counts;
-    if (!link || length > link->short_most || node->requests.head ||
-        link->posted - link->done >= link->most || !ptli_lease_passes(&route->lease))
+    if (!link || length > link->short_most || ptli_verbs_in_flight(link) >= link->most ||
+        !ptli_lease_passes(&route->lease))
         return false;
     route->last = ++node->queued;
     node->sent++;
@@ -76,34 +77,20 @@ HOT bool fast_message(struct ptli_route *route, const void *data, ptl_size_t len
     return true;
 }
 
-/* The work request has completed, and all before it: those were unsignalled, or had a completion of
- * their own.  */
-static inline void ptli_fast_passed(struct ptli_link *link, const struct ptli_wr *slot)
+/* The end of an operation of path.c, for which the path's user gets its note.  */
+HOT ptl_note_t *fast_note(const struct ptli_wr *slot, ptl_ni_fail_t fail)
 {
-    link->done = slot->number;
-}
-
-/* The end of an operation of path.c, for which the path's user gets its note; with driving held,
- * too.  */
-HOT ptl_note_t *fast_note(struct ptli_verbs *v, const struct ptli_wr *slot, ptl_ni_fail_t fail)
-{
-    if (slot->item & PTLI_ITEM_GET) {
-        if (__builtin_expect(ptli_lease_release(&slot->route->lease), 0))
-            ptli_verbs_lease_return(slot->route);
-        v->posting.counts.get_length += fail ? 0 : slot->length;
-    }
-    v->posting.counts.answers += !fail;
     ptl_note_t *note = slot->note;
     note->next = NULL;
     note->fail = fail;
     return note;
 }
 
-/* The same, where the poll is not at hand.  */
+/* The same, where the poll is not at hand.  With driving held.  */
 static inline void ptli_path_ended(struct ptli_verbs *v, const struct ptli_wr *slot,
                                    ptl_ni_fail_t fail)
 {
-    ptl_note_t *note = fast_note(v, slot, fail);
+    ptl_note_t *note = fast_note(slot, fail);
     *v->last_note = note;
     v->last_note = &note->next;
 }

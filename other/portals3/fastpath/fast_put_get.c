@@ -53,16 +53,27 @@ void ptli_fast_admit(struct ptli_engine *engine, struct ptli_md *md)
     ptli_mutex_unlock(&v->posting.lock);
 }
 
-/* With posting held: the number of operations on the fast path that use the descriptor.  */
-static uint32_t under_way(const struct ptli_verbs *v, const struct ptli_md *md)
+/* The operation has no answer, or none yet, but may have been counted as if it had.  */
+static void fast_unanswered(const struct ptli_wr *slot, struct ptli_fast_counts *counts)
 {
-    uint32_t count = 0;
+    counts->answers -= (slot->item & (PTLI_ITEM_GET | PTLI_ITEM_NOTED)) != 0;
+    if (slot->item & PTLI_ITEM_GET) counts->get_length -= slot->length;
+}
+
+/* With posting held, of operations on the fast path that are under way: how many use the
+ * descriptor; and the answers that were counted at their start are taken off again.  */
+static uint32_t under_way(const struct ptli_verbs *v, const struct ptli_md *md,
+                          struct ptli_fast_counts *counts)
+{
+    uint32_t users = 0;
     for (const struct ptli_link *link = v->links; link; link = link->next)
-        for (uint32_t i = link->done; i != link->posted; i++) {
+        for (uint32_t i = atomic_load(&link->done); i != link->posted; i++) {
             const struct ptli_wr *slot = &link->slot[i % PTLI_SLOTS];
-            count += slot->item & PTLI_ITEM_QUICK && slot->md == md;
+            if (!(slot->item & PTLI_ITEM_QUICK)) continue;
+            users += slot->md == md;
+            fast_unanswered(slot, counts);
         }
-    return count;
+    return users;
 }
 
 bool ptli_fast_shut(struct ptli_engine *engine, struct ptli_md *md)
@@ -70,7 +81,7 @@ bool ptli_fast_shut(struct ptli_engine *engine, struct ptli_md *md)
     struct ptli_verbs *v = ptli_verbs(engine->transport);
     if (!md->plain) return true;
     ptli_mutex_lock(&v->posting.lock);
-    md->plain = under_way(v, md) > 0;
+    md->plain = under_way(v, md, &(struct ptli_fast_counts){0}) > 0;
     if (md == v->posting.md) forget_md(&v->posting);
     for (struct ptli_link *link = v->links; md->plain && link; link = link->next)
         ptli_verbs_hurry(link);
@@ -83,7 +94,7 @@ uint32_t ptli_fast_under_way(struct ptli_engine *engine, const struct ptli_md *m
     struct ptli_verbs *v = ptli_verbs(engine->transport);
     if (!md->plain) return 0;
     ptli_mutex_lock(&v->posting.lock);
-    const uint32_t count = under_way(v, md);
+    const uint32_t count = under_way(v, md, &(struct ptli_fast_counts){0});
     ptli_mutex_unlock(&v->posting.lock);
     return count;
 }
@@ -95,6 +106,8 @@ struct ptli_fast_counts ptli_fast_counts(struct ptli_engine *engine)
     struct ptli_verbs *v = ptli_verbs(engine->transport);
     ptli_mutex_lock(&v->posting.lock);
     counts = v->posting.counts;
+    counts.answers += counts.gets;
+    under_way(v, NULL, &counts);
     ptli_mutex_unlock(&v->posting.lock);
     return counts;
 }
@@ -395,8 +408,9 @@ HOT int fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t h
     if (length - 1 >= posting->most || offset + length < offset ||
         offset + length > md->rules.length)
         goto no;
+    struct ptli_link *link = route->node->link;
     const struct ptli_published_entry *there =
-        place_there(route, is_put, ac, match_bits, remote_offset, length);
+        place_there(route, link, is_put, ac, match_bits, remote_offset, length);
     if (!there) {
         struct logging logging = {0};
         if (!is_put || (ack == PTL_ACK_REQ && md->logs) ||
@@ -409,7 +423,6 @@ HOT int fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t h
         return PTL_OK;
     }
 
-    struct ptli_link *link = route->node->link;
     struct ptli_wr *slot = ptli_verbs_slot(link);
     const uint32_t number = slot->number;
     struct ibv_send_wr *wr = is_put ? &link->put : &link->get;
@@ -435,9 +448,7 @@ HOT int fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t h
             fast_save_event(slot, route, match_bits, length, offset, remote_offset, hdr_data);
         }
     }
-    /* A put is not counted as a user of the list: REVOKED follows it on the same connection.  */
-    if (!is_put) route->lease.users++;
-    wr->send_flags = flags;
+    if (is_put) wr->send_flags = flags;
     return fast_post(posting, link, wr, is_put, length);
 no:
     ptli_mutex_unlock(&posting->lock);
@@ -483,11 +494,6 @@ int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
 HOT void fast_log(struct ptli_verbs *v, struct ptli_eq *eq, const struct ptli_wr *slot, bool well)
 {
     if (slot->item & PTLI_ITEM_GET) {
-        ptli_verbs_release(slot->route);
-        if (well) {
-            v->posting.counts.answers++;
-            v->posting.counts.get_length += slot->length;
-        }
         if (slot->item & PTLI_LOGS_END) log_one(eq, slot, PTL_EVENT_REPLY_END, slot->offset, well);
         return;
     }
@@ -503,6 +509,7 @@ void ptli_fast_ended(struct ptli_verbs *v, const struct ptli_wr *slot, bool well
 {
     struct logging logging = {0};
     if (slot->item == PTLI_ITEM_QUICK) return;
+    if (!well) fast_unanswered(slot, &v->posting.counts);
     if (slot->item & PTLI_ITEM_NOTED) {
         ptli_path_ended(v, slot, well ? PTL_NI_OK : PTL_NI_FAIL);
         return;
@@ -531,14 +538,14 @@ int ptli_verbs_fast_completed(struct ptli_verbs *v, const struct ibv_wc *wc, int
     do {
         const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)wc[n].wr_id;
         struct ptli_link *link = slot->link;
-        ptli_fast_passed(link, slot);
+        ptli_verbs_passed(link, slot->number);
         if (slot->item & PTLI_ITEM_NOTED) {
             ptli_path_ended(v, slot, PTL_NI_OK);
         } else if (slot->item & ~(ptli_item_t)PTLI_ITEM_QUICK) {
             lock_queue(&logging, slot->md->eq);
             fast_log(v, logging.held, slot, true);
         }
-        ptli_verbs_advanced(link->node);
+        ptli_verbs_advanced(link);
     } while (++n < count && is_quick(&wc[n]));
     lock_queue(&logging, NULL);
     ptli_mutex_unlock(&v->posting.lock);

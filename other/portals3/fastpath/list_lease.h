@@ -2,7 +2,8 @@
  *
  * A lease is the initiator's state: it asks for a peer's list after a number of requests to the
  * same table entry, counts the users of the list, and answers a revocation when there are none
- * left.  A grant is the target's state.  Messages between the two arrive in the order sent:
+ * left.  Operations that are posted at once are not counted: the answer follows them, behind a
+ * fence.  A grant is the target's state.  Messages between the two arrive in the order sent:
  *
  *     lease                            grant
  *     ASK            ------------>     granted

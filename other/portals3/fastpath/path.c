@@ -4,7 +4,8 @@
  *
  * For programs that keep a path to each peer and a record of each operation (portals3_ext.h).  An
  * operation is started as in fast_put_get.c, with the lock `posting`, and only as a work request;
- * its end is appended to a list in the round of progress that takes the completion.
+ * its end is appended to a list in the round of progress that takes the completion.  A poll that
+ * takes one such completion does not acquire that lock.
  */
 #include "other/portals3/fastpath/fast.h"
 
@@ -26,42 +27,44 @@ int PtlPutBytes(ptl_path_t route, const void *data, ptl_size_t length, ptl_match
     return sent ? PTL_OK : PTL_NO_SPACE;
 }
 
-/* Whether the bytes are in the descriptor, which becomes the cached one.  */
-static inline bool path_inside(struct ptli_posting *posting, ptl_handle_md_t handle,
-                               const void *local, ptl_size_t length)
-{
-    if (__builtin_expect(posting->handle != handle, 0) &&
-        !ptli_fast_change_md(&ptli_engines[PTL_IFACE_DEFAULT], posting, handle))
-        return false;
-    const struct ptli_md *md = posting->md;
-    const ptl_size_t offset = (uintptr_t)local - (uintptr_t)md->one.base;
-    return offset <= md->rules.length && length <= md->rules.length - offset;
-}
-
 enum path_kind {
     PATH_BYTES, /* a put whose data the device must copy */
     PATH_PUT,
     PATH_GET
 };
 
-HOT int path_start(enum path_kind kind, struct ptli_route *route, const void *local,
-                   ptl_size_t length, ptl_handle_md_t handle, ptl_match_bits_t match_bits,
-                   ptl_size_t remote_offset, ptl_note_t *note)
+/* An operation without its first argument, the kind.  */
+typedef int path_call_t(ptl_path_t path, const void *local, ptl_size_t length,
+                        ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note);
+
+/* With posting held, which is released.  Where the cached descriptor is another one, continues with
+ * `changing`, the same call with NULL for it, which changes it: so the usual way makes no call but
+ * the post, and saves few registers.  */
+HOT int path_locked(enum path_kind kind, struct ptli_posting *posting, struct ptli_route *route,
+                    const void *local, ptl_size_t length, ptl_match_bits_t match_bits,
+                    ptl_size_t remote_offset, ptl_note_t *note, path_call_t *changing)
 {
-    struct ptli_posting *posting = path_posting(kind != PATH_GET);
-    if (__builtin_expect(!posting || !route || length - 1 >= posting->most, 0)) return PTL_NO_SPACE;
-    ptli_mutex_lock(&posting->lock);
-    const struct ptli_published_entry *there =
-        place_there(route, kind != PATH_GET, 0, match_bits, remote_offset, length);
-    if (__builtin_expect(!there, 0)) goto no;
     struct ptli_link *link = route->node->link;
+    const struct ptli_published_entry *there =
+        place_there(route, link, kind != PATH_GET, 0, match_bits, remote_offset, length);
+    if (__builtin_expect(!there, 0)) goto no;
     const bool copied = kind != PATH_GET && length <= link->max_inline;
-    if (!copied && (kind == PATH_BYTES || !path_inside(posting, handle, local, length))) goto no;
+    if (!copied) {
+        if (kind == PATH_BYTES) goto no;
+        if (__builtin_expect(posting->handle != note->md, 0)) {
+            if (changing) return changing(route, local, length, match_bits, remote_offset, note);
+            if (!ptli_fast_change_md(&ptli_engines[PTL_IFACE_DEFAULT], posting, note->md)) goto no;
+        }
+        const struct ptli_md *md = posting->md;
+        const ptl_size_t offset = (uintptr_t)local - (uintptr_t)md->one.base;
+        link->piece.lkey = md->one.region->local_key;
+        if (offset > md->rules.length || length > md->rules.length - offset) goto no;
+    }
     struct ptli_wr *slot = ptli_verbs_slot(link);
     struct ibv_send_wr *wr = kind == PATH_GET ? &link->get : &link->put;
     slot->md = copied ? NULL : posting->md;
-    if (!copied) link->piece.lkey = posting->md->one.region->local_key;
-    wr->send_flags = copied ? IBV_SEND_INLINE | IBV_SEND_SIGNALED : IBV_SEND_SIGNALED;
+    if (kind != PATH_GET)
+        wr->send_flags = copied ? IBV_SEND_INLINE | IBV_SEND_SIGNALED : IBV_SEND_SIGNALED;
     link->signalled = slot->number;
     link->piece.addr = (uintptr_t)local;
     link->piece.length = (uint32_t)length;
@@ -69,36 +72,95 @@ HOT int path_start(enum path_kind kind, struct ptli_route *route, const void *lo
     wr->wr.rdma.remote_addr = there->address + remote_offset;
     wr->wr.rdma.rkey = there->key;
     slot->note = note;
-    slot->item = PTLI_ITEM_QUICK | PTLI_ITEM_NOTED;
-    if (kind == PATH_GET) {
-        slot->item = PTLI_ITEM_QUICK | PTLI_ITEM_NOTED | PTLI_ITEM_GET;
-        slot->route = route;
+    slot->item = PTLI_ITEM_QUICK | PTLI_ITEM_NOTED | (kind == PATH_GET ? PTLI_ITEM_GET : 0);
+    if (kind == PATH_GET)
         slot->length = length;
-        route->lease.users++;
-    }
+    else
+        posting->counts.answers++;
     return fast_post(posting, link, wr, kind != PATH_GET, length);
 no:
     ptli_mutex_unlock(&posting->lock);
     return PTL_NO_SPACE;
 }
 
+static inline struct ptli_posting *path_held(const struct ptli_route *route)
+{
+    return &route->node->verbs->posting;
+}
+
+__attribute__((noinline)) static int changing_put(ptl_path_t path, const void *local,
+                                                  ptl_size_t length, ptl_match_bits_t match_bits,
+                                                  ptl_size_t remote_offset, ptl_note_t *note)
+{
+    return path_locked(PATH_PUT, path_held(path), path, local, length, match_bits, remote_offset,
+                       note, NULL);
+}
+
+__attribute__((noinline)) static int changing_get(ptl_path_t path, const void *local,
+                                                  ptl_size_t length, ptl_match_bits_t match_bits,
+                                                  ptl_size_t remote_offset, ptl_note_t *note)
+{
+    return path_locked(PATH_GET, path_held(path), path, local, length, match_bits, remote_offset,
+                       note, NULL);
+}
+
+/* Another thread holds the lock.  */
+__attribute__((noinline)) static int waiting_bytes(ptl_path_t path, const void *data,
+                                                   ptl_size_t length, ptl_match_bits_t match_bits,
+                                                   ptl_size_t remote_offset, ptl_note_t *note)
+{
+    ptli_mutex_lock_slowly(&path_held(path)->lock);
+    return path_locked(PATH_BYTES, path_held(path), path, data, length, match_bits, remote_offset,
+                       note, NULL);
+}
+
+__attribute__((noinline)) static int waiting_put(ptl_path_t path, const void *local,
+                                                 ptl_size_t length, ptl_match_bits_t match_bits,
+                                                 ptl_size_t remote_offset, ptl_note_t *note)
+{
+    ptli_mutex_lock_slowly(&path_held(path)->lock);
+    return changing_put(path, local, length, match_bits, remote_offset, note);
+}
+
+__attribute__((noinline)) static int waiting_get(ptl_path_t path, const void *local,
+                                                 ptl_size_t length, ptl_match_bits_t match_bits,
+                                                 ptl_size_t remote_offset, ptl_note_t *note)
+{
+    ptli_mutex_lock_slowly(&path_held(path)->lock);
+    return changing_get(path, local, length, match_bits, remote_offset, note);
+}
+
+HOT int path_start(enum path_kind kind, ptl_path_t path, const void *local, ptl_size_t length,
+                   ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note,
+                   path_call_t *waiting, path_call_t *changing)
+{
+    struct ptli_posting *posting = path_posting(kind != PATH_GET);
+    if (__builtin_expect(!posting || !path || length - 1 >= posting->most, 0)) return PTL_NO_SPACE;
+    if (__builtin_expect(!ptli_mutex_try(&posting->lock), 0))
+        return waiting(path, local, length, match_bits, remote_offset, note);
+    return path_locked(kind, posting, path, local, length, match_bits, remote_offset, note,
+                       changing);
+}
+
 int PtlPutBytesNoted(ptl_path_t path, const void *data, ptl_size_t length,
                      ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note)
 {
-    return path_start(PATH_BYTES, path, data, length, PTL_INVALID_HANDLE, match_bits, remote_offset,
-                      note);
+    return path_start(PATH_BYTES, path, data, length, match_bits, remote_offset, note,
+                      waiting_bytes, NULL);
 }
 
-int PtlPutNoted(ptl_path_t path, const void *local, ptl_size_t length, ptl_handle_md_t md,
-                ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note)
+int PtlPutNoted(ptl_path_t path, const void *local, ptl_size_t length, ptl_match_bits_t match_bits,
+                ptl_size_t remote_offset, ptl_note_t *note)
 {
-    return path_start(PATH_PUT, path, local, length, md, match_bits, remote_offset, note);
+    return path_start(PATH_PUT, path, local, length, match_bits, remote_offset, note, waiting_put,
+                      changing_put);
 }
 
-int PtlGetNoted(ptl_path_t path, void *local, ptl_size_t length, ptl_handle_md_t md,
-                ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note)
+int PtlGetNoted(ptl_path_t path, void *local, ptl_size_t length, ptl_match_bits_t match_bits,
+                ptl_size_t remote_offset, ptl_note_t *note)
 {
-    return path_start(PATH_GET, path, local, length, md, match_bits, remote_offset, note);
+    return path_start(PATH_GET, path, local, length, match_bits, remote_offset, note, waiting_get,
+                      changing_get);
 }
 
 /* --- the poll --- */
@@ -127,15 +189,25 @@ static inline bool is_noted(const struct ibv_wc *wc)
            ((const struct ptli_wr *)(uintptr_t)wc->wr_id)->item & PTLI_ITEM_NOTED;
 }
 
-/* The only completion of a poll, as it usually is, which is of an operation with a note.  */
+/* Slots have become free, for which something waits.  */
+__attribute__((noinline, cold)) static void path_advanced(struct ptli_verbs *v,
+                                                          struct ptli_link *link)
+{
+    ptli_mutex_lock(&v->posting.lock);
+    ptli_verbs_advanced(link);
+    ptli_mutex_unlock(&v->posting.lock);
+}
+
+/* The only completion of a poll, as it usually is, which is of an operation with a note.  Without
+ * posting: the slot belongs to senders again when it is passed.  Exchange and load are sequentially
+ * consistent, as in ptli_verbs_pump: what is queued after the load finds the slot free.  */
 HOT void take_noted(struct ptli_verbs *v, ptl_note_t **notes)
 {
     const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)v->wc->wr_id;
-    ptli_mutex_lock(&v->posting.lock);
-    ptli_fast_passed(slot->link, slot);
-    *notes = fast_note(v, slot, PTL_NI_OK);
-    ptli_verbs_advanced(slot->link->node);
-    ptli_mutex_unlock(&v->posting.lock);
+    struct ptli_link *link = slot->link;
+    *notes = fast_note(slot, PTL_NI_OK);
+    atomic_exchange(&link->done, slot->number);
+    if (__builtin_expect(atomic_load(&link->queued), 0)) path_advanced(v, link);
 }
 
 /* The rest of a round, and the notes of what has ended; with driving held.  */

@@ -51,6 +51,7 @@ const char *ptli_published_parse(const void *bytes, size_t size, struct ptli_pub
         const uint32_t open = entry->flags & PTLI_PUBLISHED_OPEN ? entry->access : 0;
         entry->puts = entry->flags & PTLI_PUBLISHED_PUT ? open : 0;
         entry->gets = entry->flags & PTLI_PUBLISHED_GET ? open : 0;
+        entry->fixed_bits = ~entry->ignore_bits;
         if (entry->address + entry->length < entry->address)
             return "an entry beyond the end of memory";
     }

@@ -33,8 +33,10 @@ struct ptli_published_entry {
     uint64_t address, length; /* of the memory */
     uint32_t key;
     uint32_t flags;
-    uint32_t access;     /* bit i: access entry i admits this peer to this table entry */
-    uint32_t puts, gets; /* access entries that allow them; computed by parse */
+    uint32_t access; /* bit i: access entry i admits this peer to this table entry */
+    /* computed by parse: access entries that allow puts and gets; the bits that must match */
+    uint32_t puts, gets;
+    ptl_match_bits_t fixed_bits;
 };
 
 /* The first entries of the list; a request that matches none is sent as a message, for there may be
@@ -54,7 +56,7 @@ const char *ptli_published_parse(const void *bytes, size_t size, struct ptli_pub
 static inline bool ptli_published_fits(const struct ptli_published_entry *entry,
                                        ptl_match_bits_t match_bits)
 {
-    return ((match_bits ^ entry->match_bits) & ~entry->ignore_bits) == 0;
+    return ((match_bits ^ entry->match_bits) & entry->fixed_bits) == 0;
 }
 
 /* The entry that certainly accepts a put (PTLI_PUBLISHED_PUT) or get (PTLI_PUBLISHED_GET), or NULL.
@@ -64,11 +66,13 @@ ptli_published_find(const struct ptli_published *list, uint32_t wanted, ptl_ac_i
                     ptl_match_bits_t match_bits, ptl_size_t offset, ptl_size_t length)
 {
     const struct ptli_published_entry *entry = list->entries;
-    if (__builtin_expect(!ptli_published_fits(entry, match_bits), 0))
-        for (uint32_t i = 1; !ptli_published_fits(entry, match_bits); i++) {
-            if (i >= list->count) return NULL;
-            entry = &list->entries[i];
-        }
+    if (__builtin_expect(!ptli_published_fits(entry, match_bits), 0)) {
+        uint32_t left = list->count;
+        do {
+            if (left-- <= 1) return NULL;
+            entry++;
+        } while (!ptli_published_fits(entry, match_bits));
+    }
     /* The first entry with matching bits decides; if it cannot be used, the target matches the
      * request.  */
     if (ac >= 32 || !((wanted == PTLI_PUBLISHED_PUT ? entry->puts : entry->gets) >> ac & 1))

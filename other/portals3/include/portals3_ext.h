@@ -71,18 +71,19 @@ int PtlPutBytes(ptl_path_t path, const void *data, ptl_size_t length, ptl_match_
 
 /* Puts and gets of memory that the target has published, without any event.  When the operation is
  * complete, for a put at the target, PtlPoll returns the note, which is the caller's memory, with
- * `fail` set.  `local` is in the MD.  PtlPutBytesNoted needs no MD: it copies the data at once if
- * they are few, and returns PTL_NO_SPACE otherwise.  */
+ * `fail` set.  `local` is in the MD that the caller has stored in the note.  PtlPutBytesNoted needs
+ * no MD: it copies the data at once if they are few, and returns PTL_NO_SPACE otherwise.  */
 typedef struct ptl_note {
     struct ptl_note *next;
     ptl_ni_fail_t fail;
+    ptl_handle_md_t md;
 } ptl_note_t;
 int PtlPutBytesNoted(ptl_path_t path, const void *data, ptl_size_t length,
                      ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note);
-int PtlPutNoted(ptl_path_t path, const void *local, ptl_size_t length, ptl_handle_md_t md,
-                ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note);
-int PtlGetNoted(ptl_path_t path, void *local, ptl_size_t length, ptl_handle_md_t md,
-                ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note);
+int PtlPutNoted(ptl_path_t path, const void *local, ptl_size_t length, ptl_match_bits_t match_bits,
+                ptl_size_t remote_offset, ptl_note_t *note);
+int PtlGetNoted(ptl_path_t path, void *local, ptl_size_t length, ptl_match_bits_t match_bits,
+                ptl_size_t remote_offset, ptl_note_t *note);
 
 /* --- Progress and inspection --- */
 

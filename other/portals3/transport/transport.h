@@ -76,7 +76,8 @@ struct ptli_transfer {
     uint64_t scratch[2];
 };
 
-/* Operations of fast_put_get.c. */
+/* Operations of fast_put_get.c and path.c.  Where every operation of a kind has an answer, it is
+ * counted at the start, and ptli_fast_counts takes off those under way. */
 struct ptli_fast_counts {
     ptl_sr_value_t puts, gets, answers, put_length, get_length;
     ptl_sr_value_t messages, message_length; /* puts sent as messages */

@@ -22,6 +22,7 @@
 #include <portals3_ext.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "other/handshake/handshake.h"
 #include "other/portals3/engine/mutex.h"
@@ -139,10 +140,12 @@ struct ptli_link {
     struct ibv_qp *qp;
     uint32_t psn, max_inline;
     struct ptli_wr *free; /* the slot of the next work request; posting, as the next four */
-    uint32_t posted, done;
+    uint32_t posted;
     uint32_t signalled; /* the last signalled one posted */
     uint32_t buffers;
-    uint32_t most; /* of requests posted and not completed; 0 when broken */
+    uint32_t most;         /* of requests in flight; 0 when broken, or `queued` */
+    _Atomic uint32_t done; /* the last that has completed; changed with driving held */
+    _Atomic bool queued;   /* something waits for slots: ptli_verbs_pump */
     bool joined;
     bool goodbye_sent, goodbye_received;
     bool broken;               /* posting lock: nothing more is posted */
@@ -246,6 +249,7 @@ struct ptli_verbs_settings {
 };
 
 struct ptli_verbs {
+    struct ptli_mutex driving; /* first: PtlPoll needs no other address for it */
     struct ptli_transport face;
     struct ptli_verbs_settings settings;
     struct ptli_launch launch;
@@ -265,7 +269,6 @@ struct ptli_verbs {
     uint32_t max_sge, max_sge_rd;   /* pieces of local memory in a work request; in an RDMA read */
     uint32_t max_message, max_cqe, max_qp_wr, cq_size, cq_used;
 
-    struct ptli_mutex driving;
     struct ptli_posting posting;
     atomic_bool wanted; /* the progress thread waits for driving: callers do not take it */
 
@@ -318,7 +321,7 @@ struct ptli_verbs {
 
 static inline struct ptli_verbs *ptli_verbs(struct ptli_transport *transport)
 {
-    return (struct ptli_verbs *)transport;
+    return (struct ptli_verbs *)((char *)transport - offsetof(struct ptli_verbs, face));
 }
 static inline struct ptli_node *ptli_node(struct ptli_peer *peer)
 {
@@ -516,6 +519,12 @@ static inline bool ptli_verbs_begin(struct ptli_verbs *v)
     return true;
 }
 
+/* Posting.  Work requests that have not completed, at most. */
+static inline uint32_t ptli_verbs_in_flight(const struct ptli_link *link)
+{
+    return link->posted - atomic_load(&link->done);
+}
+
 /* Posting.  The slot of the next work request, for which there is room. */
 static inline struct ptli_wr *ptli_verbs_slot(struct ptli_link *link)
 {
@@ -555,10 +564,16 @@ static inline void ptli_verbs_break(struct ptli_link *link)
     link->most = 0;
 }
 
-/* Posting.  Slots, buffers or window have become free. */
-static inline void ptli_verbs_advanced(struct ptli_node *node)
+/* Driving and posting.  The work request has completed, and all before it. */
+static inline void ptli_verbs_passed(struct ptli_link *link, uint32_t number)
 {
-    if (node->requests.head || node->answers.head || node->seen_due) ptli_verbs_pump(node);
+    atomic_store_explicit(&link->done, number, memory_order_release);
+}
+
+/* Posting.  Slots, buffers or window have become free. */
+static inline void ptli_verbs_advanced(struct ptli_link *link)
+{
+    if (atomic_load(&link->queued)) ptli_verbs_pump(link->node);
 }
 
 #endif

@@ -84,6 +84,7 @@ static struct ptli_link *make(struct ptli_verbs *v, struct ptli_node *node)
         (struct ibv_send_wr){.opcode = IBV_WR_RDMA_WRITE, .sg_list = &link->piece, .num_sge = 1};
     link->get = link->put;
     link->get.opcode = IBV_WR_RDMA_READ;
+    link->get.send_flags = IBV_SEND_SIGNALED;
     link->part[0].length = PTLI_WIRE_SIZE;
     link->message =
         (struct ibv_send_wr){.opcode = IBV_WR_SEND, .sg_list = link->part, .num_sge = 2};
@@ -238,7 +239,7 @@ static bool gone(struct ptli_verbs *v, struct ptli_link *link)
     ptli_mutex_lock(&v->posting.lock);
     if (!link->broken && !link->goodbye_sent)
         link->goodbye_sent = ptli_verbs_control(link, PTLI_GOODBYE);
-    bool is = link->broken || (link->goodbye_sent && link->posted == link->done);
+    bool is = link->broken || (link->goodbye_sent && !ptli_verbs_in_flight(link));
     ptli_mutex_unlock(&v->posting.lock);
     return is;
 }
@@ -341,7 +342,8 @@ void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actio
 static bool watched(const struct ptli_link *link)
 {
     const struct ptli_node *node = link->node;
-    if (link->broken || node->link != link || (int32_t)(link->signalled - link->done) > 0)
+    if (link->broken || node->link != link ||
+        (int32_t)(link->signalled - atomic_load(&link->done)) > 0)
         return false;
     if (node->unanswered) return true;
     for (const struct ptli_route *route = node->routes; route; route = route->next)
@@ -377,7 +379,7 @@ bool ptli_verbs_farewell(struct ptli_verbs *v)
     for (struct ptli_link *link = v->links; link; link = link->next) {
         if (link->broken || (link->node->link != link && !link->leaving)) continue;
         if (!link->goodbye_sent) link->goodbye_sent = ptli_verbs_control(link, PTLI_GOODBYE);
-        left |= !link->goodbye_sent || !link->goodbye_received || link->posted != link->done;
+        left |= !link->goodbye_sent || !link->goodbye_received || ptli_verbs_in_flight(link);
     }
     ptli_mutex_unlock(&v->posting.lock);
     return !left;

@@ -37,7 +37,7 @@ static inline bool wants_answer(const struct ptli_header *header)
 
 static inline bool slots_left(const struct ptli_link *link, uint32_t limit)
 {
-    return link->posted - link->done < limit;
+    return ptli_verbs_in_flight(link) < limit;
 }
 
 /* --- buffers --- */
@@ -161,6 +161,8 @@ static bool post_message(struct ptli_link *link, struct ptli_message *message, u
         wr.send_flags = IBV_SEND_INLINE;
     /* The completion of GOODBYE covers all before it. */
     if (message->header.type == PTLI_GOODBYE) wr.send_flags |= IBV_SEND_SIGNALED;
+    /* The peer may change its memory then, which gets before this may still read. */
+    if (message->header.type == PTLI_REVOKED) wr.send_flags |= IBV_SEND_FENCE;
     ptli_verbs_count_message(link);
     ptli_verbs_post(link, &wr, 0, buffer);
     v->sends++;
@@ -294,15 +296,31 @@ static bool advance(struct ptli_link *link, struct ptli_queue *queue, bool reque
     return true;
 }
 
+/* True: something is left. */
+static bool pump_once(struct ptli_node *node)
+{
+    struct ptli_link *link = node->link;
+    if (node->seen_due && !link->broken) node->seen_due = !ptli_verbs_control(link, PTLI_SEEN);
+    while (!link->broken && node->answers.head && advance(link, &node->answers, false)) {
+    }
+    while (!link->broken && node->requests.head && advance(link, &node->requests, true)) {
+    }
+    return node->seen_due || node->answers.head || node->requests.head;
+}
+
 void ptli_verbs_pump(struct ptli_node *node)
 {
     struct ptli_link *link = node->link;
-    if (node->seen_due && link && !link->broken)
-        node->seen_due = !ptli_verbs_control(link, PTLI_SEEN);
-    while (link && !link->broken && node->answers.head && advance(link, &node->answers, false)) {
+    if (!link) return;
+    bool left = pump_once(node);
+    if (left) {
+        /* Slots that became free before this was stored are found now; those that become free
+         * later are reported by who has seen it. */
+        atomic_store(&link->queued, true);
+        left = pump_once(node);
     }
-    while (link && !link->broken && node->requests.head && advance(link, &node->requests, true)) {
-    }
+    atomic_store_explicit(&link->queued, left, memory_order_relaxed);
+    link->most = left || link->broken ? 0 : PTLI_FOR_REQUESTS;
 }
 
 /* Asks the thread that makes progress to begin the handshake. */
@@ -319,13 +337,15 @@ void ptli_verbs_request_connect(struct ptli_node *node)
 static void enqueue(struct ptli_node *node, struct ptli_queue *queue, ptli_item_t item)
 {
     ptli_queue_add(queue, item);
-    if (!node->link) ptli_verbs_request_connect(node);
+    if (node->link)
+        ptli_verbs_pump(node);
+    else
+        ptli_verbs_request_connect(node);
 }
 
 void ptli_verbs_answer(struct ptli_node *node, struct ptli_message *message)
 {
     enqueue(node, &node->answers, (ptli_item_t)message);
-    ptli_verbs_pump(node);
 }
 
 /* Numbers a request that is sent as a message.  Returns an ASK to send after it, or NULL. */
@@ -359,10 +379,7 @@ static enum ptli_sent send(struct ptli_node *node, struct ptli_message *message)
     bool now = link && !link->broken && !queue->head && may_post(link, message, requests) &&
                post_one(link, message, requests);
     if (!now) enqueue(node, queue, (ptli_item_t)message);
-    if (__builtin_expect(ask != NULL, 0)) {
-        enqueue(node, queue, (ptli_item_t)ask);
-        if (now) ptli_verbs_pump(node);
-    }
+    if (__builtin_expect(ask != NULL, 0)) enqueue(node, queue, (ptli_item_t)ask);
     return now ? PTLI_SENT : PTLI_QUEUED;
 }
 
@@ -391,7 +408,6 @@ static enum ptli_sent transfer(struct ptli_node *node, struct ptli_transfer *tra
                (!held || matched(node, (uint32_t)transfer->scratch[1]));
     if (now && post_transfer(link, transfer, held ? FOR_REQUESTS : FOR_ANSWERS)) return PTLI_QUEUED;
     enqueue(node, queue, (ptli_item_t)transfer + 1);
-    if (link && transfer->then) ptli_verbs_pump(node);
     return PTLI_QUEUED;
 }
 
@@ -416,8 +432,9 @@ void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc)
     struct ptli_link *link = slot->link;
     struct ptli_node *node = link->node;
     struct ptli_wr *passed;
+    uint32_t number = atomic_load(&link->done);
     do {
-        passed = &link->slot[link->done++ % PTLI_SLOTS];
+        passed = &link->slot[number++ % PTLI_SLOTS];
         if (passed->buffer) put_buffer(v, link, passed->buffer);
         passed->buffer = NULL;
         if (passed->item & PTLI_ITEM_QUICK)
@@ -425,10 +442,11 @@ void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc)
         else if (passed->item) /* each is signalled */
             done = ptli_item_transfer(passed->item);
     } while (passed != slot);
+    ptli_verbs_passed(link, number);
     if (__builtin_expect(!well, 0)) ptli_verbs_break(link);
     if (done && done->hold) ptli_verbs_release(((struct ptli_published_held *)done->hold)->route);
-    ptli_verbs_advanced(node);
-    bool drained = link->draining && link->posted == link->done;
+    ptli_verbs_advanced(link);
+    bool drained = link->draining && !ptli_verbs_in_flight(link);
     ptli_mutex_unlock(&v->posting.lock);
     if (done) ptli_transferred(v->face.engine, done, well ? PTLI_OK : PTLI_FAILED);
     if (__builtin_expect(!well, 0)) {
