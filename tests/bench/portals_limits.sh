@@ -19,12 +19,12 @@ counted() { # OPERATION NAME
     callgrind_figure "$tap_scratch/$1" "$2"
 }
 
-rows='poll|poll that finds nothing|120
-am_short|AM Short request, injection|277
+rows='poll|poll that finds nothing|117
+am_short|AM Short request, injection|274
 am_receive|AM Short receive + handler|405
 am_answer|AM Short, automatic Reply|206
-put_nb|put_nb + wait|408
-get_nb|get_nb + wait|469'
+put_nb|put_nb + wait|374
+get_nb|get_nb + wait|404'
 while IFS='|' read -r operation name limit; do
     for tries in 1 2 3; do
         figure=$(counted "$operation" "$name")

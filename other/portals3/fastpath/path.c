@@ -16,15 +16,40 @@ static inline struct ptli_posting *path_posting(bool is_put)
     return atomic_load_explicit(is_put ? &engine->puts : &engine->gets, memory_order_acquire);
 }
 
+static inline struct ptli_posting *path_held(const struct ptli_route *route)
+{
+    return &route->node->verbs->posting;
+}
+
+/* With posting held, which is released.  */
+HOT int path_message(struct ptli_posting *posting, struct ptli_route *route, const void *data,
+                     ptl_size_t length, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
+                     ptl_hdr_data_t hdr_data)
+{
+    const bool sent = fast_message(route, data, length, 0, match_bits, remote_offset, hdr_data);
+    ptli_mutex_unlock(&posting->lock);
+    return sent ? PTL_OK : PTL_NO_SPACE;
+}
+
+/* Another thread holds the lock.  Out of line, like the waits below: the usual way makes no call
+ * but the post, and saves few registers.  */
+__attribute__((noinline)) static int waiting_message(ptl_path_t route, const void *data,
+                                                     ptl_size_t length, ptl_match_bits_t match_bits,
+                                                     ptl_size_t remote_offset,
+                                                     ptl_hdr_data_t hdr_data)
+{
+    ptli_mutex_lock_slowly(&path_held(route)->lock);
+    return path_message(path_held(route), route, data, length, match_bits, remote_offset, hdr_data);
+}
+
 int PtlPutBytes(ptl_path_t route, const void *data, ptl_size_t length, ptl_match_bits_t match_bits,
                 ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
 {
     struct ptli_posting *posting = path_posting(true);
     if (__builtin_expect(!posting || !route, 0)) return PTL_NO_SPACE;
-    ptli_mutex_lock(&posting->lock);
-    const bool sent = fast_message(route, data, length, 0, match_bits, remote_offset, hdr_data);
-    ptli_mutex_unlock(&posting->lock);
-    return sent ? PTL_OK : PTL_NO_SPACE;
+    if (__builtin_expect(!ptli_mutex_try(&posting->lock), 0))
+        return waiting_message(route, data, length, match_bits, remote_offset, hdr_data);
+    return path_message(posting, route, data, length, match_bits, remote_offset, hdr_data);
 }
 
 enum path_kind {
@@ -81,11 +106,6 @@ HOT int path_locked(enum path_kind kind, struct ptli_posting *posting, struct pt
 no:
     ptli_mutex_unlock(&posting->lock);
     return PTL_NO_SPACE;
-}
-
-static inline struct ptli_posting *path_held(const struct ptli_route *route)
-{
-    return &route->node->verbs->posting;
 }
 
 __attribute__((noinline)) static int changing_put(ptl_path_t path, const void *local,
