@@ -194,16 +194,16 @@ void net_explain_register(int error, size_t size, char *text, size_t text_size);
 /* --- neighbours: peers that this process shares memory with (attach; not hot) --- */
 
 /* Bytes of memory that this process shares, so that neighbours write Active Messages into it; 0:
- * the network does not use any.  Networks that never do include core/network_nearless.h. */
-static inline size_t net_near_size(void);
+ * the network does not use any, and the other two are not called. */
+size_t net_near_size(void);
 
 /* The memory of this process: zeroed, page-aligned, mapped until the process ends.  `wake` is to be
  * called after a message was written into the memory of that rank. */
-static inline void net_near_open(void *mine, void (*wake)(uint32_t rank));
+void net_near_open(void *mine, void (*wake)(uint32_t rank));
 
 /* `theirs` is the memory of `peer`, as mapped here; it maps that of this process.  No message has
  * been sent to the peer, or by it. */
-static inline void net_near_peer(net_peer_t *peer, void *theirs);
+void net_near_peer(net_peer_t *peer, void *theirs);
 
 /* --- posting (HOT; the peer's lock is held) --- */
 

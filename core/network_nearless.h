@@ -1,8 +1,8 @@
-/* network_nearless.h - the calls about neighbours, and about messages without completions, for
- * networks that write no messages into the memory of others.
+/* network_nearless.h - the calls for messages to neighbours, and without completions, for networks
+ * that write no messages into the memory of others.
  *
- * Included by the network's header.  The core reaches net_near_size, net_is_near, net_at_hand
- * and net_unanswered alone.
+ * Included by the network's header.  The core reaches net_is_near, net_at_hand and net_unanswered
+ * alone.
  */
 #ifndef NETWORK_NEARLESS_H
 #define NETWORK_NEARLESS_H
@@ -10,23 +10,6 @@
 #include <stdlib.h>
 
 enum { NET_NEAR_COPIES = 0 };
-
-static inline size_t net_near_size(void)
-{
-    return 0;
-}
-
-static inline void net_near_open(void *mine, void (*wake)(uint32_t rank))
-{
-    (void)mine, (void)wake;
-    abort();
-}
-
-static inline void net_near_peer(net_peer_t *peer, void *theirs)
-{
-    (void)peer, (void)theirs;
-    abort();
-}
 
 static inline bool net_is_near(net_peer_t *peer)
 {

@@ -228,9 +228,6 @@ enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t len
 enum net_result net_portals_near_request(net_peer_t *peer, void *data, size_t length);
 enum net_result net_portals_near_reply(net_peer_t *peer, const void *data, size_t length);
 /* The calls about neighbours, in pairs.c. */
-size_t net_portals_near_size(void);
-void net_portals_near_open(void *mine, void (*wake)(uint32_t rank));
-void net_portals_near_peer(net_peer_t *peer, void *theirs);
 void *net_portals_near_room(net_peer_t *peer, size_t length, bool reply);
 void net_portals_near_written(net_peer_t *peer, size_t length, bool reply);
 #pragma GCC visibility pop
@@ -449,21 +446,6 @@ static inline enum net_result net_long(net_peer_t *peer, void *header, size_t le
 }
 
 /* --- neighbours --- */
-
-static inline size_t net_near_size(void)
-{
-    return net_portals_near_size();
-}
-
-static inline void net_near_open(void *mine, void (*wake)(uint32_t rank))
-{
-    net_portals_near_open(mine, wake);
-}
-
-static inline void net_near_peer(net_peer_t *peer, void *theirs)
-{
-    net_portals_near_peer(peer, theirs);
-}
 
 static inline bool net_is_near(net_peer_t *peer)
 {

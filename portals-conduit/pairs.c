@@ -2,16 +2,12 @@
  *
  * A process that sends a neighbour its first Request reserves a pair of rings for it, and asks it
  * for one, by a system message.  A process that is asked gives a pair and asks in return, or
- * refuses, if it has no more to give; then neither has one for the other.  It gives by a word in
- * its shared memory, which the neighbour reads: 1 + the number of the pair.
+ * refuses, if it has no more to give; then neither has one for the other.
  */
 #include <stdlib.h>
 
-#include "core/job/rank.h"
 #include "core/params/params.h"
 #include "portals.h"
-
-typedef _Atomic uint32_t offer_t; /* [ranks], in each process's shared memory */
 
 static net_pair_t *all;           /* records of neighbours */
 static _Atomic uint32_t reserved; /* pairs of rings; */
@@ -23,23 +19,13 @@ static uint32_t pairs_most(void)
     return most < net_portals_rest.peers ? (uint32_t)most : net_portals_rest.peers;
 }
 
-static size_t own_bytes(void)
-{
-    return gasnetc_job.size * sizeof(offer_t);
-}
-
-size_t net_portals_near_size(void)
+size_t net_near_size(void)
 {
     net_rings_form((uint32_t)gasnetc_params.amrdma_depth, PLAN_CHUNK);
-    return net_neighbours_size(PAIR_RINGS * pairs_most(), own_bytes());
+    return net_neighbours_size(PAIR_RINGS * pairs_most());
 }
 
-void net_portals_near_open(void *mine, void (*wake)(uint32_t rank))
-{
-    net_neighbours_open(mine, own_bytes(), wake);
-}
-
-void net_portals_near_peer(net_peer_t *peer, void *theirs)
+void net_near_peer(net_peer_t *peer, void *theirs)
 {
     net_neighbours_enter(peer, theirs);
     peer->pair = calloc(1, sizeof *peer->pair);
@@ -59,17 +45,6 @@ void net_portals_near_close(void)
     net_rings.first = NULL;
     given = reserved = 0;
     net_neighbours_close();
-}
-
-static offer_t *offer_here(const net_peer_t *peer)
-{
-    return (offer_t *)net_neighbours_mine() + peer->rank;
-}
-
-static uint32_t offer_there(const net_peer_t *peer)
-{
-    return atomic_load_explicit((offer_t *)net_neighbours_theirs(peer) + net_portals.rank,
-                                memory_order_acquire);
 }
 
 /* --- meeting --- */
@@ -100,20 +75,11 @@ static void ask(net_peer_t *peer)
         atomic_fetch_sub(&reserved, 1);
 }
 
-static net_near_ring_t *ring_there(const net_peer_t *peer, enum pair_ring which)
-{
-    const uint32_t offer = offer_there(peer);
-    if (!offer) return NULL;
-    net_near_ring_t *ring = net_near_ring_theirs(peer, (offer - 1) * PAIR_RINGS + which);
-    if (!ring) gasneti_malformed(peer->rank, 0, "offer of rings");
-    return ring;
-}
-
 /* Adds a ring of this process; returns what the peer sees of it. */
 static net_near_ring_t *add(net_peer_t *peer, net_ring_t *ring, enum pair_ring which)
 {
     static amrdma_out_t no_ring; /* trailers tell of none */
-    net_near_ring_t *near = net_near_ring_mine(peer, given * PAIR_RINGS + which);
+    net_near_ring_t *near = net_near_ring_mine(given * PAIR_RINGS + which);
     net_rings_add(&ring[which], (char *)(near + 1), peer, 0, &near->released, &no_ring);
     return near;
 }
@@ -127,7 +93,7 @@ static void give(net_peer_t *peer)
     if (!pair->in) gasneti_fatal("out of memory for the records of rings");
     pair->unanswered_here = &add(peer, pair->in, PAIR_REQUESTS)->unanswered;
     add(peer, pair->in, PAIR_REPLIES);
-    atomic_store_explicit(offer_here(peer), ++given, memory_order_release);
+    net_near_give(peer, given++ * PAIR_RINGS);
     atomic_store_explicit(&pair->state, PAIR_OPEN, memory_order_release);
 }
 
@@ -166,7 +132,7 @@ static __attribute__((noinline)) bool meet(net_peer_t *peer)
     net_pair_t *pair = peer->pair;
     if (atomic_load(&pair->state) == PAIR_NONE) ask(peer);
     if (!net_portals_pair_open(pair)) return false;
-    net_near_ring_t *ring = ring_there(peer, PAIR_REQUESTS);
+    net_near_ring_t *ring = net_near_given(peer, PAIR_REQUESTS);
     if (ring) net_near_begin(&pair->out[PAIR_REQUESTS], peer, ring);
     return ring;
 }
@@ -199,7 +165,7 @@ static inline char *request_place(net_peer_t *peer, size_t length)
 
 static __attribute__((noinline, cold)) void begin_replies(net_peer_t *peer)
 {
-    net_near_ring_t *ring = ring_there(peer, PAIR_REPLIES);
+    net_near_ring_t *ring = net_near_given(peer, PAIR_REPLIES);
     if (!ring) gasneti_malformed(peer->rank, 0, "Request (its sender has no ring for Replies)");
     net_near_begin(&peer->pair->out[PAIR_REPLIES], peer, ring);
 }

@@ -2,9 +2,10 @@
  * get one, and the immediate data that report it (IB-R9..R12).
  *
  * The work for each message is inline in network_ib.h; its rules and the choice of peers are in
- * amrdma.h.  A peer learns that it has a ring by the immediate data of the next message to it.  A
- * node with a receive thread gives no rings, since a write would not wake the thread; nor does one
- * on iWARP, which has no immediate data.
+ * amrdma.h.  A peer learns that it has a ring by the immediate data of the next message to it, and
+ * a neighbour by a word in shared memory (core/rings/neighbours.h).  A node with a receive thread
+ * gives rings to neighbours alone, since a write by RDMA would not wake the thread; so does one on
+ * iWARP, which has no immediate data.
  *
  * When the poller of a ring sees the trailer, the message must be complete; and when it sees the
  * header of a long message, the payload, which an earlier write brought, must be complete.  No
@@ -77,16 +78,17 @@ void net_ib_rings_init(uint32_t peers, uint32_t most)
 {
     settle_sizes();
     const uint64_t room = net_ib_memlock() / 8, largest = net_ib_rails.limits.max_mr_size;
-    const uint64_t size = largest && largest < room ? largest : room;
-    if (most > size / net_rings_bytes()) most = (uint32_t)(size / net_rings_bytes());
+    const uint64_t places = (largest && largest < room ? largest : room) / net_rings_bytes();
+    const bool registered = places && !gasnetc_params.rcv_thread && !net_ib.wordy;
+    if (registered && most > places) most = (uint32_t)places;
     choice = (amrdma_choice_t){.cycle = (uint32_t)gasnetc_params.amrdma_cycle, .max_rings = most};
-    if (!amrdma_choosing(&choice) || net_rings.limit == 0 || net_ib.wordy) return;
+    if (!amrdma_choosing(&choice) || net_rings.limit == 0) return;
     all = calloc(most, sizeof *all);
     choice.peers = peers + 1;
     choice.arrivals = calloc(choice.peers, sizeof *choice.arrivals);
     senders = calloc(choice.peers, sizeof *senders);
     if (!all || !choice.arrivals || !senders) gasneti_fatal("out of memory for %u peers", peers);
-    by_rdma = !gasnetc_params.rcv_thread;
+    by_rdma = registered;
     if (by_rdma) make_arena(most);
     settle_choosing();
 }
@@ -94,12 +96,6 @@ void net_ib_rings_init(uint32_t peers, uint32_t most)
 uint32_t net_ib_rings_most(void)
 {
     return all ? choice.max_rings : 0;
-}
-
-void net_ib_rings_near(void)
-{
-    by_stores = true;
-    settle_choosing();
 }
 
 void net_ib_rings_fini(void)
@@ -124,13 +120,22 @@ net_ib_remote_rings_t net_ib_rings_address(void)
     return (net_ib_remote_rings_t){.base = (uintptr_t)arena, .key = net_key(&region)};
 }
 
-/* This peer's record, made if there is none.  To be published with the poll lock held. */
+/* This peer's record, made if there is none; poll lock held. */
 static net_peer_rings_t *rings_of(net_peer_t *peer)
 {
-    net_peer_rings_t *rings = atomic_load(&peer->am->rings);
-    if (!rings) rings = calloc(1, sizeof *rings);
+    net_peer_rings_t *rings = atomic_load(&peer->rings);
+    if (rings) return rings;
+    rings = calloc(1, sizeof *rings);
     if (!rings) gasneti_fatal("out of memory for the record of a ring");
+    atomic_store(&peer->rings, rings);
     return rings;
+}
+
+void net_ib_rings_near(net_peer_t *peer)
+{
+    rings_of(peer);
+    by_stores = true;
+    settle_choosing();
 }
 
 /* --- giving a ring to a peer --- */
@@ -140,13 +145,16 @@ static void give(net_peer_t *peer)
     const uint32_t index = choice.given - 1;
     net_ring_t *ring = &all[index];
     net_peer_rings_t *rings = rings_of(peer);
-    net_near_ring_t *near = net_near_ring_mine(peer, index);
+    net_near_ring_t *near = net_near_shares(peer) ? net_near_ring_mine(index) : NULL;
     net_rings_add(ring, near ? (char *)(near + 1) : arena + index * net_rings_bytes(), peer,
                   NET_IB_SETTLED, near ? &near->released : NULL, &rings->out);
     atomic_store(&rings->in, &ring->in);
+    if (near) {
+        net_near_give(peer, index);
+        return;
+    }
     atomic_store(&rings->offer, index + 1);
     atomic_store(&rings->usual, NULL);
-    atomic_store(&peer->am->rings, rings);
 }
 
 /* True if the device of this queue pair places the bytes of a write in order. */
@@ -183,10 +191,10 @@ static inline void count_arrivals(int64_t rank, uint32_t count)
 void net_ib_count_arrival(const net_message_t *message)
 {
     net_peer_t *peer = message->peer;
-    const net_peer_rings_t *rings = atomic_load(&peer->am->rings);
+    const net_peer_rings_t *rings = atomic_load(&peer->rings);
     const bool has_ring = rings && atomic_load(&rings->in);
-    if (message->system || message->length > net_rings.limit) return;
-    if (!has_ring && net_near_ring_mine(peer, 0)) {
+    if (message->length > net_rings.limit || net_ib_is_system(message)) return;
+    if (!has_ring && net_near_shares(peer)) {
         amrdma_give_at_once(&choice);
         give(peer);
         settle_choosing();
@@ -213,38 +221,26 @@ static void settle_usual(net_peer_rings_t *rings)
     if (atomic_load(&rings->offer)) atomic_store(&rings->usual, NULL);
 }
 
-static __attribute__((noinline, cold)) int32_t make_offer(net_qp_t *qp, net_peer_rings_t *rings,
-                                                          uint16_t freed)
+static __attribute__((noinline, cold)) void make_offer(net_qp_t *qp, net_peer_rings_t *rings)
 {
-    qp->send.wr.imm_data = atomic_exchange(&rings->offer, 0) << 16 | freed;
+    qp->send.wr.imm_data |= atomic_exchange(&rings->offer, 0) << 16;
     settle_usual(rings);
-    return -1;
 }
 
-/* While the peer has given no ring, each message to it comes here.  An offer is taken away under
- * the peer's lock alone. */
-static inline int32_t unusual(net_qp_t *qp, net_peer_rings_t *rings)
-{
-    amrdma_in_t *in = atomic_load(&rings->in);
-    const uint16_t freed = in ? amrdma_freed(in, NET_RINGS_IN_ORDER) : 0;
-    return __builtin_expect(atomic_load(&rings->offer) != 0, 0) ? make_offer(qp, rings, freed)
-                                                                : freed;
-}
-
-int32_t net_ib_ring_unusual(net_qp_t *qp, net_peer_rings_t *rings)
-{
-    return unusual(qp, rings);
-}
-
-/* A ring in the peer's memory is not in use yet, or an offer is made; both need immediate data. */
+/* A ring in the peer's memory is not in use yet, or an offer is made: both need immediate data.  An
+ * offer is taken away under the peer's lock alone. */
 enum net_result net_ib_unusual_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
                                   const net_region_t *local, gasnetc_held_t *held)
 {
-    const gasnetc_sent_t sent = {.held = held};
-    const int32_t freed = unusual(qp, atomic_load(&qp->rings));
-    if (freed >= 0) qp->send.wr.imm_data = (uint32_t)freed;
-    return net_ib_post_am(qp->send_ring.peer, qp, slot, HCA_SEND_IMM,
-                          net_ib_local(qp, data, length, local), &sent);
+    net_peer_t *peer = qp->send_ring.peer;
+    if (net_near_shares(peer)) return net_ib_near_first_am(qp, slot, data, length, local, held);
+    net_peer_rings_t *rings = atomic_load(&peer->rings);
+    amrdma_in_t *in = atomic_load(&rings->in);
+    const uint16_t freed = in ? amrdma_freed(in, NET_RINGS_IN_ORDER) : 0;
+    qp->send.wr.imm_data = freed;
+    if (__builtin_expect(atomic_load(&rings->offer) != 0, 0)) make_offer(qp, rings);
+    return net_ib_post_am(peer, qp, slot, HCA_SEND_IMM, net_ib_local(qp, data, length, local),
+                          &(gasnetc_sent_t){.held = held});
 }
 
 void net_ib_ring_pad(char *pad, uint32_t length)
@@ -258,25 +254,19 @@ static void take_offer(net_peer_t *peer, uint32_t offer)
 {
     const net_qp_t *qp = peer->am;
     net_peer_rings_t *rings = rings_of(peer);
-    net_near_ring_t *near = net_near_ring_theirs(peer, offer - 1);
-    const _Atomic uint16_t *slots = near ? &rings->near.out.slots : &rings->out.slots;
-    if (atomic_load(slots) || !(near || qp->remote_rings))
+    if (atomic_load(&rings->out.slots) || !qp->remote_rings || net_near_shares(peer))
         gasneti_malformed(peer->rank, 0, "offer of a ring");
     rings->end = qp->remote_rings + (offer - 1) * net_rings_bytes() + net_rings.slot;
     rings->rkey = qp->remote_rings_key;
     hca_send_init(&rings->send, (uintptr_t)&qp->send_ring);
     hca_send_target(&rings->send, 0, rings->rkey);
-    if (near)
-        net_near_begin(&rings->near, peer, near);
-    else
-        atomic_store(&rings->out.slots, (uint16_t)(net_rings.mask + 1));
+    atomic_store(&rings->out.slots, (uint16_t)(net_rings.mask + 1));
     settle_usual(rings);
-    atomic_store(&peer->am->rings, rings);
 }
 
 void net_ib_ring_imm(net_peer_t *peer, uint32_t imm)
 {
-    net_peer_rings_t *rings = atomic_load(&peer->am->rings);
+    net_peer_rings_t *rings = atomic_load(&peer->rings);
     if (rings) amrdma_update_freed(&rings->out, (uint16_t)imm);
     if (imm >> 16) take_offer(peer, imm >> 16);
 }

@@ -197,7 +197,6 @@ void net_address(net_peer_t *peer, void *opaque)
 static void destroy_qp(net_qp_t *qp)
 {
     hca_destroy(qp->qp);
-    free(atomic_load(&qp->rings));
     free(qp);
 }
 
@@ -370,6 +369,7 @@ void net_ib_connect_fini(void)
         net_qp_t *am = peer->am;
         if (am != &net_ib_closed) net_ib_destroy_qps(am);
         peer->am = peer->next_qp = &net_ib_closed;
+        free(atomic_exchange(&peer->rings, NULL));
     }
     free(plan.peer);
     plan.peer = NULL;

@@ -11,11 +11,6 @@ __attribute__((no_sanitize("thread"))) static void add_qp(const net_qp_t *qp,
     counts->gets += qp->gets;
     counts->get_bytes += qp->get_bytes;
     counts->puts_not_inlined += qp->puts_not_inlined;
-    const net_peer_rings_t *rings = atomic_load(&qp->rings);
-    if (rings) {
-        counts->by_ring += rings->out.sent + rings->near.out.sent;
-        counts->rings += atomic_load(&rings->in) != NULL;
-    }
     /* The circle has one slot more than the most operations that were ever in flight. */
     const net_slot_t *oldest = atomic_load(&qp->send_ring.oldest),
                      *free = atomic_load(&qp->send_ring.free);
@@ -30,10 +25,19 @@ __attribute__((no_sanitize("thread"))) static void add_qp(const net_qp_t *qp,
     if (most - 1 > counts->in_flight_most) counts->in_flight_most = most - 1;
 }
 
+__attribute__((no_sanitize("thread"))) static void add_rings(const net_peer_rings_t *rings,
+                                                             struct net_peer_counts *counts)
+{
+    counts->by_ring = rings->out.sent + rings->near.out.sent;
+    counts->rings = atomic_load(&rings->in) != NULL;
+}
+
 void net_peer_counts(const net_peer_t *peer, struct net_peer_counts *counts)
 {
     *counts = (struct net_peer_counts){.puts = 0};
+    const net_peer_rings_t *rings = atomic_load(&peer->rings);
     const net_qp_t *const first = peer->am, *qp = first;
+    if (rings) add_rings(rings, counts);
     if (!qp) return;
     do {
         add_qp(qp, counts);

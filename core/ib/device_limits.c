@@ -40,7 +40,7 @@ static __attribute__((format(printf, 2, 3))) void note(struct net_caps *caps, co
     va_end(list);
 }
 
-/* Peers would have rings, and no device can have them. */
+/* Peers would have rings that are written by RDMA, and no device can have them. */
 static bool lacks_rings(void)
 {
     const gasnetc_params_t *p = &gasnetc_params;
@@ -61,7 +61,7 @@ void net_ib_note_plain_ways(int refused, struct net_caps *caps)
         note(caps, ", one piece of local memory in a put or get");
     else if (caps->get_list_max == 0)
         note(caps, ", one piece of local memory in a get");
-    if (lacks_rings()) note(caps, ", no rings for Active Messages");
+    if (lacks_rings()) note(caps, ", no Active Messages by RDMA");
     if (net_ib.depth < gasnetc_params.depth_pp / net_ib_rails.qps)
         note(caps, ", %u operations of a queue pair at once", net_ib.depth);
     if (limits->max_rd_atom == 1 || limits->max_init_rd_atom == 1)

@@ -56,15 +56,15 @@ typedef struct net_send_ring {
 } net_send_ring_t;
 
 /* The rings of one peer: one may be in its memory, one in local memory.  Made with the first of
- * them, under the poll lock.  The atomic fields are stored last, with release: a thread that loads
- * one finds the fields that belong to it. */
+ * them, under the poll lock, and at attach if the peer shares its memory.  The atomic fields are
+ * stored last, with release: a thread that loads one finds the fields that belong to it. */
 typedef struct net_peer_rings {
     amrdma_out_t out;
     net_near_out_t near;       /* instead of `out` where the peer shares its memory */
     uint64_t end;              /* end address of the first slot in the peer's memory */
     uint32_t rkey;             /* of that memory */
     hca_send_t send;           /* for inlined messages; its address is filled in */
-    _Atomic uint32_t offer;    /* 1 + index of the local ring, until it is reported to the peer */
+    _Atomic uint32_t offer;    /* 1 + index of the local ring, until it is reported by a message */
     _Atomic(amrdma_in_t *) in; /* of the local ring, or NULL */
     /* Where `out` is in use and nothing is to be offered: `in`, or a ring that stays empty; else
      * NULL. */
@@ -78,13 +78,12 @@ typedef struct net_qp {
     uint64_t puts, put_bytes, gets, get_bytes, puts_not_inlined; /* so far */
     hca_qp_t qp;
     struct net_qp *next;
-    _Atomic(net_peer_rings_t *) rings; /* of the peer, on its AM queue pair; NULL: there are none */
-    uint64_t remote_rings;             /* address of the rings that the peer can give, */
-    uint32_t remote_rings_key;         /* and their rkey on this queue pair's remote device */
-    hca_send_t send;                   /* refilled for each post */
-    _Atomic bool open;                 /* connected at both ends */
-    net_send_ring_t system;            /* of system messages */
-    net_slot_t slots[];                /* of both send rings */
+    uint64_t remote_rings;     /* address of the rings that the peer can give, */
+    uint32_t remote_rings_key; /* and their rkey on this queue pair's remote device */
+    hca_send_t send;           /* refilled for each post */
+    _Atomic bool open;         /* connected at both ends */
+    net_send_ring_t system;    /* of system messages */
+    net_slot_t slots[];        /* of both send rings */
 } net_qp_t;
 
 /* The queue pair of a peer that is not connected is net_ib_closed, whose send rings are full; the
@@ -95,8 +94,9 @@ typedef struct net_qp {
  */
 struct net_peer {
     uint32_t rank;
-    net_qp_t *_Atomic am; /* for all Active Messages, in both directions */
-    net_qp_t *next_qp;    /* for the next unordered transfer */
+    net_qp_t *_Atomic am;              /* for all Active Messages, in both directions */
+    net_qp_t *next_qp;                 /* for the next unordered transfer */
+    _Atomic(net_peer_rings_t *) rings; /* NULL: there are none */
 };
 
 static inline net_qp_t *net_ib_am(net_peer_t *peer)
@@ -160,13 +160,8 @@ void net_ib_post_failed(const net_qp_t *qp, const char *what, int error);
 /* For net_counts. */
 extern _Atomic uint64_t net_ib_registrations, net_ib_spares_out;
 uint32_t net_ib_connections(void);
-/* For an Active Message without rings->usual: returns amrdma_freed of the local ring.  -1: the
- * message is to be sent with immediate data, which are filled in, and report that the peer has a
- * ring. */
-int32_t net_ib_ring_unusual(net_qp_t *qp, net_peer_rings_t *rings);
-/* net_am for a peer that has rings, but neither rings->usual nor a ring in shared memory.  `held`:
- * as for net_ib_near_am.  Out of line: net_am would save registers for what follows
- * net_ib_ring_unusual. */
+/* net_am for a peer that has rings, but neither rings->usual nor a ring in shared memory that is in
+ * use.  `held`: as for net_ib_near_am. */
 enum net_result net_ib_unusual_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
                                   const net_region_t *local, gasnetc_held_t *held);
 /* Zeroes the bytes between a message and its trailer. */
@@ -176,15 +171,17 @@ void net_ib_ring_imm(net_peer_t *peer, uint32_t imm);
 /* Counts a message that has arrived, while net_ib.choosing. */
 void net_ib_count_arrival(const net_message_t *message);
 void net_ib_count_ring_arrivals(uint32_t count);
-/* net_am for a neighbour in whose memory is a ring: writes the message there if there is room, and
- * returns true; else posts it with the slot.  `held`: all that the context of an Active Message
- * has; if its address were passed, the usual path would build it in memory. */
-bool net_ib_near_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
-                    const net_region_t *local, gasnetc_held_t *held);
+/* net_am for a neighbour in whose memory is a ring: writes the message there if there is room; else
+ * posts it with the slot.  `held`: all that the context of an Active Message has; if its address
+ * were passed, the usual path would build it in memory. */
+enum net_result net_ib_near_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
+                               const net_region_t *local, gasnetc_held_t *held);
+/* The same for a neighbour that had given no ring when the message before was sent. */
+enum net_result net_ib_near_first_am(net_qp_t *qp, net_slot_t *slot, const void *data,
+                                     size_t length, const net_region_t *local,
+                                     gasnetc_held_t *held);
 void *net_ib_near_room(net_peer_t *peer, size_t length, bool wants_reply);
 void net_ib_near_written(net_peer_t *peer, size_t length);
-size_t net_ib_near_size(void);
-void net_ib_near_open(void *mine, void (*wake)(uint32_t rank));
 /* The slow part of net_refill: no spare is left. */
 net_message_t *net_ib_move(net_recv_t *recv);
 /* The slow part of net_release, for settled messages that did not arrive by a ring. */
@@ -396,24 +393,9 @@ HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *loc
     return NET_POSTED;
 }
 
-static inline size_t net_near_size(void)
-{
-    return net_ib_near_size();
-}
-
-static inline void net_near_open(void *mine, void (*wake)(uint32_t rank))
-{
-    net_ib_near_open(mine, wake);
-}
-
-static inline void net_near_peer(net_peer_t *peer, void *theirs)
-{
-    net_neighbours_enter(peer, theirs);
-}
-
 static inline bool net_is_near(net_peer_t *peer)
 {
-    net_peer_rings_t *rings = atomic_load_explicit(&net_ib_am(peer)->rings, memory_order_acquire);
+    net_peer_rings_t *rings = atomic_load_explicit(&peer->rings, memory_order_acquire);
     return rings && net_near_ring(&rings->near);
 }
 
@@ -502,13 +484,13 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
         return NET_NO_REPLY_BUF;
     }
     hca_local_t from = net_ib_local(qp, data, length, local);
-    net_peer_rings_t *rings = atomic_load_explicit(&qp->rings, memory_order_acquire);
+    net_peer_rings_t *rings = atomic_load_explicit(&peer->rings, memory_order_acquire);
     if (!rings) return net_ib_post_am(peer, qp, slot, HCA_SEND, from, sent);
     amrdma_in_t *usual = atomic_load_explicit(&rings->usual, memory_order_acquire);
     if (__builtin_expect(!usual, 0)) {
         if (!net_near_ring(&rings->near))
             return net_ib_unusual_am(qp, slot, data, length, local, sent->held);
-        return net_ib_near_am(qp, slot, data, length, local, sent->held) ? NET_COPIED : NET_POSTED;
+        return net_ib_near_am(qp, slot, data, length, local, sent->held);
     }
     const uint16_t freed = amrdma_freed(usual, NET_RINGS_IN_ORDER);
     return net_ib_ring_may(qp, rings, &from, freed)

@@ -92,6 +92,9 @@ void net_ib_receive_fini(void);
 void net_ib_send_first(net_qp_t *qp);
 unsigned net_ib_decode_words(net_message_t **messages, unsigned count, unsigned *systems);
 
+/* Of a message that net_ib_decode_words has not seen yet: it is no Active Message. */
+bool net_ib_is_system(const net_message_t *message);
+
 /* Copies the message to ordinary memory, after which its buffer may be posted again. */
 net_recv_t *net_ib_recv_copy(const net_recv_t *recv);
 
@@ -108,8 +111,8 @@ void net_ib_rings_init(uint32_t peers, uint32_t most);
 void net_ib_rings_fini(void);
 size_t net_ib_rings_bytes(void); /* registered for them */
 uint32_t net_ib_rings_most(void);
-/* Rings may be given to neighbours from now on. */
-void net_ib_rings_near(void);
+/* At attach: this neighbour may be given a ring from now on. */
+void net_ib_rings_near(net_peer_t *peer);
 
 /* The rings that a process can give to its peers; base 0: it gives none. */
 typedef struct net_ib_remote_rings {

@@ -60,6 +60,13 @@ void net_ib_send_first(net_qp_t *qp)
     post_words(qp, net_ib_first_slot(&qp->system), &word, 1);
 }
 
+bool net_ib_is_system(const net_message_t *message)
+{
+    const uint8_t *first = message->data;
+    return message->system ||
+           (net_ib.wordy && message->length && *first == (uint8_t)NET_IB_WORD_SYSTEM);
+}
+
 /* True if it is a message for the core. */
 static bool decode_word(net_message_t *message, unsigned *systems)
 {

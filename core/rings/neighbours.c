@@ -1,6 +1,10 @@
 /* neighbours.c - the memory that neighbours share for their rings, and the thread that sleeps until
  * a message is written there.
  *
+ * A word for each process tells it which rings it has been given.  It is stored with release, when
+ * the ring is one that polls look at, and loaded with acquire: so a message that the neighbour
+ * writes as soon as it sees the word is found.
+ *
  * A receive thread sleeps on a word of its process's memory.  Sender and sleeper exchange that word
  * after the trailer's store, and before the last poll: one of them sees what the other has done.
  */
@@ -16,42 +20,43 @@
 #include "core/report.h"
 #include "core/rings/neighbours.h"
 
-/* The shared memory of a process; the network's own bytes and the rings follow. */
+/* The shared memory of a process; the rings follow. */
 typedef struct near_memory {
     _Alignas(64) _Atomic uint32_t asleep; /* 1: a thread of the process waits to be woken */
-    uint32_t sleeps; /* whether one ever does; set before a neighbour knows of a ring */
+    uint32_t sleeps; /* whether one ever does; this and `rings` are set at attach */
+    uint32_t rings;  /* that the process has */
+    _Alignas(64) _Atomic uint32_t given[]; /* [ranks]: 1 + index of the first ring given to it */
 } near_memory_t;
 
 void (*net_near_wake)(uint32_t rank);
 
 static near_memory_t *mine;
 static near_memory_t **theirs; /* [ranks]; NULL: no neighbour */
-static size_t before_rings;    /* bytes of a process's memory */
-static uint32_t most;          /* rings of each process */
+static uint32_t most;          /* rings of this process */
 
 static size_t stride(void)
 {
     return sizeof(net_near_ring_t) + net_rings_bytes();
 }
 
-static size_t bytes_before_rings(size_t own)
+static size_t before_rings(void)
 {
-    return sizeof(near_memory_t) + (own + 63) / 64 * 64;
+    return sizeof(near_memory_t) + (gasnetc_job.size * sizeof mine->given[0] + 63) / 64 * 64;
 }
 
-size_t net_neighbours_size(uint32_t rings, size_t own)
+size_t net_neighbours_size(uint32_t rings)
 {
     most = rings;
-    return rings ? bytes_before_rings(own) + rings * stride() : 0;
+    return rings ? before_rings() + rings * stride() : 0;
 }
 
-void net_neighbours_open(void *memory, size_t own, void (*wake)(uint32_t rank))
+void net_near_open(void *memory, void (*wake)(uint32_t rank))
 {
     theirs = calloc(gasnetc_job.size, sizeof *theirs);
     if (!theirs) gasneti_fatal("out of memory for the rings of neighbours");
     mine = memory;
     mine->sleeps = gasnetc_params.rcv_thread;
-    before_rings = bytes_before_rings(own);
+    mine->rings = most;
     net_near_wake = wake;
 }
 
@@ -67,34 +72,36 @@ void net_neighbours_close(void)
     mine = NULL;
 }
 
-static bool is_near(const net_peer_t *peer)
+bool net_near_shares(const net_peer_t *peer)
 {
     return theirs && theirs[peer->rank];
 }
 
-void *net_neighbours_mine(void)
-{
-    return mine ? mine + 1 : NULL;
-}
-
-void *net_neighbours_theirs(const net_peer_t *peer)
-{
-    return is_near(peer) ? theirs[peer->rank] + 1 : NULL;
-}
-
 static net_near_ring_t *ring_at(near_memory_t *memory, uint32_t index)
 {
-    return (net_near_ring_t *)(void *)((char *)memory + before_rings + index * stride());
+    return (net_near_ring_t *)(void *)((char *)memory + before_rings() + index * stride());
 }
 
-net_near_ring_t *net_near_ring_mine(const net_peer_t *peer, uint32_t index)
+/* --- giving rings --- */
+
+net_near_ring_t *net_near_ring_mine(uint32_t index)
 {
-    return is_near(peer) ? ring_at(mine, index) : NULL;
+    return ring_at(mine, index);
 }
 
-net_near_ring_t *net_near_ring_theirs(const net_peer_t *peer, uint32_t index)
+void net_near_give(const net_peer_t *peer, uint32_t first)
 {
-    return is_near(peer) && index < most ? ring_at(theirs[peer->rank], index) : NULL;
+    atomic_store_explicit(&mine->given[peer->rank], 1 + first, memory_order_release);
+}
+
+net_near_ring_t *net_near_given(const net_peer_t *peer, uint32_t which)
+{
+    near_memory_t *memory = theirs[peer->rank];
+    const uint32_t word =
+        atomic_load_explicit(&memory->given[gasnetc_job.rank], memory_order_acquire);
+    if (!word) return NULL;
+    if (word - 1 + which >= memory->rings) gasneti_malformed(peer->rank, 0, "offer of rings");
+    return ring_at(memory, word - 1 + which);
 }
 
 /* --- sending --- */

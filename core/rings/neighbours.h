@@ -1,12 +1,12 @@
-/* neighbours.h - rings in memory that neighbours share: where they lie, the message that is written
- * by stores, and the thread that sleeps until one is.
+/* neighbours.h - rings in memory that neighbours share: where they lie, how they are given, the
+ * message that is written by stores, and the thread that sleeps until one is.
  *
  * They are the rings of amrdma.h.  What differs from rings that are written by RDMA: the message is
  * complete when the call returns; the sender sees for itself which slots are released, and the
  * trailer does not say it.  A slot counts as written only by its trailer, which is stored last: a
  * sender that dies before has written nothing.
  *
- * For the networks.  How a process tells a neighbour that it has a ring is theirs.
+ * For the networks, which choose the neighbours that get a ring.
  */
 #ifndef RINGS_NEIGHBOURS_H
 #define RINGS_NEIGHBOURS_H
@@ -21,8 +21,7 @@ typedef struct net_near_ring {
     _Atomic uint32_t unanswered; /* used by the network */
 } net_near_ring_t;
 
-/* A sender's end.  Under the peer's lock; `ring` is stored last, with release, when the network
- * knows that the peer has given one. */
+/* A sender's end.  Under the peer's lock; `ring` is stored last, with release. */
 typedef struct net_near_out {
     amrdma_out_t out;
     _Atomic(net_near_ring_t *) ring;
@@ -30,25 +29,22 @@ typedef struct net_near_out {
 } net_near_out_t;
 
 #pragma GCC visibility push(hidden)
-/* The shared memory of a process: `own` bytes of the network's, zero at first, and so many rings of
- * the form in net_rings. */
-size_t net_neighbours_size(uint32_t rings, size_t own);
-/* For net_near_open and net_near_peer. */
-void net_neighbours_open(void *mine, size_t own, void (*wake)(uint32_t rank));
+/* The shared memory of a process, with so many rings of the form in net_rings. */
+size_t net_neighbours_size(uint32_t rings);
+/* For net_near_peer. */
 void net_neighbours_enter(const net_peer_t *peer, void *theirs);
 void net_neighbours_close(void);
+bool net_near_shares(const net_peer_t *peer);
 
-/* The network's own bytes, in this process's memory and in that of a peer; NULL: the peer is no
- * neighbour. */
-void *net_neighbours_mine(void);
-void *net_neighbours_theirs(const net_peer_t *peer);
-/* Ring `index` of this process, and of a peer.  NULL: the peer is no neighbour, or has no such
- * ring.
- */
-net_near_ring_t *net_near_ring_mine(const net_peer_t *peer, uint32_t index);
-net_near_ring_t *net_near_ring_theirs(const net_peer_t *peer, uint32_t index);
-
-/* `ring` of this peer may be written from now on. */
+/* A ring of this process; it is given to one neighbour, after net_rings_add. */
+net_near_ring_t *net_near_ring_mine(uint32_t index);
+/* Tells a neighbour that it may write into ring `first` of this process, and into those that follow
+ * it where the network gives several. */
+void net_near_give(const net_peer_t *peer, uint32_t first);
+/* The first of the rings that a neighbour has given, or one that follows it; NULL: it has given
+ * none up to now. */
+net_near_ring_t *net_near_given(const net_peer_t *peer, uint32_t which);
+/* This process writes into `ring` of the peer from now on. */
 void net_near_begin(net_near_out_t *near, const net_peer_t *peer, net_near_ring_t *ring);
 /* After a message: wakes the thread that sleeps on this word, if it does. */
 void net_near_rouse(_Atomic uint32_t *asleep);

@@ -70,6 +70,21 @@ for program in testam testamsize; do near "GASNET_AMRDMA_DEPTH=2 GASNET_AM_SPARE
 TEST_MODES=par near GASNET_AMRDMA_DEPTH=1 3 testamflood
 TEST_MODES=seq near "GASNET_AM_CREDITS_PP=4 GASNET_AM_CREDITS_TOTAL=9" 3 testamflood
 
+# On iWARP too, where nothing else than the words in that memory could tell a neighbour of its ring.
+if [ "$conduit" = ibv ] && grep -q 'HAVE_RDMACM = 1' "$TEST_BUILD/Makefile"; then
+    iwarp='SOFTHCA_DEVICES=1x1;transport=iwarp'
+    near "$iwarp GASNET_AMRDMA_MAX_PEERS=2" 4 testamrdma first 2
+    near "$iwarp GASNET_USE_SRQ=1 GASNET_AMRDMA_MAX_PEERS=2" 4 testamrdma first 2
+    near "$iwarp GASNET_AMRDMA_DEPTH=1" 2 testamrdma depth 1
+    near "$iwarp GASNET_AMRDMA_LIMIT=64" 2 testamrdma limit 64
+    near "$iwarp GASNET_AMRDMA_DEPTH=2 GASNET_AMRDMA_MAX_PEERS=1 GASNET_AM_SPARES=1" 3 testam
+    with "$iwarp $always GASNET_AMRDMA_ANY_DEVICE=1" 3 testamrdma off
+    SOFTHCA_DEVICES=${iwarp#*=} one_sleeper ibv
+    SOFTHCA_DEVICES=${iwarp#*=} killed ibv-seq 3 5
+else
+    tap_skip "neighbours on iWARP" "there is no connection manager in this build"
+fi
+
 killed "$conduit-seq" 2 5
 killed "$conduit-par" 4 5
 [ ! -x "$TEST_BUILD/tests/testamrdma-vapi-seq" ] || killed vapi-seq 3 5

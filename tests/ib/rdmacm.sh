@@ -68,8 +68,6 @@ passes "iWARP: nothing inlined"
 GASNET_IBV_PKEY_INDEX=1 job 2 "testhello-$mode"
 [ "$(grep -c 'WARNING .*GASNET_IBV_PKEY_INDEX has no effect' "$log")" = 1 ]
 tap_verdict $? "iWARP: a P_Key that the connection manager does not ask for: one warning"
-GASNET_AMRDMA_ANY_DEVICE=1 GASNET_AMRDMA_CYCLE=1 job 3 "testam-$mode"
-passes "iWARP: no rings, even if asked for"
 SOFTHCA_DEVICES='1x1;transport=iwarp,max_inline_data=64' job 3 "testam-$mode"
 passes "iWARP: as little inlined as by the kernel's siw"
 GASNET_VERBOSEENV=1 job 2 "testconnect-$mode" end together

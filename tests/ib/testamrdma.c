@@ -81,13 +81,13 @@ static net_near_out_t *near_to(net_peer_t *peer)
 
 static amrdma_in_t *ring_of(net_peer_t *peer)
 {
-    const net_peer_rings_t *rings = atomic_load(&peer->am->rings);
+    const net_peer_rings_t *rings = atomic_load(&peer->rings);
     return rings ? atomic_load(&rings->in) : NULL;
 }
 
 static net_near_out_t *near_to(net_peer_t *peer)
 {
-    return &atomic_load(&peer->am->rings)->near;
+    return &atomic_load(&peer->rings)->near;
 }
 
 #endif
@@ -173,7 +173,7 @@ static void first(int places)
     ping(1, 300);
     judge(rings_given() == places && by_ring(3) == 0 && by_ring(1) == -1,
           "IB-R11 two places: the second has one, the third has none however much it sends");
-    ping(2, 1); /* reports, not by a ring, that rank 0 has got one */
+    ping(2, 1); /* reports, not by a ring unless they are neighbours, that rank 0 has got one */
     int before = by_ring_now(2);
     ping(2, 50);
     judge(by_ring(2) == before + 50, "status is not revoked, and all that may goes by the ring");

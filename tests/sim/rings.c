@@ -2,8 +2,8 @@
  * amrdma_rings.c and network_ib.h of core/ib do it with the state machines of amrdma.h.
  *
  * A write arrives in two pieces, with time between them: nobody may take the message before the
- * second.  Stores of a neighbour arrive at once, and overtake what the network carries.  A slot
- * must not be written again before its message was released.
+ * second.  Stores of a neighbour arrive at once, and overtake what the network carries; so does a
+ * ring that it gives.  A slot must not be written again before its message was released.
  */
 #include "tests/sim/rings.h"
 
@@ -58,6 +58,11 @@ static bool known(const sim_rings_t *rings)
     return rings->given || rings->out.slots;
 }
 
+static void begin(sim_rings_t *rings)
+{
+    rings->out.slots = (uint16_t)sim_the_job.ring_slots;
+}
+
 /* The longest message; the device must capture its trailer, too. */
 static size_t limit(bool inlined)
 {
@@ -70,8 +75,9 @@ static size_t limit(bool inlined)
 sim_aim_t sim_rings_aim(net_peer_t *peer, char *data, bool inlined, size_t length)
 {
     sim_rings_t *rings = &peer->rings;
-    if (!known(rings)) return (sim_aim_t){.length = length};
     const bool stores = sim_the_job.ring_stores;
+    if (stores && sim_net_mirror(peer)->rings.given) begin(rings);
+    if (!known(rings)) return (sim_aim_t){.length = length};
     const bool tells = rings->given && !stores;
     uint16_t freed = tells ? amrdma_freed(&rings->in, sim_the_job.ring_in_order) : 0;
     if (stores && !amrdma_may_send(&rings->out))
@@ -115,7 +121,8 @@ static void give(uint32_t node, net_peer_t *peer)
     sim_note(node, "gives node %u a ring", peer->rank);
     rings->memory = memset(sim_alloc(size), 0, size);
     amrdma_in_init(&rings->in, sim_the_job.ring_slots, &rings->released, sim_the_job.ring_stores);
-    rings->given = rings->offer = true;
+    rings->given = true;
+    rings->offer = !sim_the_job.ring_stores;
     o->givers[o->given++] = peer;
 }
 
@@ -134,7 +141,7 @@ void sim_rings_heard(net_peer_t *peer, const sim_aim_t *aim, size_t length)
     if (aim->marked) {
         if (known(rings) && !sim_the_job.ring_stores)
             amrdma_update_freed(&rings->out, (uint16_t)aim->word);
-        if (aim->word >> 16) rings->out.slots = (uint16_t)sim_the_job.ring_slots;
+        if (aim->word >> 16) begin(rings);
     }
     if (length > sim_the_job.ring_limit) return;
     count_heard(peer->owner, rings->given ? AMRDMA_HAS_RING : (int64_t)peer->rank);

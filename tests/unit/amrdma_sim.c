@@ -83,6 +83,7 @@ static void send(side_t *from, side_t *to, const message_t *m)
 {
     request_t r = {.message = *m};
     uint16_t freed = from->has_in && !near ? amrdma_freed(&from->in, in_order) : 0;
+    if (near && to->has_in) from->out.slots = (uint16_t)slots;
     if (near && !amrdma_may_send(&from->out)) amrdma_look(&from->out, &to->released);
     if (from->offer || m->length > LIMIT || !amrdma_may_send(&from->out)) {
         r.beside = (uint32_t)from->offer << 16 | freed;
@@ -225,7 +226,8 @@ static void give_ring(side_t *here)
 {
     if (here->has_in) return;
     amrdma_in_init(&here->in, slots, &here->released, near);
-    here->has_in = here->offer = true;
+    here->has_in = true;
+    here->offer = !near;
 }
 
 static uint32_t under_way(const side_t *to, bool requests, unsigned *returning)
