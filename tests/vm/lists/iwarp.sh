@@ -10,6 +10,9 @@ tap_ok "$([ "$verbs" = siw0 ]; echo $?)" "the guest has siw0 and no other device
 SOFTHCA=off job ibv 2 -v "$TEST_BUILD/tests/testhello-ibv-seq"
 [ $status -eq 0 ] && grep -q 'over siw0' "$log"
 verdict $? "ibv: iWARP alone"
+GASNET_SUPERNODE_MAXSIZE=0 GASNET_AMRDMA_MAX_PEERS=2 job ibv 4 "$TEST_BUILD/tests/testamrdma-ibv-seq" first 2
+[ $status -eq 0 ] && [ "$(grep -c '^ok' "$log")" -eq 4 ] && ! grep -q '^not ok' "$log"
+verdict $? "ibv: neighbours write Active Messages into rings in memory that they share"
 for conduit in vapi portals; do
     job $conduit 1 "$TEST_BUILD/tests/testhello-$conduit-seq"
     [ $status -ne 0 ] && [ "$(grep -c 'FATAL ERROR' "$log")" = 1 ] && grep -q iWARP "$log"
