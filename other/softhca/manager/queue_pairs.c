@@ -104,15 +104,18 @@ static struct shca_qp *find_qp(const struct ibv_context *context, uint32_t numbe
     return qp;
 }
 
-/* The attributes of RTS for a queue pair that reaches it with the peer's first message. */
+/* The attributes of RTS for a queue pair that reaches it with the peer's first message: a thread
+ * that posts looks for that. */
 static void keep_for_later(struct shca_qp *qp, const struct ibv_qp_attr *attr)
 {
+    shca_lock(&qp->sq);
     qp->attr.timeout = attr->timeout;
     qp->attr.retry_cnt = attr->retry_cnt;
     qp->attr.rnr_retry = attr->rnr_retry;
     qp->attr.sq_psn = attr->sq_psn;
     qp->attr.max_rd_atomic = attr->max_rd_atomic;
     qp->acceptor = true;
+    shca_unlock(&qp->sq);
 }
 
 int shca_cm_join(const struct shca_cm_id *c, bool accepts)
