@@ -171,7 +171,9 @@ HOT void short_copy(char *to, const char *from, uint32_t length)
 /* Does what short_write() does; false if the WR is another one, or if something has changed. */
 HOT bool short_write_again(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
-    if (wr->opcode != IBV_WR_RDMA_WRITE || wr->num_sge != 1 || !(wr->send_flags & IBV_SEND_INLINE))
+    /* Not in the order of the fields: a compiler loads two neighbours at once, and such a load waits
+     * until the program's stores of each have left the processor's store buffer. */
+    if (wr->opcode != IBV_WR_RDMA_WRITE || !(wr->send_flags & IBV_SEND_INLINE) || wr->num_sge != 1)
         return false;
     const uint32_t length = wr->sg_list->length, head = qp->sq_head;
     const char *from = (const char *)(uintptr_t)wr->sg_list->addr;
