@@ -21,6 +21,14 @@ static struct ibv_send_wr *short_write(struct side *s, uint64_t id)
     return make_wr(s, IBV_WR_RDMA_WRITE, id, 0, 8, 0);
 }
 
+/* The first of them is listed in the CQ, the second is remembered. */
+static int post_inlined(struct side *s, uint64_t id)
+{
+    struct ibv_send_wr *wr = make_wr(s, IBV_WR_RDMA_WRITE, id, 0, 8, BESIDE);
+    wr->send_flags |= IBV_SEND_INLINE;
+    return post(s, wr);
+}
+
 /* Polls some completions, which are of one queue pair, and must be numbered from *NEXT. */
 static void poll_in_order(struct side *s, int most, uint64_t *next)
 {
@@ -167,13 +175,13 @@ static void one_of_them_ends(struct side *s)
 static void a_late_queue_pair(struct side *s)
 {
     if (s->is_a)
-        for (int i = 0; i < 10; i++) CHECK_EQ(post(s, short_write(s, (uint64_t)i)), 0);
+        for (int i = 0; i < 10; i++) CHECK_EQ(post_inlined(s, (uint64_t)i), 0);
     struct side x = another_qp(s);
     if (s->is_a) {
-        for (int i = 10; i < 20; i++) CHECK_EQ(post(s, short_write(s, (uint64_t)i)), 0);
+        for (int i = 10; i < 20; i++) CHECK_EQ(post_inlined(s, (uint64_t)i), 0);
         for (int i = 0; i < 20; i++) expect(s->scq, (uint64_t)i, IBV_WC_SUCCESS);
-        for (int i = 0; i < 64; i++) CHECK_EQ(post(i < 32 ? s : &x, short_write(s, 1)), 0);
-        CHECK_EQ(post(s, short_write(s, 1)), 0); /* the first too many */
+        for (int i = 0; i < 64; i++) CHECK_EQ(post_inlined(i < 32 ? s : &x, 1), 0);
+        CHECK_EQ(post_inlined(s, 1), 0); /* the first too many */
         CHECK_EQ(await_event(s), IBV_EVENT_CQ_ERR);
     }
     meet(s);
@@ -277,14 +285,6 @@ static void threads_share_a_queue(struct side *s)
 }
 
 /* --- what changes between two WRITEs --- */
-
-/* The first of them is listed in the CQ, the second is remembered. */
-static int post_inlined(struct side *s, uint64_t id)
-{
-    struct ibv_send_wr *wr = make_wr(s, IBV_WR_RDMA_WRITE, id, 0, 8, BESIDE);
-    wr->send_flags |= IBV_SEND_INLINE;
-    return post(s, wr);
-}
 
 static void writes_until_it_fails(struct side *s, enum ibv_wc_status status)
 {

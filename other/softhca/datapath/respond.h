@@ -24,7 +24,7 @@ HOT struct shca_piece respond_piece(struct shca_peer *p, const struct shm_mr *mr
 /* Breaks the target's QP: its worker thread is woken to flush it and to raise the event. */
 static inline int respond_break_target(struct shca_link *l, uint32_t what, int status)
 {
-    l->known.length = 0;
+    l->known.range = 0;
     atomic_store(&l->t->fault, what);
     shca_peer_ring(l->owner);
     return status;

@@ -33,12 +33,15 @@ static inline bool short_may_append(const struct shca_qp *qp)
     return (int32_t)(polled - last) >= 0 && shca_done_spare(qp);
 }
 
+enum { SHORT_MOST = 64 }; /* bytes of a WRITE that takes the shortest way */
+
 /* Remembers the region, if it is mapped here as a whole. The counts were read before what they
  * stand for. */
 static void short_remember(struct shca_qp *qp, const struct shm_mr *mr, struct shca_known known)
 {
     const struct shca_peer *p = qp->link.peer;
     const uint64_t in = mr->map - shm_arena_start();
+    if (mr->length < SHORT_MOST) return;
     if (!p->self && in + mr->length > atomic_load_explicit(&p->arena_len, memory_order_acquire))
         return;
     known.here = p->self ? (char *)(uintptr_t)mr->va
@@ -46,7 +49,8 @@ static void short_remember(struct shca_qp *qp, const struct shm_mr *mr, struct s
     known.mr = mr;
     known.h = p->h;
     known.iova = mr->iova;
-    known.length = mr->length;
+    known.inner = mr->length + 1;
+    known.range = qp->small_range;
     qp->link.known = known;
 }
 
@@ -126,8 +130,6 @@ HOT bool short_write(struct shca_qp *qp, const struct ibv_send_wr *wr)
 
 /* --- the shortest way, of a small inlined WRITE that goes where the last one went --- */
 
-enum { SHORT_MOST = 64 }; /* bytes */
-
 uint32_t shca_small_range(const struct shca_qp *qp)
 {
     uint32_t most = SHORT_MOST;
@@ -136,30 +138,28 @@ uint32_t shca_small_range(const struct shca_qp *qp)
     return most < 8 || !qp->plain || qp->send_cq->base.channel ? 0 : most - 7;
 }
 
-/* Where an inlined WRITE of some words into the known region goes; NULL for another WR. */
-HOT char *short_known_target(const struct shca_qp *qp, const struct ibv_send_wr *wr,
-                             uint32_t length)
+/* Whether an inlined WRITE goes to whole words of the known region, and to which. */
+HOT bool short_find(const struct shca_known *k, const struct ibv_send_wr *wr, uint64_t length,
+                    char **to)
 {
-    const struct shca_known *k = &qp->link.known;
     const uint64_t in = wr->wr.rdma.remote_addr - k->iova;
-    char *to = k->here + in;
-    if (wr->wr.rdma.rkey != k->rkey || length - 8 >= qp->small_range || in > k->length ||
-        length > k->length - in || ((length | (uintptr_t)to) & 7) != 0)
-        return NULL;
-    return to;
+    if ((uint32_t)length - 8 >= k->range || wr->wr.rdma.rkey != k->rkey || in >= k->inner - length)
+        return false;
+    *to = k->here + in;
+    return ((length | (uintptr_t)*to) & 7) == 0;
 }
 
 /* Whether there is room, and the peer lives. */
-HOT bool short_may_run(const struct shca_qp *qp, uint32_t head)
+HOT bool short_may_run(const struct shca_qp *qp)
 {
-    return head - atomic_load_explicit(&qp->sq_done, memory_order_acquire) < qp->sq_size &&
-           shca_done_spare(qp) && !shca_is_dead(qp->link.known.h);
+    return qp->sq_head - atomic_load_explicit(&qp->sq_done, memory_order_acquire) < qp->sq_size &&
+           !shca_is_dead(qp->link.known.h);
 }
 
 /* Word by word, so that the last byte is stored last. */
-HOT void short_copy(char *to, const char *from, uint32_t length)
+HOT void short_copy(char *to, const char *from, uint64_t length)
 {
-    uint32_t i = 0;
+    uint64_t i = 0;
     do {
         uint64_t word;
         memcpy(&word, from + i, sizeof word);
@@ -168,33 +168,45 @@ HOT void short_copy(char *to, const char *from, uint32_t length)
     } while (i < length);
 }
 
-/* Does what short_write() does; false if the WR is another one, or if something has changed. */
+/* Whether the region and the target are those that were remembered. If not, the target may have
+ * been reset, and what is known of its receives is of no use. */
+HOT bool short_same(struct shca_link *l, struct shm_qp *t)
+{
+    const struct shca_known *k = &l->known;
+    if (__builtin_expect(atomic_load_explicit(&t->changes, memory_order_acquire) == k->t_changes &&
+                             atomic_load_explicit(&k->mr->changes, memory_order_acquire) ==
+                                 k->mr_changes,
+                         1))
+        return true;
+    l->prod = t->rq_cons;
+    return false;
+}
+
+/* Does what short_write() does; false if the WR is another one, or if something has changed. Few
+ * values are kept, so that registers need not be saved. */
 HOT bool short_write_again(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
-    /* Not in the order of the fields: a compiler loads two neighbours at once, and such a load waits
-     * until the program's stores of each have left the processor's store buffer. */
+    /* Not in the order of the fields: a compiler loads two neighbours at once, and such a load
+     * waits until the program's stores of each have left the processor's store buffer. */
     if (wr->opcode != IBV_WR_RDMA_WRITE || !(wr->send_flags & IBV_SEND_INLINE) || wr->num_sge != 1)
         return false;
-    const uint32_t length = wr->sg_list->length, head = qp->sq_head;
-    const char *from = (const char *)(uintptr_t)wr->sg_list->addr;
-    char *to = short_known_target(qp, wr, length);
-    if (!to || !short_may_run(qp, head)) return false;
     struct shca_link *l = &qp->link;
-    const struct shca_known *k = &l->known;
-    respond_enter_target(l);
+    const uint64_t length = wr->sg_list->length;
+    char *to;
+    if (!short_find(&l->known, wr, length, &to) || !short_may_run(qp)) return false;
     struct shm_qp *t = l->t;
-    const uint32_t left = l->active + 2;
-    const bool same = atomic_load_explicit(&t->changes, memory_order_acquire) == k->t_changes &&
-                      atomic_load_explicit(&k->mr->changes, memory_order_acquire) == k->mr_changes;
+    atomic_exchange(&t->active, l->active + 1); /* as in respond_enter_target() */
+    const bool same = short_same(l, t);
     if (same) {
-        short_copy(to, from, length);
+        short_copy(to, (const char *)(uintptr_t)wr->sg_list->addr, length);
         t->bytes += length;
     }
-    l->active = left;
-    atomic_store_explicit(&t->active, left, memory_order_release);
+    l->active += 2;
+    atomic_store_explicit(&t->active, l->active, memory_order_release);
     if (!same) return false;
-    if (shca_is_signalled(qp, wr)) shca_done_append(qp, wr->wr_id, head);
-    qp->sq_exec = qp->sq_head = head + 1;
+    if (__builtin_expect(shca_is_signalled(qp, wr), 1))
+        shca_done_append(qp, wr->wr_id, qp->sq_head);
+    qp->sq_exec = ++qp->sq_head;
     return true;
 }
 

@@ -127,17 +127,6 @@ static bool cq_resize_replace(struct shca_cq *cq, uint64_t word, uint64_t spare)
     return fits;
 }
 
-/* From now on all completions go into the ring. shca.lock held. */
-static void cq_resize_stop_short_writes(struct shca_cq *cq)
-{
-    atomic_fetch_sub(&cq->spare, STOPPED);
-    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
-        shca_lock(&qp->sq); /* a thread that has read the old value leaves */
-        if (qp->send_cq == cq) shca_forget_region(qp);
-        shca_unlock(&qp->sq);
-    }
-}
-
 /* shca.lock held. */
 static int cq_resize_to(struct shca_cq *cq, uint32_t shift)
 {
@@ -167,7 +156,7 @@ int shca_resize_cq(struct ibv_cq *base, int cqe)
     pthread_mutex_lock(&shca.lock);
     int error = cq->s->overflow ? EINVAL : 0;
     if (!error && shift != cq->ring->shift) {
-        cq_resize_stop_short_writes(cq);
+        shca_done_reserve(cq, STOPPED); /* from now on all completions go into the ring */
         const int before = base->cqe;
         error = cq_resize_to(cq, shift);
         atomic_fetch_add(&cq->spare, STOPPED + base->cqe - before);

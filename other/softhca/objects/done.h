@@ -9,6 +9,7 @@
  * Order: an entry is appended here only when no completion of the same send queue is in the CQ's
  * ring, so those here are older than those there, and a poll delivers them first. Overflow: entries
  * are appended here only while the queues of the CQ cannot hold more WRs than the CQ has entries.
+ * Who makes that untrue (shca_done_reserve) stops the queue pairs that do not look for each WRITE.
  */
 #ifndef SOFTHCA_DONE_H
 #define SOFTHCA_DONE_H
@@ -21,7 +22,8 @@ struct shca_done {
     uint32_t index; /* of the WR in its send queue */
 };
 
-/* done.c; all but promise with the CQ's lock held */
+/* done.c; all but the first two with the CQ's lock held */
+void shca_done_reserve(struct shca_cq *cq, int32_t n);
 void shca_done_promise(struct shca_qp *qp, int sign);
 void shca_done_list(struct shca_qp *qp); /* send lock held */
 void shca_done_notify(struct shca_cq *cq);

@@ -182,17 +182,18 @@ struct shca_ah {
     struct ibv_grh grh; /* without its length; zero when not global */
 };
 
-/* The region that the last short WRITE of a queue pair went to. While `length` is not 0 all that
- * this process checks for a short WRITE holds, but for room in the queues and the life of the peer:
- * whatever changes it forgets the region (shca_forget_region). What the peer may change has the
- * same counts of changes. Under sq. */
+/* The region that the last short WRITE of a queue pair went to. While `range` is not 0 all that
+ * this process checks for a short WRITE holds, but for room in the send queue and the life of the
+ * peer: whatever changes it forgets the region (shca_forget_region). What the peer may change has
+ * the same counts of changes. Under sq. */
 struct shca_known {
     const struct shm_mr *mr;
     struct shm_header *h; /* of the peer */
     uint32_t rkey;
     uint32_t mr_changes, t_changes; /* of the region and of the target QP */
-    uint64_t iova, length;
-    char *here; /* the address of iova in this process */
+    uint32_t range;                 /* small_range of the queue pair, or 0 */
+    uint64_t iova, inner;           /* N bytes at offsets less than INNER - N are in the region */
+    char *here;                     /* the address of iova in this process */
 };
 
 /* The connection of a queue pair to the QP that it sends to. */
@@ -353,7 +354,7 @@ static inline uint32_t shca_power_of_two(uint32_t n)
 /* Send lock held. */
 static inline void shca_forget_region(struct shca_qp *qp)
 {
-    qp->link.known.length = 0;
+    qp->link.known.range = 0;
 }
 
 /* The words of the QP that initiators check have changed. An initiator inside that has read the old

@@ -6,6 +6,7 @@
  * An XRC target QP has no queues of its own: each message names a shared queue, perhaps of another
  * process, whose protection domain, receives and completion queue are used (respond.h).
  */
+#include "other/softhca/objects/done.h"
 #include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
@@ -116,7 +117,9 @@ struct ibv_srq *shca_create_srq_ex(struct ibv_context *c, struct ibv_srq_init_at
     q->srq_num = shca.slot << 12 | q->index;
     q->s->cq = shca_cq(a->cq)->index;
     shca_cq(a->cq)->users++;
-    atomic_fetch_sub(&shca_cq(a->cq)->spare, (int32_t)q->size);
+    pthread_mutex_lock(&shca.lock);
+    shca_done_reserve(shca_cq(a->cq), (int32_t)q->size);
+    pthread_mutex_unlock(&shca.lock);
     q->s->xrcd = shca_xrcd_use(a->xrcd, 1); /* initiators can find the queue from here on */
     return base;
 }
