@@ -99,19 +99,30 @@ static inline bool gasnetc_sent_holds(const gasnetc_sent_t *sent)
 }
 #endif
 
-/* The network calls this once for each completed operation, with the poll lock held.  Sets
- * sent->held to NULL. */
-static inline void gasnetc_sent(gasnetc_sent_t *sent)
+/* The operation is complete: releases what it held, and sets sent->held to NULL. */
+static inline void gasnetc_sent_end(gasnetc_sent_t *sent)
 {
     if (gasnetc_sent_holds(sent)) {
         gasnetc_sent_release(sent);
         sent->held = NULL;
     }
-    gasnetc_counter_t *counter = sent->counter;
+}
+
+/* So many operations of the counter, or of none, have ended. */
+static inline void gasnetc_counter_reap(gasnetc_counter_t *counter, uint32_t count)
+{
     if (counter) {
         uint32_t reaped = atomic_load_explicit(&counter->reaped, memory_order_relaxed);
-        atomic_store_explicit(&counter->reaped, reaped + 1, memory_order_release);
+        atomic_store_explicit(&counter->reaped, reaped + count, memory_order_release);
     }
+}
+
+/* The network calls this once for each completed operation, with the poll lock held; or the two
+ * above, and the second of them once for several operations. */
+static inline void gasnetc_sent(gasnetc_sent_t *sent)
+{
+    gasnetc_sent_end(sent);
+    gasnetc_counter_reap(sent->counter, 1);
 }
 
 #endif

@@ -1,8 +1,8 @@
-/* reap_multi.c - reaping with several devices, each with its own completion queues, or with a
- * shared receive queue, or on iWARP.
+/* reap_multi.c - reaping several operations at once; and with several devices, each with its own
+ * completion queues, or with a shared receive queue, or on iWARP.
  *
- * With one device, and receive buffers of each peer's own, net_reap and net_arrivals do not call
- * these.
+ * With one device, and receive buffers of each peer's own, net_reap and net_arrivals call the first
+ * of these alone.
  */
 #include <pthread.h>
 #include <time.h>
@@ -10,6 +10,38 @@
 #include "core/ib/srq.h"
 
 enum { LONGEST_NAP = 1 /* ms */ };
+
+/* A ring's `oldest` and a counter are stored once for their operations: if each operation loaded
+ * what the one before it has stored, it would wait for that. */
+void net_ib_reap_batch(const hca_wc_t *wc, unsigned count)
+{
+    const hca_wc_t *const end = wc + count;
+    gasnetc_counter_t *counter = NULL;
+    uint32_t reaped = 0; /* of the counter */
+    while (wc < end) {
+        const uint64_t id = hca_done(wc).id;
+        net_send_ring_t *send_ring = (net_send_ring_t *)(uintptr_t)id;
+        net_slot_t *slot = atomic_load_explicit(&send_ring->oldest, memory_order_relaxed);
+        do {
+            if (__builtin_expect(hca_done(wc).ok, 1)) {
+                gasnetc_sent_end(&slot->sent);
+                if (slot->sent.counter == counter) {
+                    reaped++;
+                } else if (slot->sent.counter) {
+                    gasnetc_counter_reap(counter, reaped);
+                    counter = slot->sent.counter;
+                    reaped = 1;
+                }
+            } else {
+                net_ib_send_failed(send_ring->peer, slot, wc);
+            }
+            slot = slot->next;
+        } while (++wc < end && hca_done(wc).id == id);
+        /* As in net_ib_reap_one(). */
+        atomic_store_explicit(&send_ring->oldest, slot, memory_order_release);
+    }
+    gasnetc_counter_reap(counter, reaped);
+}
 
 int net_ib_poll_alone(hca_cq_t cq, int budget, hca_wc_t *wc)
 {
