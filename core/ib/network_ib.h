@@ -528,19 +528,17 @@ HOT void net_ib_reap_one(const hca_wc_t *wc)
     atomic_store_explicit(&send_ring->oldest, slot->next, memory_order_release);
 }
 
-/* The same for several, which pays for more than a few; reap_multi.c. */
-enum { NET_IB_FEW = 4 };
+/* The same for several, out of line, as a poll mostly finds none or one; reap_multi.c. */
 void net_ib_reap_batch(const hca_wc_t *wc, unsigned count);
 
 HOT unsigned net_ib_reap(hca_cq_t cq)
 {
     hca_wc_t wc[NET_IB_REAPED];
     const int n = net_ib_poll(cq, NET_IB_REAPED, wc);
-    if (n <= 0) return 0;
-    if (n > NET_IB_FEW)
-        net_ib_reap_batch(wc, (unsigned)n);
-    else
-        for (int i = 0; i < n; i++) net_ib_reap_one(&wc[i]);
+    /* As likely as not: else the compiler moves one of both ways aside, with a jump more. */
+    if (__builtin_expect_with_probability(n <= 0, 1, 0.5)) return 0;
+    net_ib_reap_one(wc);
+    if (n > 1) net_ib_reap_batch(wc + 1, (unsigned)(n - 1));
     if (__builtin_expect(net_ib.total_limited, 0)) atomic_fetch_sub(&net_ib.in_flight, (uint32_t)n);
     return (unsigned)n;
 }

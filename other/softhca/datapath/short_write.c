@@ -20,10 +20,9 @@ HOT bool short_is_plain(struct shca_qp *qp, const struct ibv_send_wr *wr)
     if (wr->num_sge != 1 || qp->link.unmapped == wr->wr.rdma.rkey) return false;
     const uint32_t length = wr->sg_list->length;
     const bool by_value = wr->send_flags & IBV_SEND_INLINE;
-    return qp->plain && length > 0 && length <= qp->max_message &&
-           !(by_value && length > qp->max_inline) && qp->sq_exec == qp->sq_head &&
-           shca_state(qp) == IBV_QPS_RTS && !shca_send_queue_full(qp) && qp->link.t &&
-           !shca_peer_dead(qp->link.peer);
+    return qp->plain && length - 1 < qp->max_message && !(by_value && length > qp->max_inline) &&
+           qp->sq_exec == qp->sq_head && shca_state(qp) == IBV_QPS_RTS &&
+           !shca_send_queue_full(qp) && qp->link.t && !shca_peer_dead(qp->link.peer);
 }
 
 static inline bool short_may_append(const struct shca_qp *qp)

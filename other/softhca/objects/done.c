@@ -103,8 +103,9 @@ int shca_done_take_of(struct shca_qp *qp, int num, struct ibv_wc *wc)
     const uint32_t head = qp->done_head, there = tail - head, mask = qp->sq_mask;
     const int n = there < (uint32_t)num ? (int)there : num;
     if (n == 0) return 0;
-    for (int i = 0; i < n; i++)
-        done_fill_wc(&wc[i], qp->done[(head + (uint32_t)i) & mask].wr_id, qp->base.qp_num);
+    int i = 0;
+    do done_fill_wc(&wc[i], qp->done[(head + (uint32_t)i) & mask].wr_id, qp->base.qp_num);
+    while (++i < n);
     const uint32_t end = head + (uint32_t)n;
     qp->done_head = end;
     atomic_store_explicit(&qp->sq_done, qp->done[(end - 1) & mask].index + 1, memory_order_release);
