@@ -9,7 +9,7 @@
  * Order: an entry is appended here only when no completion of the same send queue is in the CQ's
  * ring, so those here are older than those there, and a poll delivers them first. Overflow: entries
  * are appended here only while the queues of the CQ cannot hold more WRs than the CQ has entries.
- * Who makes that untrue (shca_done_reserve) stops the queue pairs that do not look for each WRITE.
+ * Where that ends, shca_done_reserve() stops the queue pairs that do not look for each WRITE.
  */
 #ifndef SOFTHCA_DONE_H
 #define SOFTHCA_DONE_H
