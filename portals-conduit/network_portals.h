@@ -382,30 +382,31 @@ HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key
     return NET_POSTED;
 }
 
-/* Starts a get to memory of the region, or if that is NULL to `bounce`, behind the address where
- * the data belong (PO-13).  */
-HOT enum net_result net_portals_start_get(net_peer_t *peer, net_slot_t *slot, void *dst,
-                                          const net_region_t *local, char *bounce,
-                                          ptl_handle_md_t md, uint64_t src, const net_key_t *key,
-                                          size_t length, const gasnetc_sent_t *sent)
+/* Starts a get to `to`, in memory of that descriptor; `bounce`: of net_portals_bounce, or NULL. */
+HOT enum net_result net_portals_start_get(net_peer_t *peer, net_slot_t *slot, void *to,
+                                          char *bounce, ptl_handle_md_t md, uint64_t src,
+                                          const net_key_t *key, size_t length,
+                                          const gasnetc_sent_t *sent)
 {
-    if (local) {
-        slot->direct.to = dst;
-        slot->direct.local = local;
-    } else {
-        memcpy(bounce, &dst, sizeof dst);
-    }
     net_portals_launch(peer, slot, sent);
     slot->bounce = bounce;
     slot->got = (uint32_t)length;
     slot->note.md = md;
     peer->gets++;
     peer->get_bytes += length;
-    if (__builtin_expect(PtlGetNoted(peer->segment, local ? dst : bounce + sizeof dst, length,
-                                     key->selector, src - key->base, &slot->note) != PTL_OK,
+    if (__builtin_expect(PtlGetNoted(peer->segment, to, length, key->selector, src - key->base,
+                                     &slot->note) != PTL_OK,
                          0))
         net_portals_get(slot, src, key);
     return NET_POSTED;
+}
+
+/* A get to `bounce` lands behind the address where the data belong (PO-13), which this writes;
+ * returns its place. */
+HOT char *net_portals_bounce(char *bounce, void *dst)
+{
+    memcpy(bounce, &dst, sizeof dst);
+    return bounce + sizeof dst;
 }
 
 /* A get to memory that has no descriptor lands beside its ticket, or in a chunk. */
@@ -416,10 +417,14 @@ HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *loc
         return net_portals_get_by_chunk(peer, dst, src, key, length, sent->counter);
     net_slot_t *slot = net_portals_take_ticket();
     if (__builtin_expect(!slot, 0)) return NET_BUSY;
-    return local ? net_portals_start_get(peer, slot, dst, local, NULL, local->md, src, key, length,
-                                         sent)
-                 : net_portals_start_get(peer, slot, dst, NULL, slot->landing, net_portals.slots_md,
-                                         src, key, length, sent);
+    if (!local) {
+        char *to = net_portals_bounce(slot->landing, dst);
+        return net_portals_start_get(peer, slot, to, slot->landing, net_portals.slots_md, src, key,
+                                     length, sent);
+    }
+    slot->direct.to = dst;
+    slot->direct.local = local;
+    return net_portals_start_get(peer, slot, dst, NULL, local->md, src, key, length, sent);
 }
 
 HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local, size_t length,

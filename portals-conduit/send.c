@@ -272,9 +272,9 @@ enum net_result net_portals_get_by_chunk(net_peer_t *peer, void *dst, uint64_t s
     uint32_t chunk;
     const enum net_result result = net_portals_reserve(1, &chunk);
     if (result != NET_POSTED) return result;
-    return net_portals_start_get(peer, net_portals_reserved_ticket(), dst, NULL,
-                                 net_portals_chunk(chunk), net_portals.reqsb, src, key, length,
-                                 &(gasnetc_sent_t){.counter = counter});
+    char *bounce = net_portals_chunk(chunk), *to = net_portals_bounce(bounce, dst);
+    return net_portals_start_get(peer, net_portals_reserved_ticket(), to, bounce, net_portals.reqsb,
+                                 src, key, length, &(gasnetc_sent_t){.counter = counter});
 }
 
 /* --- system messages --- */
