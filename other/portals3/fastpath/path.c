@@ -62,12 +62,12 @@ enum path_kind {
 typedef int path_call_t(ptl_path_t path, const void *local, ptl_size_t length,
                         ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note);
 
-/* With posting held, which is released.  Where the cached descriptor is another one, continues with
- * `changing`, the same call with NULL for it, which changes it: so the usual way makes no call but
+/* With posting held, which is released.  Where the cached descriptor is another one, `slowly`
+ * begins anew, the same call with NULL for it, which changes it: so the usual way makes no call but
  * the post, and saves few registers.  */
 HOT int path_locked(enum path_kind kind, struct ptli_posting *posting, struct ptli_route *route,
                     const void *local, ptl_size_t length, ptl_match_bits_t match_bits,
-                    ptl_size_t remote_offset, ptl_note_t *note, path_call_t *changing)
+                    ptl_size_t remote_offset, ptl_note_t *note, path_call_t *slowly)
 {
     struct ptli_link *link = route->node->link;
     const struct ptli_published_entry *there =
@@ -77,7 +77,10 @@ HOT int path_locked(enum path_kind kind, struct ptli_posting *posting, struct pt
     if (!copied) {
         if (kind == PATH_BYTES) goto no;
         if (__builtin_expect(posting->handle != note->md, 0)) {
-            if (changing) return changing(route, local, length, match_bits, remote_offset, note);
+            if (slowly) {
+                ptli_mutex_unlock(&posting->lock);
+                return slowly(route, local, length, match_bits, remote_offset, note);
+            }
             if (!ptli_fast_change_md(&ptli_engines[PTL_IFACE_DEFAULT], posting, note->md)) goto no;
         }
         const struct ptli_md *md = posting->md;
@@ -108,79 +111,54 @@ no:
     return PTL_NO_SPACE;
 }
 
-__attribute__((noinline)) static int changing_put(ptl_path_t path, const void *local,
-                                                  ptl_size_t length, ptl_match_bits_t match_bits,
-                                                  ptl_size_t remote_offset, ptl_note_t *note)
+/* Waits for the lock.  */
+HOT int path_wait(enum path_kind kind, ptl_path_t path, const void *local, ptl_size_t length,
+                  ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note)
 {
-    return path_locked(PATH_PUT, path_held(path), path, local, length, match_bits, remote_offset,
-                       note, NULL);
+    ptli_mutex_lock(&path_held(path)->lock);
+    return path_locked(kind, path_held(path), path, local, length, match_bits, remote_offset, note,
+                       NULL);
 }
 
-__attribute__((noinline)) static int changing_get(ptl_path_t path, const void *local,
-                                                  ptl_size_t length, ptl_match_bits_t match_bits,
-                                                  ptl_size_t remote_offset, ptl_note_t *note)
-{
-    return path_locked(PATH_GET, path_held(path), path, local, length, match_bits, remote_offset,
-                       note, NULL);
-}
-
-/* Another thread holds the lock.  */
-__attribute__((noinline)) static int waiting_bytes(ptl_path_t path, const void *data,
-                                                   ptl_size_t length, ptl_match_bits_t match_bits,
-                                                   ptl_size_t remote_offset, ptl_note_t *note)
-{
-    ptli_mutex_lock_slowly(&path_held(path)->lock);
-    return path_locked(PATH_BYTES, path_held(path), path, data, length, match_bits, remote_offset,
-                       note, NULL);
-}
-
-__attribute__((noinline)) static int waiting_put(ptl_path_t path, const void *local,
-                                                 ptl_size_t length, ptl_match_bits_t match_bits,
-                                                 ptl_size_t remote_offset, ptl_note_t *note)
-{
-    ptli_mutex_lock_slowly(&path_held(path)->lock);
-    return changing_put(path, local, length, match_bits, remote_offset, note);
-}
-
-__attribute__((noinline)) static int waiting_get(ptl_path_t path, const void *local,
-                                                 ptl_size_t length, ptl_match_bits_t match_bits,
-                                                 ptl_size_t remote_offset, ptl_note_t *note)
-{
-    ptli_mutex_lock_slowly(&path_held(path)->lock);
-    return changing_get(path, local, length, match_bits, remote_offset, note);
-}
+#define PATH_SLOWLY(name, kind)                                                                    \
+    __attribute__((noinline)) static int name(ptl_path_t path, const void *local,                  \
+                                              ptl_size_t length, ptl_match_bits_t match_bits,      \
+                                              ptl_size_t remote_offset, ptl_note_t *note)          \
+    {                                                                                              \
+        return path_wait(kind, path, local, length, match_bits, remote_offset, note);              \
+    }
+PATH_SLOWLY(bytes_slowly, PATH_BYTES)
+PATH_SLOWLY(put_slowly, PATH_PUT)
+PATH_SLOWLY(get_slowly, PATH_GET)
 
 HOT int path_start(enum path_kind kind, ptl_path_t path, const void *local, ptl_size_t length,
                    ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note,
-                   path_call_t *waiting, path_call_t *changing)
+                   path_call_t *slowly)
 {
     struct ptli_posting *posting = path_posting(kind != PATH_GET);
     if (__builtin_expect(!posting || !path || length - 1 >= posting->most, 0)) return PTL_NO_SPACE;
     if (__builtin_expect(!ptli_mutex_try(&posting->lock), 0))
-        return waiting(path, local, length, match_bits, remote_offset, note);
-    return path_locked(kind, posting, path, local, length, match_bits, remote_offset, note,
-                       changing);
+        return slowly(path, local, length, match_bits, remote_offset, note);
+    return path_locked(kind, posting, path, local, length, match_bits, remote_offset, note, slowly);
 }
 
 int PtlPutBytesNoted(ptl_path_t path, const void *data, ptl_size_t length,
                      ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note)
 {
     return path_start(PATH_BYTES, path, data, length, match_bits, remote_offset, note,
-                      waiting_bytes, NULL);
+                      bytes_slowly);
 }
 
 int PtlPutNoted(ptl_path_t path, const void *local, ptl_size_t length, ptl_match_bits_t match_bits,
                 ptl_size_t remote_offset, ptl_note_t *note)
 {
-    return path_start(PATH_PUT, path, local, length, match_bits, remote_offset, note, waiting_put,
-                      changing_put);
+    return path_start(PATH_PUT, path, local, length, match_bits, remote_offset, note, put_slowly);
 }
 
 int PtlGetNoted(ptl_path_t path, void *local, ptl_size_t length, ptl_match_bits_t match_bits,
                 ptl_size_t remote_offset, ptl_note_t *note)
 {
-    return path_start(PATH_GET, path, local, length, match_bits, remote_offset, note, waiting_get,
-                      changing_get);
+    return path_start(PATH_GET, path, local, length, match_bits, remote_offset, note, get_slowly);
 }
 
 /* --- the poll --- */
