@@ -168,10 +168,6 @@ void net_close(void);
 void *net_alloc(size_t size);
 void net_free(void *memory);
 
-/* The descriptor of the file that such memory lies in, and its place there, if other processes can
- * map it; else -1, and *at is undefined.  The network closes the file. */
-int net_file(const void *memory, uint64_t *at);
-
 /* What a registered range is for: NET_SOURCE, puts from it, also if it is mapped read-only;
  * NET_LOCAL, puts from it and gets into it; NET_REMOTE, those of peers too; NET_READABLE, in
  * SEGMENT_LARGE and _EVERYTHING alone, puts from it and gets by peers, also if it is mapped

@@ -20,11 +20,6 @@ void *net_alloc(size_t size)
     return softhca_alloc(size);
 }
 
-int net_file(const void *memory, uint64_t *at)
-{
-    return softhca_file(memory, at);
-}
-
 /* While the job ends nothing is freed: libportals may write to the memory until the process exits.
  */
 void net_free(void *memory)

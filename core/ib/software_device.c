@@ -53,11 +53,6 @@ void *net_alloc(size_t size)
     return softhca_alloc(size);
 }
 
-int net_file(const void *memory, uint64_t *at)
-{
-    return softhca_file(memory, at);
-}
-
 _Atomic uint32_t *net_sleeper(void (*wake)(uint32_t rank))
 {
     if (!net_ib_is_software(net_ib_rails.hca[0].name)) return NULL;

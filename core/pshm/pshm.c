@@ -1,10 +1,11 @@
 /* pshm.c - the processes of a supernode map each other's segments, and the memory behind them into
  * which the network writes messages.
  *
- * gasnet_init: each process makes a memory file and looks at that of the next in its group; if it
- * cannot, both leave the group.  gasnet_attach: the segment is memory of the network if other
- * processes can map that, as with the software device, else it is the file.  All files are open
- * only until the segments are mapped, so that the kernel frees them however the job ends.
+ * All of that is one memory file, of the supernode's first process: the words that all have in
+ * common (common.h), then each process's part, by rank.  gasnet_init: each process makes a file and
+ * looks at that of the next in its group; if it cannot, both leave the group.  gasnet_attach: each
+ * maps the whole, in which its own segment is.  The files are open only until then, so that the
+ * kernel frees them however the job ends.
  */
 /* The table is written here alone. */
 #define GASNETI_NEAR_CONST
@@ -27,23 +28,26 @@
 
 gasneti_near_t gasneti_near[GASNET_MAXNODES + 1];
 
-/* A process's segment, for the others of its supernode.  Behind it the file has `more` bytes for
- * messages. */
-typedef struct source {
-    hostmem_file_t file;
-    uint64_t at, more;
-    hostmem_file_t common; /* of the first process of a supernode: the memory of common.h */
-} source_t;
-
-static int own_file = -1;      /* until the segment is mapped, by this node and by others */
 static uint32_t *supernode_of; /* [nodes]; NULL: each node is one */
 static uint32_t near_count;    /* nodes in this supernode */
-static int common_file = -1;   /* in the first process of the supernode, until all have mapped it */
-static size_t more;            /* of this process's segment */
+static int file = -1;          /* this process's, then the supernode's, until all is mapped */
+static hostmem_file_t first;   /* that of the supernode's first process */
+static char *memory;           /* the supernode's file */
+
+/* A process's part of the file: its segment, and room for messages behind it; whole pages. */
+typedef struct part {
+    uint64_t segment, more;
+} part_t;
+static part_t *parts; /* [nodes], during attach */
 
 uint32_t gasnetc_pshm_supernode(uint32_t rank)
 {
     return supernode_of ? supernode_of[rank] : rank;
+}
+
+static bool is_near(uint32_t rank)
+{
+    return gasnetc_pshm_supernode(rank) == gasnetc_pshm_supernode(gasnetc_job.rank);
 }
 
 static void *allocate(size_t count, size_t size)
@@ -51,6 +55,12 @@ static void *allocate(size_t count, size_t size)
     void *memory = calloc(count, size);
     if (!memory) gasneti_fatal("out of memory for %u nodes", gasnetc_job.size);
     return memory;
+}
+
+static void close_file(void)
+{
+    if (file >= 0) close(file);
+    file = -1;
 }
 
 /* --- init: supernodes --- */
@@ -66,16 +76,16 @@ static bool job_has_neighbours(void)
     return found;
 }
 
-/* This process's place; *file describes own_file, if it shares memory. */
-static gasnetc_place_t own_place(hostmem_file_t *file)
+/* This process's place; *mine describes its file, if it shares memory. */
+static gasnetc_place_t own_place(hostmem_file_t *mine)
 {
     gasnetc_place_t place = {
         .rank = gasnetc_job.rank, .host = gasnetc_job.host, .user = (uint32_t)geteuid()};
-    own_file = hostmem_create("gasnet", 0);
-    if (own_file < 0 && bootstrap_getenv("GASNET_VERBOSEENV"))
+    file = hostmem_create("gasnet", 0);
+    if (file < 0 && bootstrap_getenv("GASNET_VERBOSEENV"))
         fprintf(stderr, "gasnet: rank %u shares no memory with its host: memfd_create: %s%s\n",
                 gasnetc_job.rank, strerror(errno), hostmem_advice(errno));
-    place.shares = own_file >= 0 && hostmem_describe(own_file, file) && hostmem_space(place.space);
+    place.shares = file >= 0 && hostmem_describe(file, mine) && hostmem_space(place.space);
     return place;
 }
 
@@ -85,27 +95,35 @@ typedef struct greeting {
     hostmem_file_t file;
 } greeting_t;
 
+static uint32_t first_near(void)
+{
+    uint32_t r = 0;
+    while (!is_near(r)) r++;
+    return r;
+}
+
 static void find_supernodes(void)
 {
-    const uint32_t n = gasnetc_job.size;
+    const uint32_t n = gasnetc_job.size, me = gasnetc_job.rank;
     greeting_t mine = {.file = {0}}, *all = allocate(n, sizeof *all);
     gasnetc_place_t *places = allocate(n, sizeof *places);
-    uint32_t *group = allocate(n, sizeof *group);
+    uint32_t *group = allocate(n, sizeof *group), *scratch = allocate(n, sizeof *scratch);
     uint8_t *lost = allocate(n, 1), *alone = allocate(n, 1);
     mine.place = own_place(&mine.file);
     bootstrap_exchange(&mine, sizeof mine, all);
     for (uint32_t r = 0; r < n; r++) places[r] = all[r].place;
     gasnetc_supernodes_group(places, n, (uint32_t)gasnetc_params.supernode_maxsize, group);
-    const uint32_t next = gasnetc_supernodes_next(group, n, gasnetc_job.rank);
-    const uint8_t i_am_lost = next != gasnetc_job.rank && !hostmem_reaches(&all[next].file);
+    const uint32_t next = gasnetc_supernodes_next(group, n, me);
+    const uint8_t i_am_lost = next != me && !hostmem_reaches(&all[next].file);
     bootstrap_exchange(&i_am_lost, 1, lost);
     gasnetc_supernodes_alone(group, lost, n, alone);
     supernode_of = allocate(n, sizeof *supernode_of);
-    uint32_t *scratch = allocate(n, sizeof *scratch);
     gasnetc_supernodes_number(group, alone, n, scratch, supernode_of);
-    free(scratch);
+    first = all[first_near()].file;
+    if (first_near() != me) close_file();
     free(alone);
     free(lost);
+    free(scratch);
     free(group);
     free(places);
     free(all);
@@ -114,8 +132,7 @@ static void find_supernodes(void)
 static void count_near(void)
 {
     near_count = 0;
-    for (uint32_t r = 0; r < gasnetc_job.size; r++)
-        near_count += gasnetc_pshm_supernode(r) == gasnetc_pshm_supernode(gasnetc_job.rank);
+    for (uint32_t r = 0; r < gasnetc_job.size; r++) near_count += is_near(r);
 }
 
 static void report(void)
@@ -138,146 +155,106 @@ void gasnetc_pshm_find(void)
 
 enum { REASON = 500 };
 
-/* Writes why a segment of this node or of another cannot be had, from errno. */
-static void explain(char *reason, const char *what, uint64_t size)
+/* Writes why the memory of the supernode cannot be had, from errno. */
+static void explain(char *reason, uint64_t size)
 {
     const int error = errno;
     snprintf(reason, REASON,
-             "cannot %s, %llu KB: %s%s; ask for a smaller segment (GASNET_MAX_SEGSIZE), or do "
-             "without memory shared within a host (GASNET_SUPERNODE_MAXSIZE=1)",
-             what, (unsigned long long)size / 1024, strerror(error),
+             "cannot map the segments of the %u processes of this host, %llu KB: %s%s; ask for "
+             "smaller segments (GASNET_MAX_SEGSIZE), or do without memory shared within a host "
+             "(GASNET_SUPERNODE_MAXSIZE=1)",
+             near_count, (unsigned long long)size / 1024, strerror(error),
              error == ENOMEM ? " (see ulimit -v)" : hostmem_advice(error));
 }
 
-static void *map(int fd, uint64_t at, size_t size)
+static uint64_t pages(uint64_t size)
 {
-    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)at);
+    return (size + GASNET_PAGESIZE - 1) / GASNET_PAGESIZE * GASNET_PAGESIZE;
+}
+
+/* Where the part of a rank of the supernode begins in the file; where it ends for the rank after
+ * the last one. */
+static uint64_t part_at(uint32_t rank)
+{
+    uint64_t at = pages(gasnetc_common_size(near_count));
+    for (uint32_t r = 0; r < rank; r++)
+        if (is_near(r)) at += parts[r].segment + parts[r].more;
+    return at;
+}
+
+/* Maps the file, which every process makes as long as it must be; false, with errno, on failure.
+ * Neither a child of this process nor its core file has the parts of others. */
+static bool map_file(void)
+{
+    const uint32_t me = gasnetc_job.rank;
+    const uint64_t size = part_at(gasnetc_job.size), mine = part_at(me), next = part_at(me + 1);
+    if (file < 0) file = hostmem_open(&first);
+    if (file < 0 || hostmem_resize(file, size) < 0) return false;
+    memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+    if (memory == MAP_FAILED) return false;
+    const int advice[] = {MADV_DONTFORK, MADV_DONTDUMP};
+    for (int i = 0; i < 2; i++) {
+        madvise(memory, mine, advice[i]);
+        madvise(memory + next, size - next, advice[i]);
+    }
+    return true;
 }
 
 void *gasnetc_pshm_alloc(size_t size)
 {
-    uint64_t at;
     char reason[REASON];
-    more = near_count == 1 ? 0 : net_near_size();
-    more = (more + GASNET_PAGESIZE - 1) / GASNET_PAGESIZE * GASNET_PAGESIZE;
-    size += more;
-    void *memory = net_alloc(size);
-    if (near_count == 1 || (memory && net_file(memory, &at) >= 0)) return memory;
-    if (memory) net_free(memory);
-    memory = hostmem_resize(own_file, size) < 0 ? MAP_FAILED : map(own_file, 0, size);
-    if (memory != MAP_FAILED) return memory;
-    explain(reason, "make the segment", size);
+    if (supernode_of) {
+        const uint64_t more = size && near_count > 1 ? pages(net_near_size()) : 0;
+        const part_t mine = {.segment = pages(size), .more = more};
+        parts = allocate(gasnetc_job.size, sizeof *parts);
+        bootstrap_exchange(&mine, sizeof mine, parts);
+    }
+    if (near_count == 1) return size ? net_alloc(size) : NULL;
+    if (map_file()) return size ? memory + part_at(gasnetc_job.rank) : NULL;
+    explain(reason, part_at(gasnetc_job.size));
     gasneti_fatal_once("%s", reason);
 }
 
-static uint32_t first_near(void)
-{
-    uint32_t r = 0;
-    while (gasnetc_pshm_supernode(r) != gasnetc_pshm_supernode(gasnetc_job.rank)) r++;
-    return r;
-}
-
-static source_t own_source(void)
-{
-    const gasnetc_segment_t *segment = &gasnetc_peers[gasnetc_job.rank].segment;
-    source_t source = {.more = more};
-    int fd = segment->size ? net_file((void *)segment->base, &source.at) : -1;
-    if (fd < 0) {
-        fd = own_file;
-        source.at = 0;
-    }
-    if (fd >= 0) hostmem_describe(fd, &source.file);
-    if (near_count > 1 && first_near() == gasnetc_job.rank) {
-        common_file = hostmem_create("gasnet", gasnetc_common_size(near_count));
-        if (common_file >= 0) hostmem_describe(common_file, &source.common);
-    }
-    return source;
-}
-
-/* MAP_FAILED, with errno set, on failure. */
-static void *map_peer(const hostmem_file_t *file, uint64_t at, size_t size)
-{
-    int fd = hostmem_open(file);
-    if (fd < 0) return MAP_FAILED;
-    void *memory = map(fd, at, size);
-    const int error = errno;
-    close(fd);
-    errno = error;
-    if (memory == MAP_FAILED) return memory;
-    /* Neither a child of this process nor its core file has the peer's memory. */
-    madvise(memory, size, MADV_DONTFORK);
-    madvise(memory, size, MADV_DONTDUMP);
-    return memory;
-}
-
-/* Maps the segment of a node of this supernode; false, with the reason, on failure. */
-static bool enter(uint32_t rank, uint32_t place, const source_t *source, char *reason)
+/* The segment of a node of this supernode is at `here` in this process. */
+static void enter(uint32_t rank, uint32_t place, void *here)
 {
     const gasnetc_segment_t *segment = &gasnetc_peers[rank].segment;
-    uintptr_t here = segment->base;
-    if (segment->size && rank != gasnetc_job.rank) {
-        char *memory = map_peer(&source->file, source->at, segment->size + source->more);
-        if (memory == MAP_FAILED) {
-            char what[200];
-            snprintf(what, sizeof what, "map the segment of %s", gasneti_rank_name(rank));
-            explain(reason, what, segment->size);
-            return false;
-        }
-        here = (uintptr_t)memory;
-        if (more && source->more) net_near_peer(&gasnetc_peers[rank].net, memory + segment->size);
-    }
     gasneti_near[rank] = (gasneti_near_t){
         .base = segment->base,
         .inner = segment->size ? segment->size - GASNETI_NEAR_INLINE + 1 : 0,
-        .here = here,
+        .here = segment->size ? (uintptr_t)here : 0,
         .place = place,
     };
-    return true;
 }
 
-static bool enter_all(const source_t *sources, char *reason)
+/* All parts of the file, and the memory for messages behind their segments. */
+static void enter_all(void)
 {
-    const uint32_t mine = gasnetc_pshm_supernode(gasnetc_job.rank);
-    uint32_t entered = 0;
-    for (uint32_t r = 0; r < gasnetc_job.size; r++)
-        if (gasnetc_pshm_supernode(r) == mine &&
-            !enter(r, ++entered, sources ? &sources[r] : NULL, reason))
-            return false;
-    return true;
-}
-
-static bool enter_common(const source_t *sources, char *reason)
-{
-    if (near_count == 1) return true;
-    const size_t size = gasnetc_common_size(near_count);
-    void *memory = map_peer(&sources[first_near()].common, 0, size);
-    if (memory == MAP_FAILED) {
-        explain(reason, "map the memory that the host's processes have in common", size);
-        return false;
+    const uint32_t me = gasnetc_job.rank;
+    uint32_t place = 0;
+    if (parts[me].more)
+        net_near_open(memory + part_at(me) + parts[me].segment, gasnetc_common_wake);
+    for (uint32_t r = 0; r < gasnetc_job.size; r++) {
+        if (!is_near(r)) continue;
+        char *here = memory + part_at(r);
+        enter(r, ++place, here);
+        if (r != me && parts[me].more && parts[r].more)
+            net_near_peer(&gasnetc_peers[r].net, here + parts[r].segment);
     }
     gasnetc_common_open(memory, near_count == gasnetc_job.host_size);
-    return true;
 }
 
+/* The exchanges of segments and keys came after the mapping, so nobody will open the file. */
 void gasnetc_pshm_map(void)
 {
-    char reason[REASON] = "";
-    if (!supernode_of) {
-        enter_all(NULL, reason);
-        return;
-    }
-    const source_t source = own_source();
-    source_t *all = allocate(gasnetc_job.size, sizeof *all);
-    bootstrap_exchange(&source, sizeof source, all);
-    const gasnetc_segment_t *mine = &gasnetc_peers[gasnetc_job.rank].segment;
-    if (more) net_near_open((char *)mine->base + mine->size, gasnetc_common_wake);
-    if (enter_all(all, reason)) enter_common(all, reason);
-    free(all);
-    gasneti_fatal_if_any(reason);
-    /* All have mapped them. */
-    if (own_file >= 0) close(own_file);
-    if (common_file >= 0) close(common_file);
-    own_file = common_file = -1;
+    const uint32_t me = gasnetc_job.rank;
+    if (near_count == 1)
+        enter(me, 1, (void *)gasnetc_peers[me].segment.base);
+    else
+        enter_all();
+    close_file();
+    free(parts);
+    parts = NULL;
 }
 
 _Atomic uint64_t *gasnetc_pshm_barrier(void)

@@ -23,8 +23,9 @@ void gasnetc_pshm_find(void);
 /* From 0 without gaps. */
 uint32_t gasnetc_pshm_supernode(uint32_t rank);
 
-/* Attach: memory for this node's segment, which the others of its supernode can map, and behind it
- * what the network shares with them; as net_alloc, but fatal on failure.  size >= 1. */
+/* Attach, collective: memory for this node's segment, which the others of its supernode can map,
+ * and behind it what the network shares with them; NULL if size is 0.  As net_alloc, but fatal if
+ * the supernode has no such memory. */
 void *gasnetc_pshm_alloc(size_t size);
 
 /* Attach, collective, when the peers' segments are known: maps those of the supernode.  Fatal if a
@@ -64,7 +65,7 @@ static inline uint32_t gasnetc_pshm_supernode(uint32_t rank)
 
 static inline void *gasnetc_pshm_alloc(size_t size)
 {
-    return net_alloc(size);
+    return size ? net_alloc(size) : NULL;
 }
 
 static inline void gasnetc_pshm_map(void) {}

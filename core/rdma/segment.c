@@ -107,7 +107,7 @@ int gasnetc_segment_attach(uintptr_t size)
 {
     const int error = gasnetc_segment_check(size);
     if (error != GASNET_OK) return error;
-    char *base = size ? gasnetc_pshm_alloc(size) : NULL;
+    char *base = gasnetc_pshm_alloc(size);
     if (size && !base) gasnetc_segment_not_allocated(size);
     if (gasnet_client_attach_hook) gasnet_client_attach_hook(base, size);
     settle_pin_shift();

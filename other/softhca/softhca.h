@@ -54,11 +54,6 @@ void (*softhca_rdmacm(const char *name))(void);
  * sees a private copy. When the software device is not active this is anonymous memory. */
 void *softhca_alloc(size_t bytes);
 
-/* The descriptor of the file that MEMORY, in a block from softhca_alloc(), lies in, and its offset
- * there: other processes of the user can open and map it. It is the device's file, which must stay
- * as it is outside such blocks. -1 when the software device is not active. */
-int softhca_file(const void *memory, uint64_t *offset);
-
 /* For programs that sleep in another way than on completion channels: the word of this process.
  * While it is 1 + a number below 2^32 - 1, the next process of this host that has moved data here,
  * or added a completion, sets it to 0 and calls its own WAKE with the number; so do threads of this

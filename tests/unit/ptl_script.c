@@ -675,12 +675,6 @@ void PtlProgressHandler(ptl_progress_handler_t handler)
     (void)handler;
 }
 
-int softhca_file(const void *memory, uint64_t *at)
-{
-    (void)memory, (void)at;
-    return -1;
-}
-
 void *softhca_alloc(size_t bytes)
 {
     size_t size = (bytes + 4095) & ~(size_t)4095;

@@ -43,12 +43,6 @@ SHCA_EXPORT void *softhca_alloc(size_t bytes)
     return p + 4096;
 }
 
-SHCA_EXPORT int softhca_file(const void *memory, uint64_t *offset)
-{
-    *offset = shca_map_offset(memory, 1);
-    return *offset == SHCA_NOT_MAPPED ? -1 : shca.me.memfd;
-}
-
 SHCA_EXPORT uint32_t *softhca_sleeper(void (*wake)(uint32_t number))
 {
     if (!shca_enabled() || shca_start() != 0) return NULL;
