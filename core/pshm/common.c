@@ -1,7 +1,9 @@
 /* common.c - the memory of common.h: who sleeps there, and who wakes them.
  *
- * A process may sleep if all that can arrive wakes it: neighbours ring, and so does the network
- * that has a word for that (net_sleeper).  Otherwise waiting threads yield.
+ * A process may sleep if what arrives wakes it: neighbours ring, and so does a network that has a
+ * word for that (net_sleeper).  Another network may be silent if all peers are neighbours: it has
+ * only the messages for which there is no ring, and sleeps have a limit.  Otherwise waiting threads
+ * yield.
  */
 #include "core/pshm/common.h"
 
@@ -44,7 +46,8 @@ void gasnetc_common_open(void *memory, bool whole)
     gasnetc_common = memory;
     gasnetc_common_asleep = &gasnetc_common->bell.asleep[place_of(gasnetc_job.rank)];
     sleeper = net_sleeper(wake);
-    gasnetc_common_wakes = prepared && whole && sleeper;
+    const bool all_ring = sleeper || gasnetc_job.host_size == gasnetc_job.size;
+    gasnetc_common_wakes = prepared && whole && all_ring;
 }
 
 uint32_t gasnetc_common_arm(bool brief)

@@ -23,8 +23,8 @@ typedef struct gasnetc_common {
 } __attribute__((aligned(64))) gasnetc_common_t;
 
 #pragma GCC visibility push(hidden)
-extern gasnetc_common_t *gasnetc_common; /* NULL: there is none */
-extern bool gasnetc_common_wakes;        /* whatever arrives at this process ends its sleep */
+extern gasnetc_common_t *gasnetc_common;        /* NULL: there is none */
+extern bool gasnetc_common_wakes;               /* threads of this process may sleep */
 extern _Atomic uint32_t *gasnetc_common_asleep; /* its flag in the bell, or a word that is 0 */
 #pragma GCC visibility pop
 
