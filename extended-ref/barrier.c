@@ -290,7 +290,7 @@ int gasnete_barrier_wait(int id, int flags)
     if (gasnete_rarely(barrier.calls == NULL)) return near_wait(id, flags);
     barrier_check_notified(&barrier.object);
     gasnetc_poll();
-    while (!gasnete_barrier_object_complete(&barrier.object)) gasneti_wait_poll();
+    gasneti_wait_until(gasnete_barrier_object_complete(&barrier.object));
     return barrier_leave(&barrier.object, id, flags);
 }
 

@@ -219,7 +219,7 @@ int gasnete_try_syncnb_some(gasnet_handle_t *handles, size_t count)
 void gasnete_wait_syncnb_some(gasnet_handle_t *handles, size_t count)
 {
     handles_check_list("gasnet_wait_syncnb_some", handles, count);
-    while (gasnete_try_syncnb_some_nopoll(handles, count) != GASNET_OK) gasneti_wait_poll();
+    while (gasnete_try_syncnb_some_nopoll(handles, count) != GASNET_OK) gasnetc_poll();
 }
 
 /* --- the implicit handle --- */

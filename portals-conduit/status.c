@@ -127,6 +127,9 @@ static void status_progress(void)
 /* The software device wakes at each arrival, also of a put to memory; a real device does not. */
 _Atomic uint32_t *net_sleeper(void (*wake)(uint32_t rank))
 {
+    char port[120] = "";
+    PtlDeviceText(net_portals.ni, port, sizeof port);
+    if (strncmp(port, "softhca", strlen("softhca"))) return NULL;
     wake_rank = wake;
     sleeper = (_Atomic uint32_t *)softhca_sleeper(wake);
     if (sleeper) PtlProgressHandler(status_progress);

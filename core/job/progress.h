@@ -31,8 +31,17 @@ void gasneti_wait_poll(void);
  * when something has rung for this process, and now and then. */
 void gasnetc_wait_ring(bool others_got_on);
 
-/* Ends a waiting loop of such steps whose condition came true by other means than a poll. */
+/* Ends a waiting loop of such steps: the next one begins with short waits again. */
 void gasneti_wait_over(void);
+
+/* A waiting loop; the condition may be evaluated several times. */
+#define gasneti_wait_until(condition)                                                              \
+    do {                                                                                           \
+        if (condition) break;                                                                      \
+        do gasneti_wait_poll();                                                                    \
+        while (!(condition));                                                                      \
+        gasneti_wait_over();                                                                       \
+    } while (0)
 
 /* The same without the work of the Extended API, whose messages would wait for what this thread
  * holds: a Request that waits for a credit keeps its bounce buffer. */

@@ -47,6 +47,12 @@ static inline bool gasnetc_doze_others_got_on(gasnetc_doze_t *doze)
     return true;
 }
 
+/* The thread did not sleep, and is still armed. */
+static inline void gasnetc_doze_not_yet(gasnetc_doze_t *doze)
+{
+    doze->armed = true;
+}
+
 /* The thread has found nothing; `first` and `longest` are in us. */
 static inline enum gasnetc_doze_act gasnetc_doze_next(gasnetc_doze_t *doze, uint32_t first,
                                                       uint32_t longest)

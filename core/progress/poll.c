@@ -28,20 +28,31 @@
  * fails, so that polls of a library with locks need no other test of whether they may look. */
 static gasneti_lock_t poll_lock = GASNETI_LOCK_HELD;
 gasnetc_counts_t gasnetc_poll_counts; /* of events under it */
-static unsigned spins_before_yield = UINT_MAX;
+static _Atomic unsigned spins_before_yield = UINT_MAX;
 /* Polls of this thread in a row that found nothing.  Not in the thread's record: an empty poll
  * needs no other field of that.  The initial value makes the first empty poll exceed any limit, so
  * that a thread that only polls gets its record on the slow path. */
 static GASNETI_OF_THREAD unsigned idle_polls = UINT_MAX - 1;
 static GASNETI_OF_THREAD unsigned idle_rounds; /* calls of idle() by this thread */
 
-static uint32_t longest_sleep_us; /* of waiting threads; 0: they only yield */
+static _Atomic uint32_t longest_sleep_us; /* of waiting threads; 0: they only yield */
 static GASNETI_OF_THREAD gasnetc_doze_t doze;
 static GASNETI_OF_THREAD uint32_t armed_at;
+static GASNETI_OF_THREAD uint32_t misses_at_arm; /* lock_misses */
 
 void gasnetc_poll_open(void)
 {
     gasneti_unlock(&poll_lock);
+}
+
+static inline unsigned spins(void)
+{
+    return atomic_load_explicit(&spins_before_yield, memory_order_relaxed);
+}
+
+static inline uint32_t longest_sleep(void)
+{
+    return atomic_load_explicit(&longest_sleep_us, memory_order_relaxed);
 }
 
 /* False: another thread polls, or there is nothing to look at (poll_lock). */
@@ -53,8 +64,8 @@ HOT bool may_look(void)
 
 void gasnetc_set_waiting(unsigned polls, uint32_t sleep_us)
 {
-    spins_before_yield = polls;
-    longest_sleep_us = sleep_us;
+    atomic_store_explicit(&spins_before_yield, polls, memory_order_relaxed);
+    atomic_store_explicit(&longest_sleep_us, sleep_us, memory_order_relaxed);
 }
 
 /* Another thread polls, and completes this thread's operations too; it may need this processor. */
@@ -120,7 +131,7 @@ HOT void finish(unsigned count, bool work)
     if (count) {
         idle_polls = 0;
         found();
-    } else if (__builtin_expect(++idle_polls >= spins_before_yield, 0)) {
+    } else if (__builtin_expect(++idle_polls >= spins(), 0)) {
         idle();
     }
 }
@@ -316,17 +327,25 @@ void gasnetc_poll_sends(void)
     if (!reaped) sched_yield();
 }
 
-/* The thread has polled for a while, and yielded, for nothing. */
+/* The thread has polled for a while, and yielded, for nothing.  It may sleep if it has looked since
+ * it armed: another thread that polled meanwhile may have looked before. */
 static __attribute__((noinline)) void wait_more(uint32_t first_us)
 {
-    switch (gasnetc_doze_next(&doze, first_us, longest_sleep_us)) {
+    const uint32_t misses = gasneti_self()->lock_misses;
+    switch (gasnetc_doze_next(&doze, first_us, longest_sleep())) {
     case GASNETC_DOZE_GO_ON:
         break;
     case GASNETC_DOZE_ARM:
         armed_at = gasnetc_common_arm(doze.brief);
+        misses_at_arm = misses;
         break;
     case GASNETC_DOZE_SLEEP:
-        if (!pending()) gasnetc_common_sleep(armed_at, doze.us);
+        if (misses != misses_at_arm) {
+            gasnetc_doze_not_yet(&doze);
+            misses_at_arm = misses;
+        } else if (!pending()) {
+            gasnetc_common_sleep(armed_at, doze.us);
+        }
         break;
     }
 }
@@ -335,7 +354,7 @@ static inline void wait_step(uint32_t first_us)
 {
     const unsigned rounds = idle_rounds;
     gasnetc_poll();
-    if (!gasnetc_common_wakes || longest_sleep_us == 0) return;
+    if (!gasnetc_common_wakes || longest_sleep() == 0) return;
     if (idle_rounds != rounds)
         wait_more(first_us);
     else if (idle_polls == 0)
@@ -367,11 +386,11 @@ static bool may_skip_poll(void)
 
 void gasnetc_wait_ring(bool others_got_on)
 {
-    const bool yields = spins_before_yield == 1; /* after each poll */
+    const bool yields = spins() == 1; /* after each poll */
     if (yields && others_got_on && gasnetc_doze_others_got_on(&doze) && may_skip_poll())
         sched_yield();
     else
-        wait_step(longest_sleep_us / 4);
+        wait_step(longest_sleep() / 4);
 }
 
 void gasneti_wait_over(void)

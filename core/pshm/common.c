@@ -1,9 +1,9 @@
 /* common.c - the memory of common.h: who sleeps there, and who wakes them.
  *
  * A process may sleep if what arrives wakes it: neighbours ring, and so does a network that has a
- * word for that (net_sleeper).  Another network may be silent if all peers are neighbours: it has
- * only the messages for which there is no ring, and sleeps have a limit.  Otherwise waiting threads
- * yield.
+ * word for that (net_sleeper).  Another network may be silent if all peers are neighbours with
+ * rings: it has only the messages for which a ring has no room, and sleeps have a limit.  Otherwise
+ * waiting threads yield.
  */
 #include "core/pshm/common.h"
 
@@ -41,13 +41,12 @@ static void wake(uint32_t rank)
     if (rank < gasnetc_job.size && gasneti_near[rank].place) gasnetc_common_wake(rank);
 }
 
-void gasnetc_common_open(void *memory, bool whole)
+void gasnetc_common_open(void *memory, bool whole, bool all_by_rings)
 {
     gasnetc_common = memory;
     gasnetc_common_asleep = &gasnetc_common->bell.asleep[place_of(gasnetc_job.rank)];
     sleeper = net_sleeper(wake);
-    const bool all_ring = sleeper || gasnetc_job.host_size == gasnetc_job.size;
-    gasnetc_common_wakes = prepared && whole && all_ring;
+    gasnetc_common_wakes = prepared && whole && (sleeper || all_by_rings);
 }
 
 uint32_t gasnetc_common_arm(bool brief)

@@ -34,9 +34,9 @@ void gasnetc_common_prepare(void);
 /* Its size for a supernode of so many processes. */
 size_t gasnetc_common_size(uint32_t processes);
 
-/* Attach: it is mapped at `memory`, and all the host's processes are in the supernode if `whole`.
- */
-void gasnetc_common_open(void *memory, bool whole);
+/* Attach: it is mapped at `memory`.  `whole`: all the host's processes are in the supernode;
+ * `all_by_rings`: so are all of the job, and each has a ring for each other's Active Messages. */
+void gasnetc_common_open(void *memory, bool whole, bool all_by_rings);
 
 /* Only if gasnetc_common_wakes.  Before the last look at what the thread waits for; the result is
  * for gasnetc_common_sleep, which returns when something has arrived since, or when the time is

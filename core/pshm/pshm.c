@@ -2,10 +2,10 @@
  * which the network writes messages.
  *
  * All of that is one memory file, of the supernode's first process: the words that all have in
- * common (common.h), then each process's part, by rank.  gasnet_init: each process makes a file and
- * looks at that of the next in its group; if it cannot, both leave the group.  gasnet_attach: each
- * maps the whole, in which its own segment is.  The files are open only until then, so that the
- * kernel frees them however the job ends.
+ * common (common.h), then each process's part, by rank.  gasnet_init: each process makes a file,
+ * and opens that of the first in its group; if it cannot, it leaves the group.  gasnet_attach: each
+ * maps the whole, in which its own segment is.  The file is open only until then, so that the
+ * kernel frees it however the job ends.
  */
 /* The table is written here alone. */
 #define GASNETI_NEAR_CONST
@@ -30,9 +30,8 @@ gasneti_near_t gasneti_near[GASNET_MAXNODES + 1];
 
 static uint32_t *supernode_of; /* [nodes]; NULL: each node is one */
 static uint32_t near_count;    /* nodes in this supernode */
-static int file = -1;          /* this process's, then the supernode's, until all is mapped */
-static hostmem_file_t first;   /* that of the supernode's first process */
-static char *memory;           /* the supernode's file */
+static int shared_file = -1;   /* this process's, then the supernode's, until that is mapped */
+static char *shared;           /* the supernode's file, mapped */
 
 /* A process's part of the file: its segment, and room for messages behind it; whole pages. */
 typedef struct part {
@@ -59,8 +58,8 @@ static void *allocate(size_t count, size_t size)
 
 static void close_file(void)
 {
-    if (file >= 0) close(file);
-    file = -1;
+    if (shared_file >= 0) close(shared_file);
+    shared_file = -1;
 }
 
 /* --- init: supernodes --- */
@@ -81,11 +80,12 @@ static gasnetc_place_t own_place(hostmem_file_t *mine)
 {
     gasnetc_place_t place = {
         .rank = gasnetc_job.rank, .host = gasnetc_job.host, .user = (uint32_t)geteuid()};
-    file = hostmem_create("gasnet", 0);
-    if (file < 0 && bootstrap_getenv("GASNET_VERBOSEENV"))
+    shared_file = hostmem_create("gasnet", 0);
+    if (shared_file < 0 && bootstrap_getenv("GASNET_VERBOSEENV"))
         fprintf(stderr, "gasnet: rank %u shares no memory with its host: memfd_create: %s%s\n",
                 gasnetc_job.rank, strerror(errno), hostmem_advice(errno));
-    place.shares = file >= 0 && hostmem_describe(file, mine) && hostmem_space(place.space);
+    place.shares =
+        shared_file >= 0 && hostmem_describe(shared_file, mine) && hostmem_space(place.space);
     return place;
 }
 
@@ -95,34 +95,27 @@ typedef struct greeting {
     hostmem_file_t file;
 } greeting_t;
 
-static uint32_t first_near(void)
-{
-    uint32_t r = 0;
-    while (!is_near(r)) r++;
-    return r;
-}
-
+/* The descriptor that is kept is that of the file which the supernode uses, or none. */
 static void find_supernodes(void)
 {
     const uint32_t n = gasnetc_job.size, me = gasnetc_job.rank;
     greeting_t mine = {.file = {0}}, *all = allocate(n, sizeof *all);
     gasnetc_place_t *places = allocate(n, sizeof *places);
     uint32_t *group = allocate(n, sizeof *group), *scratch = allocate(n, sizeof *scratch);
-    uint8_t *lost = allocate(n, 1), *alone = allocate(n, 1);
+    uint8_t *alone = allocate(n, 1);
     mine.place = own_place(&mine.file);
     bootstrap_exchange(&mine, sizeof mine, all);
     for (uint32_t r = 0; r < n; r++) places[r] = all[r].place;
     gasnetc_supernodes_group(places, n, (uint32_t)gasnetc_params.supernode_maxsize, group);
-    const uint32_t next = gasnetc_supernodes_next(group, n, me);
-    const uint8_t i_am_lost = next != me && !hostmem_reaches(&all[next].file);
-    bootstrap_exchange(&i_am_lost, 1, lost);
-    gasnetc_supernodes_alone(group, lost, n, alone);
+    const uint32_t first = group[me];
+    const int first_file = first != me ? hostmem_open(&all[first].file) : shared_file;
+    const uint8_t i_am_alone = first != me && first_file < 0;
+    bootstrap_exchange(&i_am_alone, 1, alone);
     supernode_of = allocate(n, sizeof *supernode_of);
     gasnetc_supernodes_number(group, alone, n, scratch, supernode_of);
-    first = all[first_near()].file;
-    if (first_near() != me) close_file();
+    if (first != me) close_file();
+    shared_file = first_file;
     free(alone);
-    free(lost);
     free(scratch);
     free(group);
     free(places);
@@ -160,7 +153,8 @@ static void explain(char *reason, uint64_t size)
 {
     const int error = errno;
     snprintf(reason, REASON,
-             "cannot map the segments of the %u processes of this host, %llu KB: %s%s; ask for "
+             "cannot map the segments of the %u processes that share memory here, %llu KB: %s%s; "
+             "ask for "
              "smaller segments (GASNET_MAX_SEGSIZE), or do without memory shared within a host "
              "(GASNET_SUPERNODE_MAXSIZE=1)",
              near_count, (unsigned long long)size / 1024, strerror(error),
@@ -188,14 +182,13 @@ static bool map_file(void)
 {
     const uint32_t me = gasnetc_job.rank;
     const uint64_t size = part_at(gasnetc_job.size), mine = part_at(me), next = part_at(me + 1);
-    if (file < 0) file = hostmem_open(&first);
-    if (file < 0 || hostmem_resize(file, size) < 0) return false;
-    memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-    if (memory == MAP_FAILED) return false;
+    if (hostmem_resize(shared_file, size) < 0) return false;
+    shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, shared_file, 0);
+    if (shared == MAP_FAILED) return false;
     const int advice[] = {MADV_DONTFORK, MADV_DONTDUMP};
     for (int i = 0; i < 2; i++) {
-        madvise(memory, mine, advice[i]);
-        madvise(memory + next, size - next, advice[i]);
+        madvise(shared, mine, advice[i]);
+        madvise(shared + next, size - next, advice[i]);
     }
     return true;
 }
@@ -210,7 +203,7 @@ void *gasnetc_pshm_alloc(size_t size)
         bootstrap_exchange(&mine, sizeof mine, parts);
     }
     if (near_count == 1) return size ? net_alloc(size) : NULL;
-    if (map_file()) return size ? memory + part_at(gasnetc_job.rank) : NULL;
+    if (map_file()) return size ? shared + part_at(gasnetc_job.rank) : NULL;
     explain(reason, part_at(gasnetc_job.size));
     gasneti_fatal_once("%s", reason);
 }
@@ -227,25 +220,36 @@ static void enter(uint32_t rank, uint32_t place, void *here)
     };
 }
 
+/* Whether every neighbour can write its Active Messages into this process's memory, and this one
+ * into theirs. */
+static bool all_have_rings(void)
+{
+    bool all = near_count - 1 <= gasnetc_params.amrdma_max_peers;
+    for (uint32_t r = 0; r < gasnetc_job.size; r++)
+        if (is_near(r) && !parts[r].more) all = false;
+    return all;
+}
+
 /* All parts of the file, and the memory for messages behind their segments. */
 static void enter_all(void)
 {
     const uint32_t me = gasnetc_job.rank;
     uint32_t place = 0;
     if (parts[me].more)
-        net_near_open(memory + part_at(me) + parts[me].segment, gasnetc_common_wake);
+        net_near_open(shared + part_at(me) + parts[me].segment, gasnetc_common_wake);
     for (uint32_t r = 0; r < gasnetc_job.size; r++) {
         if (!is_near(r)) continue;
-        char *here = memory + part_at(r);
+        char *here = shared + part_at(r);
         enter(r, ++place, here);
         if (r != me && parts[me].more && parts[r].more)
             net_near_peer(&gasnetc_peers[r].net, here + parts[r].segment);
     }
-    gasnetc_common_open(memory, near_count == gasnetc_job.host_size);
+    gasnetc_common_open(shared, near_count == gasnetc_job.host_size,
+                        near_count == gasnetc_job.size && all_have_rings());
 }
 
-/* The exchanges of segments and keys came after the mapping, so nobody will open the file. */
-void gasnetc_pshm_map(void)
+/* The exchanges of segments and keys came after the mapping, so nobody needs the file any more. */
+void gasnetc_pshm_enter(void)
 {
     const uint32_t me = gasnetc_job.rank;
     if (near_count == 1)

@@ -28,9 +28,9 @@ uint32_t gasnetc_pshm_supernode(uint32_t rank);
  * the supernode has no such memory. */
 void *gasnetc_pshm_alloc(size_t size);
 
-/* Attach, collective, when the peers' segments are known: maps those of the supernode.  Fatal if a
- * node cannot. */
-void gasnetc_pshm_map(void);
+/* Attach, after all nodes have returned from gasnetc_pshm_alloc and their segments are known: puts
+ * and Active Messages to the nodes of this supernode may be stores from now on. */
+void gasnetc_pshm_enter(void);
 
 /* After attach: the words of the barrier, 0 at first, if this supernode has several processes; else
  * NULL. */
@@ -68,7 +68,7 @@ static inline void *gasnetc_pshm_alloc(size_t size)
     return size ? net_alloc(size) : NULL;
 }
 
-static inline void gasnetc_pshm_map(void) {}
+static inline void gasnetc_pshm_enter(void) {}
 
 static inline _Atomic uint64_t *gasnetc_pshm_barrier(void)
 {

@@ -40,22 +40,6 @@ void gasnetc_supernodes_group(gasnetc_place_t *places, uint32_t n, uint32_t most
     }
 }
 
-uint32_t gasnetc_supernodes_next(const uint32_t *group, uint32_t n, uint32_t r)
-{
-    uint32_t next = r;
-    do next = next + 1 < n ? next + 1 : 0;
-    while (group[next] != group[r]);
-    return next;
-}
-
-void gasnetc_supernodes_alone(const uint32_t *group, const uint8_t *lost, uint32_t n,
-                              uint8_t *alone)
-{
-    memset(alone, 0, n);
-    for (uint32_t r = 0; r < n; r++)
-        if (lost[r]) alone[r] = alone[gasnetc_supernodes_next(group, n, r)] = 1;
-}
-
 /* A group may lose its lowest rank, so the first of those that remain has to be found. */
 void gasnetc_supernodes_number(const uint32_t *group, const uint8_t *alone, uint32_t n,
                                uint32_t *number, uint32_t *supernode)

@@ -21,14 +21,6 @@ typedef struct gasnetc_place {
  * rank.  group[r] is the lowest rank of r's group.  Sorts `places`, whose ranks are 0 to n-1. */
 void gasnetc_supernodes_group(gasnetc_place_t *places, uint32_t n, uint32_t most, uint32_t *group);
 
-/* The rank after r in its group, and the first after the last; r itself if it is the only one. */
-uint32_t gasnetc_supernodes_next(const uint32_t *group, uint32_t n, uint32_t r);
-
-/* lost[r]: r cannot open a file of the next in its group.  The cause may be either of them, so both
- * are alone. */
-void gasnetc_supernodes_alone(const uint32_t *group, const uint8_t *lost, uint32_t n,
-                              uint8_t *alone);
-
 /* supernode[r], from 0 without gaps in the order of first appearance: equal for the ranks of a
  * group, but those with alone[r] have one each.  `number` is room for n numbers. */
 void gasnetc_supernodes_number(const uint32_t *group, const uint8_t *alone, uint32_t n,

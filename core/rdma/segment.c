@@ -114,7 +114,7 @@ int gasnetc_segment_attach(uintptr_t size)
     register_pieces(base, size);
     gasnetc_segment_exchange((uintptr_t)base, size);
     exchange_keys();
-    gasnetc_pshm_map();
+    gasnetc_pshm_enter();
     return GASNET_OK;
 }
 

@@ -113,7 +113,7 @@ static handles_aggregate_t **handles_find(handles_place_t *me, const gasnete_col
 
 static void handles_wait(gasnet_coll_handle_t handle)
 {
-    while (!handles_done(handle)) gasneti_wait_poll();
+    gasneti_wait_until(handles_done(handle));
 }
 
 /* A call with GASNET_COLL_AGGREGATE.  */
@@ -171,6 +171,7 @@ static void handles_begin_and_wait(handles_place_t *me, const gasnete_coll_call_
         gasneti_wait_poll();
         if (op && gasnete_coll_resume(op)) op = NULL;
     }
+    gasneti_wait_over();
 }
 
 void gasnete_coll_execute(const gasnete_coll_call_t *call)
@@ -276,8 +277,8 @@ int gasnet_coll_try_sync_all(gasnet_coll_handle_t *handles, size_t numhandles)
 void gasnet_coll_wait_sync_some(gasnet_coll_handle_t *handles, size_t numhandles)
 {
     handles_check_context("gasnet_coll_wait_sync_some");
-    while (handles_try_some("gasnet_coll_wait_sync_some", handles, numhandles) != GASNET_OK)
-        gasneti_wait_poll();
+    gasneti_wait_until(handles_try_some("gasnet_coll_wait_sync_some", handles, numhandles) ==
+                       GASNET_OK);
 }
 
 int gasnet_coll_try_sync_some(gasnet_coll_handle_t *handles, size_t numhandles)

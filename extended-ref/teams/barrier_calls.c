@@ -30,8 +30,8 @@ static int nodes_wait(gasnete_coll_team_t *team, int id, int flags)
 {
     int result;
     if (team == gasnete_coll_team_all) return gasnete_barrier_wait(id, flags);
-    while ((result = gasnete_team_barrier_try(team, id, flags)) == GASNET_ERR_NOT_READY)
-        gasneti_wait_poll();
+    gasneti_wait_until((result = gasnete_team_barrier_try(team, id, flags)) !=
+                       GASNET_ERR_NOT_READY);
     return result;
 }
 
@@ -132,7 +132,7 @@ int gasnet_coll_barrier_wait(gasnet_team_handle_t team, int id, int flags)
     gasnete_check_barrier("gasnet_coll_barrier_wait", flags);
     if (!images_meet(team, flags)) return nodes_wait(team, id, flags);
     int result;
-    while ((result = images_try(team, id, flags)) == GASNET_ERR_NOT_READY) gasneti_wait_poll();
+    gasneti_wait_until((result = images_try(team, id, flags)) != GASNET_ERR_NOT_READY);
     return result;
 }
 

@@ -75,7 +75,7 @@ gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t parent, gasnet_
     if (gasnete_coll_local_image("gasnet_coll_team_split") == 0)
         team = split_make(parent, all, color, id);
     free(all);
-    while (team == NULL && (team = split_made(id)) == NULL) gasneti_wait_poll();
+    gasneti_wait_until(team != NULL || (team = split_made(id)) != NULL);
     return team;
 }
 

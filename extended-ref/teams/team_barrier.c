@@ -241,7 +241,7 @@ void gasnete_team_barrier_delete(gasnete_coll_team_t *team)
 {
     gasnete_team_barrier_t *barrier = team->barrier;
     if (barrier == NULL) return;
-    while (!team_barrier_unlist(barrier)) gasneti_wait_poll();
+    gasneti_wait_until(team_barrier_unlist(barrier));
     team->barrier = NULL;
     team_barrier_free(barrier);
 }

@@ -57,40 +57,18 @@ bool hostmem_describe(int fd, hostmem_file_t *file)
     return true;
 }
 
-/* The name by which other processes open it; they must be allowed to trace its process. */
-typedef struct name {
-    char path[64];
-} name_t;
-
-static bool name_of(const hostmem_file_t *file, name_t *name)
-{
-    if (file->pid <= 0 || file->fd < 0) return false;
-    snprintf(name->path, sizeof name->path, "/proc/%d/fd/%d", (int)file->pid, (int)file->fd);
-    return true;
-}
-
-static bool is_same(const struct stat *st, const hostmem_file_t *file)
-{
-    return st->st_dev == file->device && st->st_ino == file->inode;
-}
-
+/* Other processes must be allowed to trace the one that has it. */
 int hostmem_open(const hostmem_file_t *file)
 {
-    name_t name;
+    char path[64];
     struct stat st;
-    if (!name_of(file, &name)) return -1;
-    int fd = open(name.path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file->pid <= 0 || file->fd < 0) return -1;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)file->pid, (int)file->fd);
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return -1;
-    if (fstat(fd, &st) == 0 && is_same(&st, file)) return fd;
+    if (fstat(fd, &st) == 0 && st.st_dev == file->device && st.st_ino == file->inode) return fd;
     close(fd);
     return -1;
-}
-
-bool hostmem_reaches(const hostmem_file_t *file)
-{
-    name_t name;
-    struct stat st;
-    return name_of(file, &name) && stat(name.path, &st) == 0 && is_same(&st, file);
 }
 
 bool hostmem_space(uint64_t space[2])

@@ -33,9 +33,6 @@ bool hostmem_describe(int fd, hostmem_file_t *file);
  * may not open it, or the descriptor is another file's by now. */
 int hostmem_open(const hostmem_file_t *file);
 
-/* Whether that would succeed, as far as one system call can tell. */
-bool hostmem_reaches(const hostmem_file_t *file);
-
 /* Identifies the processes among which process ids are the same: only those find each other's
  * files.  False if there is no /proc. */
 bool hostmem_space(uint64_t space[2]);

@@ -25,7 +25,7 @@ runs() {
 # Sleeps have limits, so a wake-up that nobody sends would not be noticed.  Here they have none, but for the first of a
 # wait, which may miss a wake-up (core/progress/doze.h): a quarter of the longest, which is 1 ms for each process that a
 # processor has; the next one is half of it.  A process that sleeps so leaves a file in $MANY_SLEPT.  Without MANY_FOREVER
-the limits stay.
+# the limits stay.
 brief_us=$((375 * n / $(getconf _NPROCESSORS_ONLN)))
 cat >"$tap_scratch/forever.c" <<'END'
 #define _GNU_SOURCE
@@ -100,6 +100,9 @@ END
     done
     rm -r "$tap_scratch/slept" && mkdir "$tap_scratch/slept"
     GASNET_SUPERNODE_MAXSIZE=3 runs "the same in several supernodes" testbarrier-ibv-seq "${real[@]}"
+    for conduit in $conduits; do
+        GASNET_AMRDMA_MAX_PEERS=2 runs "the same with few rings" "testbarrier-$conduit-seq" "${real[@]}"
+    done
     [ -z "$(ls "$tap_scratch/slept")" ]
     tap_ok $? "where nobody sleeps"
 else

@@ -99,7 +99,7 @@ size=1024
 export GASNET_PHYSMEM_MAX=64G GASNET_PHYSMEM_NOPROBE=1
 # shellcheck disable=SC2016 # for the wrapper's shell
 fails "no room for the neighbours' segments is an error in words" \
-    'cannot map the segments of the 3 processes of this host, 31[0-9]* KB: .*ulimit -v.*GASNET_SUPERNODE_MAXSIZE=1' 3 \
+    'cannot map the segments of the 3 processes that share memory here, 31[0-9]* KB: .*ulimit -v.*GASNET_SUPERNODE_MAXSIZE=1' 3 \
     bash -c 'ulimit -v 2600000; exec "$@"' wrapper
 unset GASNET_PHYSMEM_MAX GASNET_PHYSMEM_NOPROBE
 

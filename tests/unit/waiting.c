@@ -114,6 +114,25 @@ static void sleeps(void)
     unit_job_end();
 }
 
+static void miss(void)
+{
+    gasneti_self()->lock_misses++;
+}
+
+/* What arrived before the thread armed may be found by the other one alone, which rings for nobody
+ * if it had looked before. */
+static void misses(void)
+{
+    begin();
+    net_script.on_reap = miss;
+    check(steps_to_sleep(gasneti_wait_poll) == MOST_STEPS,
+          "a thread does not sleep while another one polls in its place");
+    net_script.on_reap = NULL;
+    check(steps_to_sleep(gasneti_wait_poll) < MOST_STEPS, "but after a poll of its own");
+    gasneti_wait_over();
+    unit_job_end();
+}
+
 /* The steps, while others get on, until a message that has arrived is handled. */
 static unsigned steps_to_handler(void)
 {
@@ -171,6 +190,7 @@ int main(int argc, char **argv)
 {
     check_begin(argc, argv);
     sleeps();
+    misses();
     own_rings();
     watches();
     return check_end();
