@@ -6,7 +6,8 @@
  * are ordinary functions.  A network does not know of handlers, handles or exit; of credits it
  * knows only how many receive buffers to post.  Of the core it may use core/lock.h, core/clock.h,
  * core/completion.h, core/report.h, core/params/params.h, core/job/rank.h,
- * core/job/host_addresses.h and the bootstrap, and nothing else (tests/arrows.sh).
+ * core/job/host_addresses.h, the bootstrap, core/network_*.h and core/rings, and no other header of
+ * core (tests/arrows.sh).
  *
  * Locks and threads
  *   - The core holds a peer's lock when it makes a call that takes the peer (except net_connect):
@@ -60,8 +61,8 @@
  *   NET_HAS_FLOW_CONTROL
  *                      (core/am/flow.h) 1: the network bounds Requests itself (NET_NO_CREDIT), and
  *                      the core's credits are unused.  Every Request from net_arrivals is answered,
- * by the core if its handler has sent no Reply, and the answer names the Request: the network
- * reserved space for it.
+ *                      by the core if its handler has sent no Reply, and the answer names the
+ *                      Request: the network reserved space for it.
  */
 typedef struct net_peer net_peer_t;
 typedef struct net_region net_region_t;
@@ -189,9 +190,10 @@ void net_explain_register(int error, size_t size, char *text, size_t text_size);
 
 /* --- neighbours: peers that this process shares memory with (attach; not hot) --- */
 
-/* Bytes of memory that this process shares, so that neighbours write Active Messages into it; 0:
- * the network does not use any, and the other two are not called. */
-size_t net_near_size(void);
+/* Bytes of memory that this process shares, so that neighbours write Active Messages into it, and
+ * the most neighbours that can; 0: the network does not use any, and the other two are not called.
+ */
+size_t net_near_size(uint32_t *neighbours);
 
 /* The memory of this process: zeroed, page-aligned, mapped until the process ends.  `wake` is to be
  * called after a message was written into the memory of that rank. */
@@ -338,7 +340,7 @@ void net_counts(struct net_counts *counts);
  * itself. */
 void net_report_at_exit(void);
 
-/* --- sleeping (not hot; no lock held; if GASNET_RCV_THREAD was set at net_open) --- */
+/* --- sleeping (not hot; no lock held).  Channels: if GASNET_RCV_THREAD was set at net_open --- */
 
 /* The number of receive channels; a thread sleeps on each.  One may span devices. */
 unsigned net_rx_channels(void);

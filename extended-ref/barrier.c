@@ -249,7 +249,7 @@ static __attribute__((noinline)) int near_try(int id, int flags)
 static void near_wait_step(uint32_t *arrived)
 {
     const uint32_t now = gasnete_barrier_host_arrived(near.host, near.phase.state.parity);
-    gasnetc_wait_ring(now != *arrived);
+    gasnetc_wait_bell(now != *arrived);
     *arrived = now;
 }
 

@@ -19,10 +19,11 @@ static uint32_t pairs_most(void)
     return most < net_portals_rest.peers ? (uint32_t)most : net_portals_rest.peers;
 }
 
-size_t net_near_size(void)
+size_t net_near_size(uint32_t *neighbours)
 {
+    *neighbours = pairs_most();
     net_rings_form((uint32_t)gasnetc_params.amrdma_depth, PLAN_CHUNK);
-    return net_neighbours_size(PAIR_RINGS * pairs_most());
+    return net_neighbours_size(PAIR_RINGS * *neighbours);
 }
 
 void net_near_peer(net_peer_t *peer, void *theirs)

@@ -6,9 +6,10 @@
  */
 #include "core/ib/rail.h"
 
-size_t net_near_size(void)
+size_t net_near_size(uint32_t *neighbours)
 {
-    return net_neighbours_size(net_ib_rings_most());
+    *neighbours = net_ib_rings_most();
+    return net_neighbours_size(*neighbours);
 }
 
 void net_near_peer(net_peer_t *peer, void *theirs)

@@ -29,7 +29,7 @@ void gasneti_wait_poll(void);
 /* The same for what rings for all that sleep (core/pshm/common.h): the first sleep is longer.
  * `others_got_on`, since the last step: the thread only yields, as in the first steps, and polls
  * when something has rung for this process, and now and then. */
-void gasnetc_wait_ring(bool others_got_on);
+void gasnetc_wait_bell(bool others_got_on);
 
 /* Ends a waiting loop of such steps: the next one begins with short waits again. */
 void gasneti_wait_over(void);

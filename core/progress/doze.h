@@ -1,14 +1,14 @@
 /* doze.h - when a waiting thread sleeps: the state machine of one thread (pure).
  *
- * The thread calls gasnetc_doze_next each time it has polled for a while, yielded its processor,
- * and found nothing: the first times it only goes on, since the processes that it waits for may
- * just have lacked a processor.  So it does again each time it sees that others have got on.  Then
- * it arms, polls for a while again, and sleeps.
+ * The thread calls gasnetc_doze_next after it has polled for a while, yielded its processor, and
+ * found nothing.  At first it only continues, because the processes that it waits for may have
+ * lacked a processor.  This count starts again when others have got on.  Then the thread arms,
+ * polls for a while again, and sleeps.
  *
- * What it waits for need not be an arrival: a program may wait for memory that a neighbour writes.
- * So each sleep has a limit, `first` at first, and twice as much each time, up to `longest`: what
- * wakes nobody is found at most twice as late.  The first one is armed in a cheaper way: where
- * processes follow each other closely, as in a barrier, it ends early.
+ * Each sleep has a limit, because a program may wait for memory that a neighbour writes, which
+ * wakes nobody.  The limit is `first`, and doubles with each sleep, up to `longest`: what wakes
+ * nobody is found at most twice as late.  The first sleep is armed without the expensive barrier of
+ * bell.h: where processes follow each other closely, as in a barrier, it ends early.
  */
 #ifndef GASNETC_DOZE_H
 #define GASNETC_DOZE_H

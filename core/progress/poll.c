@@ -354,7 +354,7 @@ static inline void wait_step(uint32_t first_us)
 {
     const unsigned rounds = idle_rounds;
     gasnetc_poll();
-    if (!gasnetc_common_wakes || longest_sleep() == 0) return;
+    if (!gasnetc_common_may_sleep || longest_sleep() == 0) return;
     if (idle_rounds != rounds)
         wait_more(first_us);
     else if (idle_polls == 0)
@@ -374,17 +374,17 @@ static bool may_skip_poll(void)
 {
     enum { MOST = 16 };
     static GASNETI_OF_THREAD unsigned skipped;
-    const unsigned most = !gasnetc_common_wakes ? 1 : gasnetc_common_quiet() ? MOST : 0;
+    const unsigned most = !gasnetc_common_may_sleep ? 1 : gasnetc_common_quiet() ? MOST : 0;
     if (skipped < most) {
         skipped++;
         return true;
     }
     skipped = 0;
-    if (gasnetc_common_wakes) gasnetc_common_watch();
+    if (gasnetc_common_may_sleep) gasnetc_common_watch();
     return false;
 }
 
-void gasnetc_wait_ring(bool others_got_on)
+void gasnetc_wait_bell(bool others_got_on)
 {
     const bool yields = spins() == 1; /* after each poll */
     if (yields && others_got_on && gasnetc_doze_others_got_on(&doze) && may_skip_poll())

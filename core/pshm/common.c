@@ -2,8 +2,9 @@
  *
  * A process may sleep if what arrives wakes it: neighbours ring, and so does a network that has a
  * word for that (net_sleeper).  Another network may be silent if all peers are neighbours with
- * rings: it has only the messages for which a ring has no room, and sleeps have a limit.  Otherwise
- * waiting threads yield.
+ * rings: it has the first messages of two neighbours, those that do not fit in a ring, and the
+ * system messages alone, and each sleep has a limit, after which they are found.  Otherwise waiting
+ * threads yield.
  */
 #include "core/pshm/common.h"
 
@@ -13,7 +14,7 @@
 static _Atomic uint32_t awake; /* 0 */
 
 gasnetc_common_t *gasnetc_common;
-bool gasnetc_common_wakes;
+bool gasnetc_common_may_sleep;
 _Atomic uint32_t *gasnetc_common_asleep = &awake;
 
 static bool prepared;
@@ -46,7 +47,7 @@ void gasnetc_common_open(void *memory, bool whole, bool all_by_rings)
     gasnetc_common = memory;
     gasnetc_common_asleep = &gasnetc_common->bell.asleep[place_of(gasnetc_job.rank)];
     sleeper = net_sleeper(wake);
-    gasnetc_common_wakes = prepared && whole && (sleeper || all_by_rings);
+    gasnetc_common_may_sleep = prepared && whole && (sleeper || all_by_rings);
 }
 
 uint32_t gasnetc_common_arm(bool brief)

@@ -24,7 +24,7 @@ typedef struct gasnetc_common {
 
 #pragma GCC visibility push(hidden)
 extern gasnetc_common_t *gasnetc_common;        /* NULL: there is none */
-extern bool gasnetc_common_wakes;               /* threads of this process may sleep */
+extern bool gasnetc_common_may_sleep;           /* threads of this process may sleep */
 extern _Atomic uint32_t *gasnetc_common_asleep; /* its flag in the bell, or a word that is 0 */
 #pragma GCC visibility pop
 
@@ -38,14 +38,15 @@ size_t gasnetc_common_size(uint32_t processes);
  * `all_by_rings`: so are all of the job, and each has a ring for each other's Active Messages. */
 void gasnetc_common_open(void *memory, bool whole, bool all_by_rings);
 
-/* Only if gasnetc_common_wakes.  Before the last look at what the thread waits for; the result is
- * for gasnetc_common_sleep, which returns when something has arrived since, or when the time is
+/* Only if gasnetc_common_may_sleep.  Before the last look at what the thread waits for; the result
+ * is for gasnetc_common_sleep, which returns when something has arrived since, or when the time is
  * over.  `brief`: if it arrived in the very moment of arming, it may be found only then. */
 uint32_t gasnetc_common_arm(bool brief);
 void gasnetc_common_sleep(uint32_t rings, uint32_t us);
 
-/* Only if gasnetc_common_wakes.  From the watch on, which comes before a poll, gasnetc_common_quiet
- * is false after something has arrived; it may miss what arrives while the watch begins. */
+/* Only if gasnetc_common_may_sleep.  From the watch on, which comes before a poll,
+ * gasnetc_common_quiet is false after something has arrived; it may miss what arrives while the
+ * watch begins. */
 void gasnetc_common_watch(void);
 
 static inline bool gasnetc_common_quiet(void)
@@ -72,7 +73,7 @@ static inline void gasnetc_common_wake_all(void)
 
 #else
 
-enum { gasnetc_common_wakes = false };
+enum { gasnetc_common_may_sleep = false };
 
 static inline void gasnetc_common_prepare(void) {}
 

@@ -35,7 +35,8 @@ static char *shared;           /* the supernode's file, mapped */
 
 /* A process's part of the file: its segment, and room for messages behind it; whole pages. */
 typedef struct part {
-    uint64_t segment, more;
+    uint64_t segment, messages;
+    uint64_t neighbours; /* that can write messages there */
 } part_t;
 static part_t *parts; /* [nodes], during attach */
 
@@ -146,19 +147,15 @@ void gasnetc_pshm_find(void)
 
 /* --- attach: segments --- */
 
-enum { REASON = 500 };
-
-/* Writes why the memory of the supernode cannot be had, from errno. */
-static void explain(char *reason, uint64_t size)
+/* The memory of the supernode cannot be had; errno says why. */
+static void __attribute__((noreturn, cold)) refused(uint64_t size)
 {
     const int error = errno;
-    snprintf(reason, REASON,
-             "cannot map the segments of the %u processes that share memory here, %llu KB: %s%s; "
-             "ask for "
-             "smaller segments (GASNET_MAX_SEGSIZE), or do without memory shared within a host "
-             "(GASNET_SUPERNODE_MAXSIZE=1)",
-             near_count, (unsigned long long)size / 1024, strerror(error),
-             error == ENOMEM ? " (see ulimit -v)" : hostmem_advice(error));
+    gasneti_fatal_once("cannot map the segments of the %u processes that share memory here, %llu "
+                       "KB: %s%s; ask for smaller segments (GASNET_MAX_SEGSIZE), or do without "
+                       "memory shared within a host (GASNET_SUPERNODE_MAXSIZE=1)",
+                       near_count, (unsigned long long)size / 1024, strerror(error),
+                       error == ENOMEM ? " (see ulimit -v)" : hostmem_advice(error));
 }
 
 static uint64_t pages(uint64_t size)
@@ -172,40 +169,38 @@ static uint64_t part_at(uint32_t rank)
 {
     uint64_t at = pages(gasnetc_common_size(near_count));
     for (uint32_t r = 0; r < rank; r++)
-        if (is_near(r)) at += parts[r].segment + parts[r].more;
+        if (is_near(r)) at += parts[r].segment + parts[r].messages;
     return at;
 }
 
-/* Maps the file, which every process makes as long as it must be; false, with errno, on failure.
- * Neither a child of this process nor its core file has the parts of others. */
-static bool map_file(void)
+/* Maps the file, which every process makes as long as it must be.  Neither a child of this process
+ * nor its core file has the parts of others. */
+static void map_file(void)
 {
     const uint32_t me = gasnetc_job.rank;
     const uint64_t size = part_at(gasnetc_job.size), mine = part_at(me), next = part_at(me + 1);
-    if (hostmem_resize(shared_file, size) < 0) return false;
+    if (hostmem_resize(shared_file, size) < 0) refused(size);
     shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, shared_file, 0);
-    if (shared == MAP_FAILED) return false;
+    if (shared == MAP_FAILED) refused(size);
     const int advice[] = {MADV_DONTFORK, MADV_DONTDUMP};
     for (int i = 0; i < 2; i++) {
         madvise(shared, mine, advice[i]);
         madvise(shared + next, size - next, advice[i]);
     }
-    return true;
 }
 
 void *gasnetc_pshm_alloc(size_t size)
 {
-    char reason[REASON];
     if (supernode_of) {
-        const uint64_t more = size && near_count > 1 ? pages(net_near_size()) : 0;
-        const part_t mine = {.segment = pages(size), .more = more};
+        uint32_t neighbours = 0;
+        const size_t messages = size && near_count > 1 ? net_near_size(&neighbours) : 0;
+        const part_t mine = {pages(size), pages(messages), neighbours};
         parts = allocate(gasnetc_job.size, sizeof *parts);
         bootstrap_exchange(&mine, sizeof mine, parts);
     }
     if (near_count == 1) return size ? net_alloc(size) : NULL;
-    if (map_file()) return size ? shared + part_at(gasnetc_job.rank) : NULL;
-    explain(reason, part_at(gasnetc_job.size));
-    gasneti_fatal_once("%s", reason);
+    map_file();
+    return size ? shared + part_at(gasnetc_job.rank) : NULL;
 }
 
 /* The segment of a node of this supernode is at `here` in this process. */
@@ -224,10 +219,9 @@ static void enter(uint32_t rank, uint32_t place, void *here)
  * into theirs. */
 static bool all_have_rings(void)
 {
-    bool all = near_count - 1 <= gasnetc_params.amrdma_max_peers;
     for (uint32_t r = 0; r < gasnetc_job.size; r++)
-        if (is_near(r) && !parts[r].more) all = false;
-    return all;
+        if (is_near(r) && parts[r].neighbours < near_count - 1) return false;
+    return true;
 }
 
 /* All parts of the file, and the memory for messages behind their segments. */
@@ -235,13 +229,13 @@ static void enter_all(void)
 {
     const uint32_t me = gasnetc_job.rank;
     uint32_t place = 0;
-    if (parts[me].more)
+    if (parts[me].messages)
         net_near_open(shared + part_at(me) + parts[me].segment, gasnetc_common_wake);
     for (uint32_t r = 0; r < gasnetc_job.size; r++) {
         if (!is_near(r)) continue;
         char *here = shared + part_at(r);
         enter(r, ++place, here);
-        if (r != me && parts[me].more && parts[r].more)
+        if (r != me && parts[me].messages && parts[r].messages)
             net_near_peer(&gasnetc_peers[r].net, here + parts[r].segment);
     }
     gasnetc_common_open(shared, near_count == gasnetc_job.host_size,

@@ -1,4 +1,5 @@
-/* pshm.h - shared memory within a host (PSHM): processes of a supernode map each other's segments.
+/* pshm.h - shared memory within a host (PSHM): the processes of a supernode map one memory file,
+ * which holds their segments.
  *
  * SEGMENT_FAST alone; elsewhere, and with --disable-pshm, each process is a supernode.  Called by
  * init, attach and segment.c; the fast paths read gasneti_near (gasnet_pshm.h).
@@ -23,9 +24,9 @@ void gasnetc_pshm_find(void);
 /* From 0 without gaps. */
 uint32_t gasnetc_pshm_supernode(uint32_t rank);
 
-/* Attach, collective: memory for this node's segment, which the others of its supernode can map,
- * and behind it what the network shares with them; NULL if size is 0.  As net_alloc, but fatal if
- * the supernode has no such memory. */
+/* Attach, collective: maps the supernode's file, and returns this node's segment in it; NULL if
+ * size is 0.  The memory for the network's messages follows the segment.  Fatal if the file cannot
+ * be mapped.  A supernode of one node uses net_alloc. */
 void *gasnetc_pshm_alloc(size_t size);
 
 /* Attach, after all nodes have returned from gasnetc_pshm_alloc and their segments are known: puts

@@ -2,8 +2,9 @@
  * and the calls of core/network.h that take and release the messages.
  *
  * Included by the headers of networks that have rings.  amrdma.h has the rules of a ring.  The
- * network gives its peers rings (net_rings_add) and defines net_ring_taken.  All calls are made
- * with the poll lock held, but for net_ring_after and net_release_at_hand.
+ * network gives its peers rings (net_rings_add) and defines net_ring_taken.  The calls
+ * after net_rings_bytes are made with the poll lock held, but for net_ring_after and
+ * net_release_at_hand.
  */
 #ifndef RINGS_LOCAL_RINGS_H
 #define RINGS_LOCAL_RINGS_H
@@ -29,7 +30,7 @@ typedef struct net_ring_message {
 struct net_ring {
     net_ring_message_t *message; /* the next */
     amrdma_in_t in;
-    amrdma_out_t *out;          /* the ring in the other direction, of which the trailer tells */
+    amrdma_out_t *out; /* by RDMA: the ring in the other direction, of which the trailers tell */
     amrdma_released_t released; /* unless it is in shared memory */
     struct net_ring *next;
     net_ring_message_t slot[AMRDMA_SLOTS];

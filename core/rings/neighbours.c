@@ -22,9 +22,9 @@
 
 /* The shared memory of a process; the rings follow. */
 typedef struct near_memory {
-    _Alignas(64) _Atomic uint32_t asleep; /* 1: a thread of the process waits to be woken */
-    uint32_t sleeps; /* whether one ever does; this and `rings` are set at attach */
-    uint32_t rings;  /* that the process has */
+    _Alignas(64) _Atomic uint32_t asleep;  /* 1: a thread of the process waits to be woken */
+    uint32_t has_receive_thread;           /* this and `rings` are set at attach */
+    uint32_t rings;                        /* that the process has */
     _Alignas(64) _Atomic uint32_t given[]; /* [ranks]: 1 + index of the first ring given to it */
 } near_memory_t;
 
@@ -55,7 +55,7 @@ void net_near_open(void *memory, void (*wake)(uint32_t rank))
     theirs = calloc(gasnetc_job.size, sizeof *theirs);
     if (!theirs) gasneti_fatal("out of memory for the rings of neighbours");
     mine = memory;
-    mine->sleeps = gasnetc_params.rcv_thread;
+    mine->has_receive_thread = gasnetc_params.rcv_thread;
     mine->rings = most;
     net_near_wake = wake;
 }
@@ -109,7 +109,7 @@ net_near_ring_t *net_near_given(const net_peer_t *peer, uint32_t which)
 void net_near_begin(net_near_out_t *near, const net_peer_t *peer, net_near_ring_t *ring)
 {
     near_memory_t *memory = theirs[peer->rank];
-    near->asleep = memory->sleeps ? &memory->asleep : NULL;
+    near->asleep = memory->has_receive_thread ? &memory->asleep : NULL;
     atomic_store(&near->out.slots, (uint16_t)(net_rings.mask + 1));
     atomic_store(&near->ring, ring);
 }

@@ -1,5 +1,5 @@
 /* neighbours.h - rings in memory that neighbours share: where they lie, how they are given, the
- * message that is written by stores, and the thread that sleeps until one is.
+ * message that is written by stores, and the receive thread that sleeps until one is written.
  *
  * They are the rings of amrdma.h.  What differs from rings that are written by RDMA: the message is
  * complete when the call returns; the sender sees for itself which slots are released, and the
@@ -25,7 +25,7 @@ typedef struct net_near_ring {
 typedef struct net_near_out {
     amrdma_out_t out;
     _Atomic(net_near_ring_t *) ring;
-    _Atomic uint32_t *asleep; /* the peer's, if a thread of it sleeps; else NULL */
+    _Atomic uint32_t *asleep; /* of the peer's receive thread; NULL: it has none */
 } net_near_out_t;
 
 #pragma GCC visibility push(hidden)

@@ -23,8 +23,8 @@ unpack() {
     mkdir "$tap_scratch/build" && cd "$tap_scratch" && tar xf gasnet-*.tar.xz && rm gasnet-*.tar.xz &&
         mv gasnet-* source && chmod -R a-w source
 }
-# Optimised builds are those of the other families.
-configure() { cd "$tap_scratch/build" && ../source/configure --prefix="$tap_scratch/there" CFLAGS=-O0 "$@"; }
+# Optimised builds, and static libraries, are those of the other families.
+configure() { cd "$tap_scratch/build" && ../source/configure --prefix="$tap_scratch/there" --disable-static CFLAGS=-O0 "$@"; }
 client() {
     cd "$tap_scratch" && cp source/examples/hello.c . && cat >Makefile <<END && make
 include $tap_scratch/there/include/ibv-conduit/ibv-seq.mak

@@ -68,22 +68,30 @@ long syscall(long number, ...)
 }
 END
 if ${CC:-cc} -DBRIEF_US=$brief_us -shared -fPIC -o "$tap_scratch/forever.so" "$tap_scratch/forever.c" -ldl 2>/dev/null && [ -e "$TEST_BUILD/.libs/libsofthca.so" ]; then
+    # waiters NAME CONDUIT NUMBER LAUNCHER-ARGUMENT...: while one rank computes for a second, at least so many ranks sleep; 0:
+    # none does.
+    waiters() {
+        local log=$TEST_LOG/many_waiters_$2.log slept
+        rm -rf "$tap_scratch/slept" && mkdir "$tap_scratch/slept"
+        timeout -k 2 90 "$TEST_BUILD/gasnetrun_$2" -n "$n" "${@:4}" "$TEST_BUILD/tests/bench/crowd-$2-seq" wait 1 >"$log" 2>&1 </dev/null
+        local status=$?
+        slept=$(find "$tap_scratch/slept" -type f | wc -l)
+        [ $status -eq 0 ] && [ "$slept" -ge "$3" ] && { [ "$3" -gt 0 ] || [ "$slept" -eq 0 ]; }
+        tap_ok $? "$1: $2, $slept of $n ranks have slept, status $status"
+    }
     forever=(env "LD_PRELOAD=$tap_scratch/forever.so" "MANY_SLEPT=$tap_scratch/slept" MANY_FOREVER=1)
     for conduit in $conduits; do
-        mkdir "$tap_scratch/slept"
         for mode in seq par; do
             [ -x "$TEST_BUILD/tests/testbarrier-$conduit-$mode" ] || continue
             runs "barriers wake sleepers" "testbarrier-$conduit-$mode" "${forever[@]}"
             runs "messages wake sleepers" "testam-$conduit-$mode" "${forever[@]}"
         done
-        [ -n "$(ls "$tap_scratch/slept")" ]
-        tap_ok $? "$conduit: processes that wait sleep"
-        rm -r "$tap_scratch/slept"
+        waiters "processes that wait sleep" "$conduit" $((n - 1)) "${forever[@]}"
     done
-    mkdir "$tap_scratch/slept"
     GASNET_RCV_THREAD=1 runs "with the receive thread" testam-ibv-par "${forever[@]}"
     GASNET_BARRIER=AMDISSEM runs "barriers by Active Messages" testbarrier-ibv-seq "${forever[@]}"
-    GASNET_SUPERNODE_MAXSIZE=3 runs "in several supernodes nobody sleeps" testbarrier-ibv-seq "${forever[@]}"
+    GASNET_SUPERNODE_MAXSIZE=3 runs "in several supernodes" testbarrier-ibv-seq "${forever[@]}"
+    GASNET_SUPERNODE_MAXSIZE=3 waiters "in several supernodes nobody sleeps" ibv 0 "${forever[@]}"
     # As on a real device, which wakes nobody: there the first messages of two neighbours need the limits of sleeps.
     cat >"$tap_scratch/real.c" <<'END'
 unsigned *softhca_sleeper(void (*wake)(unsigned number));
@@ -92,19 +100,12 @@ END
     ${CC:-cc} -shared -fPIC -o "$tap_scratch/real.so" "$tap_scratch/real.c"
     real=(env "LD_PRELOAD=$tap_scratch/forever.so $tap_scratch/real.so" "MANY_SLEPT=$tap_scratch/slept")
     for conduit in $conduits; do
-        rm -r "$tap_scratch/slept" && mkdir "$tap_scratch/slept"
-        runs "a device that wakes nobody" "testbarrier-$conduit-seq" "${real[@]}"
-        runs "a device that wakes nobody" "testam-$conduit-seq" "${real[@]}"
-        [ -n "$(ls "$tap_scratch/slept")" ]
-        tap_ok $? "$conduit: processes sleep there too, since neighbours wake each other"
+        runs "the device wakes nobody" "testbarrier-$conduit-seq" "${real[@]}"
+        runs "the device wakes nobody" "testam-$conduit-seq" "${real[@]}"
+        waiters "the device wakes nobody, but neighbours do" "$conduit" $((n - 1)) "${real[@]}"
+        GASNET_AMRDMA_MAX_PEERS=2 waiters "nor does a neighbour without a ring" "$conduit" 0 "${real[@]}"
     done
-    rm -r "$tap_scratch/slept" && mkdir "$tap_scratch/slept"
-    GASNET_SUPERNODE_MAXSIZE=3 runs "the same in several supernodes" testbarrier-ibv-seq "${real[@]}"
-    for conduit in $conduits; do
-        GASNET_AMRDMA_MAX_PEERS=2 runs "the same with few rings" "testbarrier-$conduit-seq" "${real[@]}"
-    done
-    [ -z "$(ls "$tap_scratch/slept")" ]
-    tap_ok $? "where nobody sleeps"
+    GASNET_SUPERNODE_MAXSIZE=3 waiters "nor one of another supernode" ibv 0 "${real[@]}"
 else
     tap_skip "sleeps without limits" "nothing can be preloaded here"
 fi

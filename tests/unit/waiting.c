@@ -16,7 +16,7 @@ enum { LONGEST_US = 1000, MOST_STEPS = 1000, H_QUIET = 130 };
 
 static _Atomic uint32_t asleep;
 _Atomic uint32_t *gasnetc_common_asleep = &asleep;
-bool gasnetc_common_wakes = true;
+bool gasnetc_common_may_sleep = true;
 
 static struct {
     unsigned sleeps, wakes, watches;
@@ -74,7 +74,7 @@ static void message_arrives(void)
 
 static void wait_ring(void)
 {
-    gasnetc_wait_ring(false);
+    gasnetc_wait_bell(false);
 }
 
 /* Waits in vain until the thread has slept once more; returns the steps that took. */
@@ -139,7 +139,7 @@ static unsigned steps_to_handler(void)
     const unsigned before = handled;
     unsigned steps = 0;
     while (handled == before && steps < MOST_STEPS) {
-        gasnetc_wait_ring(true);
+        gasnetc_wait_bell(true);
         steps++;
     }
     return steps;
@@ -160,11 +160,11 @@ static void watches(void)
     check(steps_to_handler() == 1 && asleep == 1,
           "after a ring it polls at once, and watches again");
     const unsigned before = seen.watches;
-    gasnetc_common_wakes = false;
+    gasnetc_common_may_sleep = false;
     message_arrives();
     check(steps_to_handler() == 2 && seen.watches == before,
           "where not all that arrives rings it polls at every second turn");
-    gasnetc_common_wakes = true;
+    gasnetc_common_may_sleep = true;
     gasnetc_set_waiting(2, LONGEST_US);
     message_arrives();
     check(steps_to_handler() == 1, "one that need not yield after each poll polls each time");
