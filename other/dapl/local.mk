@@ -20,8 +20,9 @@ include_HEADERS += other/dapl/dapl_cq.h other/dapl/dapl_events.h other/dapl/dapl
 # All of it with what is hidden, for the provider and the tests.
 noinst_LTLIBRARIES += other/dapl/libcore.la
 noinst_PROGRAMS += other/dapl/example
-dist_man_MANS += other/dapl/dapl_events.3
+man_MANS += other/dapl/dapl_events.3
 endif
+EXTRA_DIST += other/dapl/dapl_events.3
 other_dapl_example_SOURCES = other/dapl/example.c
 other_dapl_example_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/other/dapl
 other_dapl_example_LDADD = libdapl_events.la $(VERBS_LIBS)

@@ -9,7 +9,7 @@ softhca_run_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE \
 
 # The manual: softhca(7) is made from the README and what a manual says beyond it.
 dist_man_MANS += other/softhca/run/softhca-run.1
-man_MANS = other/softhca/softhca.7
+man_MANS += other/softhca/softhca.7
 softhca_manual = other/softhca/README.md other/softhca/manual.md
 other/softhca/softhca.7: other/softhca/manual.awk $(softhca_manual)
 	@$(MKDIR_P) $(@D)
