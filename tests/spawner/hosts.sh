@@ -350,9 +350,12 @@ cut_cable() { # CONDUIT
     done
     [ -z "$(programs_left 3)" ] || wrong+='; processes left on the host that was cut off'
     netns_cable 3 up
-    # The second if a rank notices before the launcher that its connections are broken, and the job ends already.
-    grep -qE 'host 10.77.3.1: (lost its control process \([Nn]|its control process does not answer)' "$log" ||
-        wrong+='; no line names the host'
+    # Or a rank notices first that its connections are broken, and the job ends already.
+    if grep -q 'FATAL ERROR (rank [01] .* a connection broke' "$log"; then
+        grep -q 'host 10.77.3.1: its control process does not answer' "$log"
+    else
+        grep -q 'host 10.77.3.1: lost its control process ([Nn]' "$log"
+    fi || wrong+='; no line names the host'
     ends_badly "$1: a cable that is pulled for good ends the job, and the host that is cut off ends its part"
 }
 cut_cable "$conduit"
