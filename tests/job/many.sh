@@ -77,7 +77,9 @@ if ${CC:-cc} -DBRIEF_US=$brief_us -shared -fPIC -o "$tap_scratch/forever.so" "$t
         local status=$?
         slept=$(find "$tap_scratch/slept" -type f | wc -l)
         [ $status -eq 0 ] && [ "$slept" -ge "$3" ] && { [ "$3" -gt 0 ] || [ "$slept" -eq 0 ]; }
-        tap_ok $? "$1: $2, $slept of $n ranks have slept, status $status"
+        status=$?
+        tap_ok $status "$1: $2, $slept of $n ranks have slept"
+        [ $status -eq 0 ] || tap_tail "$log"
     }
     forever=(env "LD_PRELOAD=$tap_scratch/forever.so" "MANY_SLEPT=$tap_scratch/slept" MANY_FOREVER=1)
     for conduit in $conduits; do
