@@ -13,7 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -218,13 +221,39 @@ static void early(void)
 
 static void *volatile nowhere;
 
+/* Lets a child trace this process, so that the launcher sees its end, but not the closing of its
+ * connection, only when the child ends, three seconds later: as if the kernel took as long to free
+ * its memory. */
+static void end_slowly(void)
+{
+    enum { SECONDS = 3, DESCRIPTORS = 256 };
+    const pid_t traced = getpid();
+    int ready[2];
+    char byte;
+    CHECK(pipe(ready) == 0);
+    const pid_t tracer = fork();
+    if (tracer == 0) {
+        setsid();
+        if (ptrace(PTRACE_SEIZE, traced, 0, 0) == 0 && write(ready[1], "", 1) != 1) _exit(1);
+        for (int fd = 0; fd < DESCRIPTORS; fd++) close(fd);
+        siginfo_t end;
+        waitid(P_PID, (id_t)traced, &end, WEXITED | WNOWAIT);
+        sleep(SECONDS);
+        _exit(0);
+    }
+    prctl(PR_SET_PTRACER, tracer, 0, 0, 0);
+    close(ready[1]);
+    CHECK(read(ready[0], &byte, 1) == 1);
+}
+
 /* One rank ends, in one of many ways. */
 static void go(const char *how, int number)
 {
     if (strcmp(how, "abort") == 0) bootstrap_abort(number);
     if (strcmp(how, "_exit") == 0) _exit(number);
     if (strcmp(how, "exit") == 0) exit(number);
-    if (strcmp(how, "kill") == 0) kill(getpid(), number);
+    if (strcmp(how, "slowly") == 0) end_slowly();
+    if (strcmp(how, "kill") == 0 || strcmp(how, "slowly") == 0) kill(getpid(), number);
     if (strcmp(how, "segv") == 0) {
         signal(SIGSEGV, SIG_DFL);
         raise(SIGSEGV);

@@ -161,6 +161,8 @@ for way in local hosts; do
         expect 137 "$way: one is killed, others $others" "${command[@]}"
         says '^gasnetrun_ibv: rank 1 on host .* was killed by signal 9 (Killed); ending the job' err
     done
+    with $way 3 "$job" die 1 slowly 9 pause
+    expect 137 "$way: one is killed, and the kernel takes seconds to end it" "${command[@]}"
     with $way 3 "$job" die 2 abort 0 pause
     expect 1 "$way: abort with 0 while others have not asked to end" "${command[@]}"
     says '^gasnetrun_ibv: .* killed (and so the exit status is 1 instead of 0): ranks 0-1 of 3 on ' err

@@ -391,6 +391,7 @@ void ssh_children_note_program(const struct ssh_children *kids, struct ssh_child
     if (child->program >= 0 || getsid(program) != kids->session || ssh_children_find(kids, program))
         return;
     child->program = (int)syscall(SYS_pidfd_open, program, 0); /* -1 on old kernels: not watched */
+    if (child->program >= 0) child->program_pid = program;
 }
 
 void ssh_children_forget(struct ssh_child *child)
@@ -398,6 +399,16 @@ void ssh_children_forget(struct ssh_child *child)
     ssh_link_close(&child->link);
     if (child->program >= 0) close(child->program);
     child->program = -1;
+    child->program_pid = 0;
+}
+
+/* A process that is ending has no memory any more, and so no executable. */
+bool ssh_children_ending(const struct ssh_child *child)
+{
+    const pid_t pid = child->program_pid ? child->program_pid : child->pid;
+    char path[32], executable[1];
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    return pid == 0 || (readlink(path, executable, sizeof executable) < 0 && errno == ENOENT);
 }
 
 /* --- ending --- */

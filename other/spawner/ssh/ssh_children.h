@@ -24,7 +24,8 @@ struct ssh_program {
 struct ssh_child {
     pid_t pid; /* 0: none, or ended */
     uint32_t rank;
-    int program; /* pidfd of the program behind a wrapper; else -1 */
+    pid_t program_pid; /* the program behind a wrapper; 0: none is known */
+    int program;       /* its pidfd; else -1 */
     struct ssh_link link;
 };
 
@@ -69,6 +70,10 @@ pid_t ssh_children_start_helper(struct ssh_children *kids, char *const *argv, co
 void ssh_children_note_program(const struct ssh_children *kids, struct ssh_child *child,
                                pid_t program);
 void ssh_children_forget(struct ssh_child *child); /* closes its descriptors */
+/* Whether the kernel is ending the program of `child`, or has ended it.  It closes the program's
+ * descriptors before it unpins and frees what the program registered, which takes seconds for much
+ * memory; only then the end can be seen, and its status. */
+bool ssh_children_ending(const struct ssh_child *child);
 
 /* Sends a signal to the process group of a running rank. */
 void ssh_children_signal(struct ssh_children *kids, uint32_t index, int signo);

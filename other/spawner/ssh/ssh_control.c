@@ -182,7 +182,8 @@ static void control_read_child(struct control *c, struct ssh_child *child)
     enum ssh_link_state state = ssh_link_read(&child->link, control_pass_up, &from, &why);
     if (state == SSH_LINK_OPEN && !from.wrong) return;
     ssh_link_close(&child->link);
-    control_send(c, SSH_WIRE_SILENT, child->rank, 0);
+    control_send(c, SSH_WIRE_SILENT, child->rank,
+                 state == SSH_LINK_EOF && ssh_children_ending(child));
 }
 
 static void control_reap_children(struct control *c)

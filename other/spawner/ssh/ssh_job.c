@@ -494,8 +494,8 @@ void ssh_job_silent(struct ssh_job *job, uint32_t rank)
     if (!ssh_job_silence_matters(job, rank)) return;
     ssh_job_fail(job, 1,
                  "rank %" PRIu32
-                 " on host %s ended without announcing the end of the job (its wrapper "
-                 "still runs); ending the job",
+                 " on host %s closed its connection without announcing the end of the "
+                 "job, and its process or a wrapper still runs; ending the job",
                  rank, job->ranks[rank].host);
 }
 

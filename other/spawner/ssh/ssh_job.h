@@ -70,7 +70,7 @@ void ssh_job_close(struct ssh_job *job);
 void ssh_job_frame(struct ssh_job *job, uint32_t rank, const struct ssh_wire_frame *frame);
 /* A rank's process ended with this wait status; all its frames have been delivered before. */
 void ssh_job_ended(struct ssh_job *job, uint32_t rank, int wait_status);
-/* A rank closed its connection some time ago, and its process (a wrapper) still runs. */
+/* A rank closed its connection some time ago, and its process or a wrapper still runs. */
 void ssh_job_silent(struct ssh_job *job, uint32_t rank);
 /* Whether that is a failure: the rank had joined and not announced its end. */
 bool ssh_job_silence_matters(const struct ssh_job *job, uint32_t rank);

@@ -29,6 +29,7 @@ enum {
     INTERRUPT_GRACE = 1400, /* ms for a job to end itself upon a signal */
     MUTE_AFTER = 1500,      /* ms until silent control processes are given up */
     SILENCE_GRACE = 1000,   /* ms that a wrapper may outlive its program that failed */
+    ENDING_GRACE = 60000,   /* ms that the kernel may take to end a process */
 };
 
 /* --- timers --- */
@@ -184,8 +185,9 @@ static void master_timer_expired(struct ssh_master *m, enum ssh_timer timer)
                      INTERRUPT_GRACE / 1000, INTERRUPT_GRACE % 1000 / 100);
         break;
     case SSH_TIMER_SILENCE:
+    case SSH_TIMER_ENDING:
         for (uint32_t r = 0; r < m->job.size; r++)
-            if (m->silent[r]) ssh_job_silent(&m->job, r);
+            if (m->silent[r] == timer) ssh_job_silent(&m->job, r);
         break;
     case SSH_TIMER_CONNECT:
         ssh_remote_connect_late(m);
@@ -240,11 +242,12 @@ void ssh_master_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire
 }
 
 /* The process usually ends in the same moment, with a status that says more; wait for that. */
-void ssh_master_silent(struct ssh_master *m, uint32_t rank)
+void ssh_master_silent(struct ssh_master *m, uint32_t rank, bool ending)
 {
+    const enum ssh_timer timer = ending ? SSH_TIMER_ENDING : SSH_TIMER_SILENCE;
     if (!ssh_job_silence_matters(&m->job, rank)) return;
-    m->silent[rank] = true;
-    if (!m->due[SSH_TIMER_SILENCE]) ssh_timer_set(m, SSH_TIMER_SILENCE, SILENCE_GRACE);
+    m->silent[rank] = timer;
+    if (!m->due[timer]) ssh_timer_set(m, timer, ending ? ENDING_GRACE : SILENCE_GRACE);
 }
 
 struct local_frame {
@@ -268,7 +271,7 @@ static void master_read_child(struct ssh_master *m, struct ssh_child *child)
     if (state == SSH_LINK_OPEN) return;
     ssh_link_close(&child->link);
     if (state == SSH_LINK_EOF)
-        ssh_master_silent(m, child->rank);
+        ssh_master_silent(m, child->rank, ssh_children_ending(child));
     else
         ssh_job_fail(&m->job, 1,
                      "rank %" PRIu32 " on host %s: %s on its control connection; ending "
@@ -298,7 +301,7 @@ static void master_program_ended(struct ssh_master *m, struct ssh_child *child)
 {
     if (child->link.fd >= 0) master_read_child(m, child);
     ssh_children_forget(child);
-    ssh_master_silent(m, child->rank);
+    ssh_master_silent(m, child->rank, false);
 }
 
 /* --- signals to the launcher --- */

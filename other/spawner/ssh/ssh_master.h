@@ -18,6 +18,7 @@ enum ssh_timer {
     SSH_TIMER_GIVE_UP,         /* a process survives SIGKILL */
     SSH_TIMER_INTERRUPT,       /* a signal was forwarded, and the job should have ended */
     SSH_TIMER_SILENCE,         /* a rank closed its connection, and its process still runs */
+    SSH_TIMER_ENDING,          /* a rank closed its connection, and the kernel is ending it */
     SSH_TIMER_CONNECT,         /* control processes should have connected */
     SSH_TIMER_SLOW,            /* hosts not connected yet are named */
     SSH_TIMER_HELD,            /* the pause for further complaints is over */
@@ -58,7 +59,7 @@ struct ssh_master {
     struct ssh_children kids;
     struct ssh_host_slot *slots; /* [plan.count] */
     uint32_t *slot_of;           /* [ranks] */
-    bool *silent;                /* [ranks] */
+    enum ssh_timer *silent;      /* [ranks]: SILENCE or ENDING; 0: the rank is connected */
     struct ssh_parcel *welcome;
     struct ssh_ask ask;
     int64_t due[SSH_TIMERS];          /* milliseconds of the monotonic clock; 0: off */
@@ -83,7 +84,8 @@ struct ssh_master {
 int64_t ssh_now_ms(void);
 void ssh_timer_set(struct ssh_master *m, enum ssh_timer timer, int64_t milliseconds);
 void ssh_master_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire_frame *frame);
-void ssh_master_silent(struct ssh_master *m, uint32_t rank);
+/* `rank` closed its connection; `ending`: the kernel is ending its process. */
+void ssh_master_silent(struct ssh_master *m, uint32_t rank, bool ending);
 
 /* --- ssh_remote.c; all do nothing in a job without remote hosts --- */
 

@@ -362,7 +362,7 @@ static void remote_take_frame(void *ctx, const struct ssh_wire_frame *frame)
     } else if (frame->type == SSH_WIRE_ENDED && frame->len == 4) {
         ssh_job_ended(&m->job, frame->rank, (int)ssh_wire_u32(frame->data));
     } else if (frame->type == SSH_WIRE_SILENT) {
-        ssh_master_silent(m, frame->rank);
+        ssh_master_silent(m, frame->rank, frame->len == 4 && ssh_wire_u32(frame->data) == 1);
     } else {
         ssh_master_frame(m, frame->rank, frame);
     }
