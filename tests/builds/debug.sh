@@ -1,7 +1,8 @@
 #!/bin/bash
 # debug.sh - the debug library (configure --enable-debug) of every conduit: it builds, and the client programs run on it.
 #
-# TEST_CONDUITS (all that are built), TEST_NPROCS (2), TEST_MODES and TEST_PROGRAMS narrow it.
+# TEST_CONDUITS (all that are built), TEST_NPROCS (2), TEST_MODES and TEST_PROGRAMS narrow it.  The conduits share most of
+# their code: the programs run in both thread modes on ibv alone, and in one of them on each other conduit.
 # family: debug
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
@@ -10,12 +11,12 @@
 conduits=${TEST_CONDUITS:-$(for name in ibv vapi portals; do [ ! -x "$TEST_BUILD/gasnetrun_$name" ] || echo $name; done)}
 programs=${TEST_PROGRAMS:-"testhello testenv testam testamsize testamflood testputget testhandles testvalue testsync
 testpoll testbarrier testlock testthreads testrcvthread testvis testteams testcoll collmix"}
-modes=${TEST_MODES:-seq par}
+declare -A modes=([ibv]=${TEST_MODES:-seq par} [vapi]=${TEST_MODES:-par} [portals]=${TEST_MODES:-seq})
 
 targets=()
 for conduit in $conduits; do
-    targets+=("gasnetrun_$conduit")
-    for mode in $modes; do
+    targets+=("gasnetrun_$conduit" libgasnet-"$conduit"-{seq,parsync,par}.la)
+    for mode in ${modes[$conduit]}; do
         for program in $programs; do # not every program is built for every conduit and mode
             program=tests/$program-$conduit-$mode
             [ ! -x "$TEST_BUILD/$program" ] || targets+=("$program")
@@ -32,7 +33,7 @@ for conduit in $conduits; do
         tap_ok "$([ -z "$wanted" ]; echo $?)" "${library##*/} calls nothing of ours that it lacks${wanted:+ ($wanted)}"
     done
     tap_program debug "debug $conduit" env -u TEST_LAUNCH TEST_BUILD="$TEST_DEBUG_BUILD" TEST_LOG="$TEST_LOG/debug" \
-        TEST_CONDUIT="$conduit" TEST_SPAWNERS=ssh TEST_NPROCS="${TEST_NPROCS:-2}" TEST_MODES="$modes" \
+        TEST_CONDUIT="$conduit" TEST_SPAWNERS=ssh TEST_NPROCS="${TEST_NPROCS:-2}" TEST_MODES="${modes[$conduit]}" \
         TEST_PROGRAMS="$programs" "$TEST_SOURCE/programs/run-conduit.sh"
 done
 tap_end

@@ -48,7 +48,7 @@ enum ssh_wire_type {
     SSH_WIRE_ASK,         /* to rank: --stats; value = question */
     SSH_WIRE_JOIN,        /* control process: its slot, and the secret */
     SSH_WIRE_ENDED,       /* control process: a rank ended; value = wait status */
-    SSH_WIRE_SILENT,      /* control process: a rank closed its connection; value = 1: it is ending */
+    SSH_WIRE_SILENT, /* control process: a rank closed its connection; value = 1: it is ending */
     SSH_WIRE_SHELL, /* control process: a remote shell that it started ended; slot, ssh_wire_shell()
                      */
     SSH_WIRE_START, /* to control process: start the control process of another host */
