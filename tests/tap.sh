@@ -26,6 +26,9 @@ export TEST_BUILD TEST_SOURCE TEST_CONDUIT TEST_LAUNCH TEST_LOG
 # The families are about the network, unless they say otherwise: the processes of a host share no memory.
 export GASNET_SUPERNODE_MAXSIZE=${GASNET_SUPERNODE_MAXSIZE:-1}
 
+# What the standard does not promise of completion events, the library must not need.
+export SOFTHCA_EVENTS=${SOFTHCA_EVENTS:-strict}
+
 tap_count=0 tap_bad=0
 
 # tap_ok STATUS NAME...: one TAP line.

@@ -17,6 +17,7 @@ run() { tap_program softhca "$@"; } # LABEL COMMAND...
 
 run "shared library" ./softhca_rules
 run "static library" ./softhca_rules_static
+run "lenient events" env SOFTHCA_EVENTS=lenient ./softhca_rules queue
 run "with real devices" ./softhca_device_select
 run "with real devices preloaded" env LD_PRELOAD="$PWD/.libs/libsofthca.so" ./softhca_device_select_preload
 run counted ./softhca_cost

@@ -13,6 +13,7 @@ here=$(dirname "${BASH_SOURCE[0]}")
 . "$here/../tap.sh"
 # shellcheck source=tests/stock/lib.sh
 . "$here/lib.sh"
+unset SOFTHCA_EVENTS # as users have it
 
 tap_private_shm "$0" "$@"
 private_network "$0" "$@"

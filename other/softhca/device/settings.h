@@ -39,4 +39,7 @@ enum { SHCA_DEVICE_AUTO, SHCA_DEVICE_ON, SHCA_DEVICE_OFF };
 /* The values of `memory`. */
 enum { SHCA_MEMORY_LENIENT, SHCA_MEMORY_STRICT };
 
+/* The values of `events`. */
+enum { SHCA_EVENTS_LENIENT, SHCA_EVENTS_STRICT };
+
 #endif

@@ -6,6 +6,7 @@
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
+#include "other/softhca/device/settings.h"
 #include "other/softhca/faults/inject.h"
 #include "other/softhca/objects/done.h"
 #include "other/softhca/objects/ring.h"
@@ -421,6 +422,17 @@ int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
     return n;
 }
 
+/* Whether there may be completions that were not polled. */
+static bool cq_holds_any(struct shca_cq *cq)
+{
+    if (atomic_load_explicit(&cq->fresh, memory_order_acquire)) return true;
+    shca_lock(&cq->lock);
+    uint64_t head = atomic_load_explicit(&cq->ring->head, memory_order_relaxed);
+    const bool any = cq_at_head(cq->ring, &head);
+    shca_unlock(&cq->lock);
+    return any;
+}
+
 int shca_req_notify(struct ibv_cq *base, int solicited_only)
 {
     struct shca_cq *cq = shca_cq(base);
@@ -428,10 +440,13 @@ int shca_req_notify(struct ibv_cq *base, int solicited_only)
     /* An exchange is a full fence: the poll that follows is not reordered before it. ANY outranks
      * SOLICITED. */
     uint32_t want = solicited_only ? SHCA_ARM_SOLICITED : SHCA_ARM_ANY, none = SHCA_ARM_NONE;
-    if (solicited_only)
+    if (solicited_only) {
         atomic_compare_exchange_strong(&cq->s->armed, &none, want);
-    else
-        atomic_exchange(&cq->s->armed, want);
+        return 0;
+    }
+    atomic_exchange(&cq->s->armed, want);
+    if (shca_settings()->events == SHCA_EVENTS_LENIENT && cq_holds_any(cq))
+        shca_cq_notify(&shca.me, cq->s, true);
     return 0;
 }
 
