@@ -12,7 +12,8 @@
 . "$(dirname "$0")/../tap.sh" || exit 1
 
 conduit=${TEST_CONDUIT:-ibv}
-if [ "$conduit" = ibv ]; then nprocs=${TEST_NPROCS:-1 2 3 4 8}; else nprocs=${TEST_NPROCS:-1 3 8}; fi
+if [ "$conduit" = ibv ]; then all=${TEST_NPROCS:-1 2 3 8}; else all=${TEST_NPROCS:-1 3 8}; fi
+nprocs=${TEST_NPROCS:-$all 5}
 bound=${TEST_TIMEOUT:-90}
 spawners=${TEST_SPAWNERS:-ssh}
 if [ -z "$TEST_SPAWNERS" ]; then
@@ -74,10 +75,16 @@ has() { [[ " ${1//$'\n'/ } " == *" $2 "* ]]; } # a list of words, perhaps over s
 # wanted SIZES N: the row has that size.
 wanted() {
     case $1 in
-    all) true ;;
-    *+) [ "$2" -ge "${1%+}" ] ;;
+    all) has "$all" "$2" ;;
+    *+) has "$all" "$2" && [ "$2" -ge "${1%+}" ] ;;
     *) has "$1" "$2" ;;
     esac
+}
+
+# Whether there are jobs of each of these sizes: a row must not be left out for a size of its own.
+sizes_exist() {
+    local n
+    for n in ${1//all/}; do [[ $n == *+ ]] || has "1 2 3 5 8" "$n" || return; done
 }
 
 run_row() { # PROGRAMS PLACES MODES SIZES ENVIRONMENT ARGUMENTS
@@ -103,6 +110,7 @@ set -f # a row's * is no file
 while IFS='|' read -r programs places modes sizes environment arguments _; do
     read -r sizes <<<"$sizes"
     read -r environment <<<"$environment"
+    sizes_exist "$sizes" || tap_ok 1 "matrix.table: one of the sizes $sizes of $programs is in no job"
     if [ "$has_thread" = 0 ] && [[ $environment == *GASNET_RCV_THREAD=1* ]]; then continue; fi
     run_row "$programs" "$places" "$modes" "$sizes" "$environment" "$arguments"
 done < <(grep -v '^#' "$TEST_SOURCE/programs/matrix.table")
