@@ -173,7 +173,10 @@ void gasnetc_firehose_report(void)
 void gasnetc_firehose_open(void)
 {
     if (gasnetc_job.size == 1 || !gasnetc_params.use_firehose) return;
-    if (!gasnetc_watch_begin() && remote_nodes() == 1) return;
+    if (!gasnetc_watch_begin() && remote_nodes() == 1) {
+        gasneti_fatal_if_any(""); /* of the processes that can watch */
+        return;
+    }
     firehose_config_t config = {
         .sizes = sizes_of_pools(),
         .page = GASNET_PAGESIZE,
