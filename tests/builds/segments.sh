@@ -2,6 +2,8 @@
 # segments.sh - libraries for GASNET_SEGMENT_LARGE and GASNET_SEGMENT_EVERYTHING: they build, the client programs run
 # on them, and programs of one segment mode do not link with libraries of another.
 #
+# Segment modes differ in what puts, gets and payloads do: in PAR only the programs that transfer much run.
+#
 # TEST_SEGMENTS ("large everything"), TEST_NPROCS, TEST_MODES and TEST_PROGRAMS narrow it.
 # family: segments
 # shellcheck source-path=SCRIPTDIR
@@ -10,8 +12,11 @@
 
 segments=${TEST_SEGMENTS:-large everything}
 modes=${TEST_MODES:-seq par}
-programs=${TEST_PROGRAMS:-"testhello testenv testam testamsize testamflood testputget testoutside testhandles testvalue testsync
-testpoll testbarrier testlock testthreads testrcvthread testvis testteams testcoll collmix"}
+declare -A programs=(
+    [seq]=${TEST_PROGRAMS:-"testhello testenv testam testamsize testamflood testputget testoutside testhandles testvalue testsync testpoll
+        testbarrier testlock testvis testteams testcoll collmix"}
+    [par]=${TEST_PROGRAMS:-"testam testputget testoutside testhandles testthreads testrcvthread testvis testcoll"}
+)
 export SOFTHCA=on
 # Pools so small that the memory of the tests does not fit: 2 MB for peers, 1 MB for transfers; few bounce buffers.
 small="GASNET_FIREHOSE_M=2 GASNET_FIREHOSE_MAXVICTIM_M=1 GASNET_FIREHOSE_MAXREGION_SIZE=64K GASNET_BBUF_COUNT=16"
@@ -21,7 +26,7 @@ targets() { # SEGMENT: the programs of each mode
     echo gasnetrun_ibv
     for mode in $modes; do
         echo "tests/builds/segments-ibv-$mode"
-        for program in $programs; do
+        for program in ${programs[$mode]}; do
             if [ -e "$TEST_BUILD/tests/$program-ibv-$mode" ]; then echo "tests/$program-ibv-$mode"; fi
         done
     done
@@ -86,10 +91,10 @@ for segment in $segments; do
     # -O1 and the lines alone: two thirds of the compiler's time.
     variant "$segment" "the library for GASNET_SEGMENT_${segment^^}" "--enable-segment-$segment CFLAGS='-O1 -g1'" "${list[@]}" || continue
     mkdir -p "$TEST_LOG/$segment"
-    tap_program segments "$segment" env -u TEST_LAUNCH TEST_BUILD="$tree" TEST_LOG="$TEST_LOG/$segment" TEST_CONDUIT=ibv \
-        TEST_SPAWNERS=ssh TEST_NPROCS="${TEST_NPROCS:-3}" TEST_MODES="$modes" TEST_PROGRAMS="$programs" \
-        "$TEST_SOURCE/programs/run-conduit.sh"
     for mode in $modes; do
+        tap_program segments "$segment $mode" env -u TEST_LAUNCH TEST_BUILD="$tree" TEST_LOG="$TEST_LOG/$segment" TEST_CONDUIT=ibv \
+            TEST_SPAWNERS=ssh TEST_NPROCS="${TEST_NPROCS:-3}" TEST_MODES="$mode" TEST_PROGRAMS="${programs[$mode]}" \
+            "$TEST_SOURCE/programs/run-conduit.sh"
         rules "$tree" ibv "$mode" 3
         # shellcheck disable=SC2086 # words
         for n in 2 3; do rules "$tree" ibv "$mode" "$n" $small; done
