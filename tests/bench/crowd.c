@@ -1,13 +1,16 @@
 /* crowd.c - many processes on few processors: the time of a barrier, and what waiting costs.
  *
- * barrier ROUNDS: the mean and the best time of a barrier, over ten batches.  exchange ROUNDS: each
- * rank sends a Short Request to each other one and waits for the Replies; the mean and the best
- * time of one of its Requests.  wait SECONDS: rank 0 sleeps so long while the others wait for it in
- * a barrier; their processor time together.  Rank 0 prints one line.  start: nothing but the start
- * and the end of the job.
+ * barrier ROUNDS: the mean and the best time of a barrier, over ten batches.  counter ROUNDS: the
+ * same of a counter in shared memory with sched_yield(), the floor of a barrier on this machine at
+ * this time.  exchange ROUNDS: each rank sends a Short Request to each other one and waits for the
+ * Replies; the mean and the best time of one of its Requests.  wait SECONDS: rank 0 sleeps so long
+ * while the others wait for it in a barrier; their processor time together.  Rank 0 prints one
+ * line.  start: nothing but the start and the end of the job.
  */
 #include "tests/programs/test.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -32,6 +35,29 @@ static void barrier(void)
 {
     gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
     gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
+}
+
+static _Atomic unsigned *counter; /* in the segment of rank 0 */
+
+static void count(void)
+{
+    const unsigned size = (unsigned)test_size, before = atomic_fetch_add(counter, 1);
+    const unsigned end = before / size * size + size;
+    while ((int)(atomic_load(counter) - end) < 0) sched_yield();
+}
+
+static void find_counter(void)
+{
+    gasnet_nodeinfo_t *info = malloc(sizeof *info * (size_t)test_size);
+    if (!info || gasnet_getNodeInfo(info, test_size) != GASNET_OK ||
+        info[0].supernode != info[test_rank].supernode) {
+        fprintf(stderr, "crowd: the processes do not share memory\n");
+        gasnet_exit(2);
+    }
+    counter = (void *)((char *)test_at(0, 0) + info[0].offset);
+    free(info);
+    if (test_rank == 0) atomic_store(counter, 0);
+    barrier();
 }
 
 enum { H_ASK = 130, H_ANSWER };
@@ -98,14 +124,18 @@ int main(int argc, char **argv)
     test_start(&argc, &argv, table, 2, 65536);
     const int many = argc == 3 ? atoi(argv[2]) : 0;
     if (argc == 2 && strcmp(argv[1], "start") == 0) gasnet_exit(0);
-    if (many > 0 && strcmp(argv[1], "barrier") == 0)
+    if (many > 0 && strcmp(argv[1], "barrier") == 0) {
         time_steps(barrier, many, 1);
-    else if (many > 0 && strcmp(argv[1], "exchange") == 0)
+    } else if (many > 0 && strcmp(argv[1], "counter") == 0) {
+        find_counter();
+        time_steps(count, many, 1);
+    } else if (many > 0 && strcmp(argv[1], "exchange") == 0)
         time_steps(exchange, many, (unsigned)test_size - 1);
     else if (many > 0 && strcmp(argv[1], "wait") == 0)
         time_waiting(many);
     else {
-        fprintf(stderr, "usage: crowd barrier ROUNDS | exchange ROUNDS | wait SECONDS | start\n");
+        fprintf(stderr,
+                "usage: crowd barrier|counter|exchange ROUNDS, crowd wait SECONDS, crowd start\n");
         gasnet_exit(2);
     }
     barrier();
