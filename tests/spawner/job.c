@@ -221,9 +221,9 @@ static void early(void)
 
 static void *volatile nowhere;
 
-/* Lets a child trace this process, so that the launcher sees its end, but not the closing of its
- * connection, only when the child ends, three seconds later: as if the kernel took as long to free
- * its memory. */
+/* A child traces this process, and lets go of it three seconds after it was killed.  Until then the
+ * launcher sees that the connection is closed, but not that the process has ended: as if the kernel
+ * took as long to free its memory. */
 static void end_slowly(void)
 {
     enum { SECONDS = 3, DESCRIPTORS = 256 };
@@ -231,6 +231,7 @@ static void end_slowly(void)
     int ready[2];
     char byte;
     CHECK(pipe(ready) == 0);
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     const pid_t tracer = fork();
     if (tracer == 0) {
         setsid();
@@ -241,7 +242,6 @@ static void end_slowly(void)
         sleep(SECONDS);
         _exit(0);
     }
-    prctl(PR_SET_PTRACER, tracer, 0, 0, 0);
     close(ready[1]);
     CHECK(read(ready[0], &byte, 1) == 1);
 }
