@@ -395,6 +395,7 @@ static uint32_t one_algorithm(enum gasnete_coll_kind kind, enum gasnete_coll_alg
 
 static void choice(void)
 {
+    enum { MOST_SEGMENTS = 200 }; /* the time of a run grows with their square */
     for (uint32_t i = 0; i < 1500; i++) {
         const enum gasnete_coll_kind kind = check_below(GASNETE_COLL_REDUCE + 1);
         gasnete_coll_settings_t settings = {.radix = check_below(5), .segment = check_below(500)};
@@ -403,6 +404,8 @@ static void choice(void)
             check_below(2) * (size_t)check_below(10000);
         const uint32_t size = 1 + check_below(20);
         plan_at_random(kind, GASNETE_COLL_FLAT, size, check_below(size));
+        const size_t least = run.plan.nbytes * size / MOST_SEGMENTS;
+        if (settings.segment && settings.segment < least) settings.segment = least;
         gasnete_coll_choose(&run.plan, &settings);
         enum gasnete_coll_algorithm forced = settings.tree[kind] - 1;
         if (!gasnete_coll_plan_possible(&run.plan, run.plan.algorithm))
