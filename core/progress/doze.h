@@ -22,7 +22,8 @@ enum gasnetc_doze_act {
     GASNETC_DOZE_SLEEP, /* at most doze->us; not armed any more */
 };
 
-enum { GASNETC_DOZE_PATIENCE = 8 };
+/* Calls before the first sleep; limits in us below which a sleep costs more than it frees. */
+enum { GASNETC_DOZE_PATIENCE = 8, GASNETC_DOZE_SHORTEST_US = 50 };
 
 /* Zeroed: the thread waits for nothing. */
 typedef struct gasnetc_doze {
@@ -61,6 +62,7 @@ static inline enum gasnetc_doze_act gasnetc_doze_next(gasnetc_doze_t *doze, uint
         doze->fruitless++;
         return GASNETC_DOZE_GO_ON;
     }
+    if (!doze->armed && longest < GASNETC_DOZE_SHORTEST_US) return GASNETC_DOZE_GO_ON;
     doze->armed = !doze->armed;
     if (!doze->armed) return GASNETC_DOZE_SLEEP;
     doze->brief = doze->us == 0;

@@ -14,6 +14,7 @@
 #include "core/am/am_deliver.h"
 #include "core/am/context.h"
 #include "core/am/system_am.h"
+#include "core/clock.h"
 #include "core/job/ending.h"
 #include "core/job/job.h"
 #include "core/job/thread.h"
@@ -327,12 +328,29 @@ void gasnetc_poll_sends(void)
     if (!reaped) sched_yield();
 }
 
+/* The limit of a sleep, if the thread has been patient enough.  Where something may arrive that
+ * wakes nobody, it is found an eighth later, at most, than by a thread that only yields. */
+static uint32_t sleep_limit(void)
+{
+    static GASNETI_OF_THREAD double since; /* it has been patient; 0: not yet */
+    const uint32_t longest = longest_sleep();
+    if (gasnetc_common_all_ring) return longest;
+    if (doze.fruitless < GASNETC_DOZE_PATIENCE) {
+        since = 0;
+        return longest;
+    }
+    const double now = gasnetc_clock();
+    if (since == 0) since = now;
+    const double eighth_us = (now - since) * 1e6 / 8;
+    return eighth_us < longest ? (uint32_t)eighth_us : longest;
+}
+
 /* The thread has polled for a while, and yielded, for nothing.  It may sleep if it has looked since
  * it armed: another thread that polled meanwhile may have looked before. */
 static __attribute__((noinline)) void wait_more(uint32_t first_us)
 {
     const uint32_t misses = gasneti_self()->lock_misses;
-    switch (gasnetc_doze_next(&doze, first_us, longest_sleep())) {
+    switch (gasnetc_doze_next(&doze, first_us, sleep_limit())) {
     case GASNETC_DOZE_GO_ON:
         break;
     case GASNETC_DOZE_ARM:
@@ -354,7 +372,7 @@ static inline void wait_step(uint32_t first_us)
 {
     const unsigned rounds = idle_rounds;
     gasnetc_poll();
-    if (!gasnetc_common_may_sleep || longest_sleep() == 0) return;
+    if (longest_sleep() == 0) return;
     if (idle_rounds != rounds)
         wait_more(first_us);
     else if (idle_polls == 0)
@@ -374,13 +392,13 @@ static bool may_skip_poll(void)
 {
     enum { MOST = 16 };
     static GASNETI_OF_THREAD unsigned skipped;
-    const unsigned most = !gasnetc_common_may_sleep ? 1 : gasnetc_common_quiet() ? MOST : 0;
+    const unsigned most = !gasnetc_common_all_ring ? 1 : gasnetc_common_quiet() ? MOST : 0;
     if (skipped < most) {
         skipped++;
         return true;
     }
     skipped = 0;
-    if (gasnetc_common_may_sleep) gasnetc_common_watch();
+    if (gasnetc_common_all_ring) gasnetc_common_watch();
     return false;
 }
 

@@ -1,12 +1,15 @@
 /* common.c - the memory of common.h: who sleeps there, and who wakes them.
  *
- * A process may sleep if what arrives wakes it: neighbours ring, and so does a network that has a
- * word for that (net_sleeper).  Another network may be silent if all peers are neighbours with
- * rings: it has the first messages of two neighbours, those that do not fit in a ring, and the
- * system messages alone, and each sleep has a limit, after which they are found.  Otherwise waiting
- * threads yield.
+ * Neighbours ring for a process that sleeps, and so does a network that has a word for that
+ * (net_sleeper), if the sender shares the memory.  What another network carries is found when a
+ * sleep ends, which each does at its limit.  The limits are those of jobs in which everything rings
+ * if all peers are neighbours with rings: then the network has the first messages of two
+ * neighbours, those that do not fit in a ring, and the system messages alone.  In other jobs, and
+ * where there is no bell, they are shorter (poll.c).
  */
 #include "core/pshm/common.h"
+
+#include <time.h>
 
 #include "core/job/job.h"
 #include "core/network.h"
@@ -14,7 +17,7 @@
 static _Atomic uint32_t awake; /* 0 */
 
 gasnetc_common_t *gasnetc_common;
-bool gasnetc_common_may_sleep;
+bool gasnetc_common_all_ring;
 _Atomic uint32_t *gasnetc_common_asleep = &awake;
 
 static bool prepared;
@@ -28,6 +31,11 @@ void gasnetc_common_prepare(void)
 size_t gasnetc_common_size(uint32_t processes)
 {
     return offsetof(gasnetc_common_t, bell) + hostmem_bell_size(processes);
+}
+
+static inline bool has_bell(void)
+{
+    return gasnetc_common && prepared;
 }
 
 /* Where a rank of this supernode sleeps. */
@@ -47,18 +55,23 @@ void gasnetc_common_open(void *memory, bool whole, bool all_by_rings)
     gasnetc_common = memory;
     gasnetc_common_asleep = &gasnetc_common->bell.asleep[place_of(gasnetc_job.rank)];
     sleeper = net_sleeper(wake);
-    gasnetc_common_may_sleep = prepared && whole && (sleeper || all_by_rings);
+    gasnetc_common_all_ring = prepared && whole && (sleeper || all_by_rings);
 }
 
 uint32_t gasnetc_common_arm(bool brief)
 {
     const uint32_t me = gasnetc_job.rank;
+    if (!has_bell()) return 0;
     return hostmem_bell_arm(&gasnetc_common->bell, place_of(me), sleeper, me + 1, brief);
 }
 
 void gasnetc_common_sleep(uint32_t rings, uint32_t us)
 {
-    hostmem_bell_sleep(&gasnetc_common->bell, place_of(gasnetc_job.rank), rings, us);
+    const struct timespec time = {.tv_nsec = us * 1000L};
+    if (has_bell())
+        hostmem_bell_sleep(&gasnetc_common->bell, place_of(gasnetc_job.rank), rings, us);
+    else
+        nanosleep(&time, NULL);
 }
 
 void gasnetc_common_watch(void)

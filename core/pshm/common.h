@@ -24,7 +24,7 @@ typedef struct gasnetc_common {
 
 #pragma GCC visibility push(hidden)
 extern gasnetc_common_t *gasnetc_common;        /* NULL: there is none */
-extern bool gasnetc_common_may_sleep;           /* threads of this process may sleep */
+extern bool gasnetc_common_all_ring;            /* whatever arrives wakes threads that sleep */
 extern _Atomic uint32_t *gasnetc_common_asleep; /* its flag in the bell, or a word that is 0 */
 #pragma GCC visibility pop
 
@@ -38,13 +38,13 @@ size_t gasnetc_common_size(uint32_t processes);
  * `all_by_rings`: so are all of the job, and each has a ring for each other's Active Messages. */
 void gasnetc_common_open(void *memory, bool whole, bool all_by_rings);
 
-/* Only if gasnetc_common_may_sleep.  Before the last look at what the thread waits for; the result
- * is for gasnetc_common_sleep, which returns when something has arrived since, or when the time is
- * over.  `brief`: if it arrived in the very moment of arming, it may be found only then. */
+/* Before the last look at what the thread waits for; the result is for gasnetc_common_sleep, which
+ * returns when something has arrived since that rings, or when the time is over.  `brief`: if it
+ * arrived in the very moment of arming, it may be found only then. */
 uint32_t gasnetc_common_arm(bool brief);
 void gasnetc_common_sleep(uint32_t rings, uint32_t us);
 
-/* Only if gasnetc_common_may_sleep.  From the watch on, which comes before a poll,
+/* Only if gasnetc_common_all_ring.  From the watch on, which comes before a poll,
  * gasnetc_common_quiet is false after something has arrived; it may miss what arrives while the
  * watch begins. */
 void gasnetc_common_watch(void);
@@ -73,7 +73,9 @@ static inline void gasnetc_common_wake_all(void)
 
 #else
 
-enum { gasnetc_common_may_sleep = false };
+#include <time.h>
+
+enum { gasnetc_common_all_ring = false };
 
 static inline void gasnetc_common_prepare(void) {}
 
@@ -85,7 +87,9 @@ static inline uint32_t gasnetc_common_arm(bool brief)
 
 static inline void gasnetc_common_sleep(uint32_t rings, uint32_t us)
 {
-    (void)rings, (void)us;
+    const struct timespec time = {.tv_nsec = us * 1000L};
+    (void)rings;
+    nanosleep(&time, NULL);
 }
 
 static inline void gasnetc_common_watch(void) {}

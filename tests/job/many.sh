@@ -66,6 +66,14 @@ long syscall(long number, ...)
     }
     return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
+/* So sleeps a process without a bell. */
+int nanosleep(const struct timespec *time, struct timespec *rest)
+{
+    static int (*next)(const struct timespec *, struct timespec *);
+    if (!next) next = (int (*)(const struct timespec *, struct timespec *))dlsym(RTLD_NEXT, "nanosleep");
+    if (time->tv_nsec > BRIEF_US * 1000) slept();
+    return next(time, rest);
+}
 END
 if ${CC:-cc} -DBRIEF_US=$brief_us -shared -fPIC -o "$tap_scratch/forever.so" "$tap_scratch/forever.c" -ldl 2>/dev/null && [ -e "$TEST_BUILD/.libs/libsofthca.so" ]; then
     # waiters NAME CONDUIT NUMBER LAUNCHER-ARGUMENT...: while one rank computes for a second, at least so many ranks sleep; 0:
@@ -92,8 +100,6 @@ if ${CC:-cc} -DBRIEF_US=$brief_us -shared -fPIC -o "$tap_scratch/forever.so" "$t
     done
     GASNET_RCV_THREAD=1 runs "with the receive thread" testam-ibv-par "${forever[@]}"
     GASNET_BARRIER=AMDISSEM runs "barriers by Active Messages" testbarrier-ibv-seq "${forever[@]}"
-    GASNET_SUPERNODE_MAXSIZE=3 runs "in several supernodes" testbarrier-ibv-seq "${forever[@]}"
-    GASNET_SUPERNODE_MAXSIZE=3 waiters "in several supernodes nobody sleeps" ibv 0 "${forever[@]}"
     # As on a real device, which wakes nobody: there the first messages of two neighbours need the limits of sleeps.
     cat >"$tap_scratch/real.c" <<'END'
 unsigned *softhca_sleeper(void (*wake)(unsigned number));
@@ -105,9 +111,20 @@ END
         runs "the device wakes nobody" "testbarrier-$conduit-seq" "${real[@]}"
         runs "the device wakes nobody" "testam-$conduit-seq" "${real[@]}"
         waiters "the device wakes nobody, but neighbours do" "$conduit" $((n - 1)) "${real[@]}"
-        GASNET_AMRDMA_MAX_PEERS=2 waiters "nor does a neighbour without a ring" "$conduit" 0 "${real[@]}"
+        GASNET_AMRDMA_MAX_PEERS=2 waiters "nor does a neighbour without a ring" "$conduit" $((n - 1)) "${real[@]}"
+        GASNET_AMRDMA_MAX_PEERS=2 runs "nor does a neighbour without a ring" "testam-$conduit-seq" "${real[@]}"
     done
-    GASNET_SUPERNODE_MAXSIZE=3 waiters "nor one of another supernode" ibv 0 "${real[@]}"
+    for conduit in $conduits; do
+        GASNET_SUPERNODE_MAXSIZE=1 waiters "nobody shares memory" "$conduit" $((n - 1)) "${real[@]}"
+        GASNET_SUPERNODE_MAXSIZE=1 runs "nobody shares memory" "testam-$conduit-par" "${real[@]}"
+    done
+    for also in "$tap_scratch/forever.so" "$tap_scratch/forever.so $tap_scratch/real.so"; do
+        real=(env "LD_PRELOAD=$also" "MANY_SLEPT=$tap_scratch/slept")
+        GASNET_SUPERNODE_MAXSIZE=3 waiters "nor one of another supernode" ibv $((n - 1)) "${real[@]}"
+        for program in testbarrier-ibv-seq testam-ibv-seq testam-ibv-par; do
+            GASNET_SUPERNODE_MAXSIZE=3 runs "nor one of another supernode" $program "${real[@]}"
+        done
+    done
 else
     tap_skip "sleeps without limits" "nothing can be preloaded here"
 fi

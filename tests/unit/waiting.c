@@ -4,7 +4,9 @@
  * The state machine alone is in bell.c, and so are sleeps in real time.
  */
 #include "core/am/am.h"
+#include "core/clock.h"
 #include "core/job/progress.h"
+#include "core/progress/doze.h"
 #include "core/pshm/common.h"
 #include "tests/unit/am_compose.h"
 #include "tests/unit/check.h"
@@ -16,7 +18,7 @@ enum { LONGEST_US = 1000, MOST_STEPS = 1000, H_QUIET = 130 };
 
 static _Atomic uint32_t asleep;
 _Atomic uint32_t *gasnetc_common_asleep = &asleep;
-bool gasnetc_common_may_sleep = true;
+bool gasnetc_common_all_ring = true;
 
 static struct {
     unsigned sleeps, wakes, watches;
@@ -114,6 +116,36 @@ static void sleeps(void)
     unit_job_end();
 }
 
+/* Waits in vain until the thread has slept once more; returns how long it has waited, in us. */
+static double us_to_sleep(double since)
+{
+    for (int i = 0; i < 10000 && steps_to_sleep(gasneti_wait_poll) == MOST_STEPS; i++) continue;
+    return (gasnetc_clock() - since) * 1e6;
+}
+
+/* Where something may arrive that does not ring. */
+static void silence(void)
+{
+    begin();
+    gasnetc_common_all_ring = false;
+    gasneti_wait_over();
+    double since = gasnetc_clock();
+    const unsigned before = seen.sleeps;
+    bool whole = true;
+    for (int i = 0; i < 12; i++) whole = us_to_sleep(since) / 8 >= seen.us && whole;
+    check(whole && seen.sleeps == before + 12 && seen.us > 20,
+          "12 sleeps of at most an eighth of the wait: the last %u us", (unsigned)seen.us);
+    message_arrives();
+    since = gasnetc_clock();
+    gasneti_wait_poll();
+    check(us_to_sleep(since) / 8 >= GASNETC_DOZE_SHORTEST_US && seen.us == 20,
+          "after a message the next sleep is as late and as short as the first: %u us",
+          (unsigned)seen.us);
+    gasnetc_common_all_ring = true;
+    gasneti_wait_over();
+    unit_job_end();
+}
+
 static void miss(void)
 {
     gasneti_self()->lock_misses++;
@@ -160,11 +192,11 @@ static void watches(void)
     check(steps_to_handler() == 1 && asleep == 1,
           "after a ring it polls at once, and watches again");
     const unsigned before = seen.watches;
-    gasnetc_common_may_sleep = false;
+    gasnetc_common_all_ring = false;
     message_arrives();
     check(steps_to_handler() == 2 && seen.watches == before,
           "where not all that arrives rings it polls at every second turn");
-    gasnetc_common_may_sleep = true;
+    gasnetc_common_all_ring = true;
     gasnetc_set_waiting(2, LONGEST_US);
     message_arrives();
     check(steps_to_handler() == 1, "one that need not yield after each poll polls each time");
@@ -190,6 +222,7 @@ int main(int argc, char **argv)
 {
     check_begin(argc, argv);
     sleeps();
+    silence();
     misses();
     own_rings();
     watches();
