@@ -345,7 +345,7 @@ void net_report_at_exit(void);
 /* The number of receive channels; a thread sleeps on each.  One may span devices. */
 unsigned net_rx_channels(void);
 
-/* From now on a message that arrives on the channel ends net_block; earlier messages do not. */
+/* From now on a message that arrives on the channel ends net_block; earlier ones may not. */
 void net_arm(unsigned channel);
 
 /* Sleeps in the kernel until a message arrives on the channel after net_arm; the caller has polled
@@ -354,8 +354,8 @@ void net_block(unsigned channel);
 
 /* For waiting threads that sleep elsewhere; not after net_block.  While the word that it returns is
  * 1 + a rank, whatever next arrives here, or completes in another thread, sets it to 0, and `wake`
- * is called with the rank, here or in the process of this host that sent.  NULL: such arrivals wake
- * nobody.  After net_open, once. */
+ * is called with the rank, here or in the process of this host that sent, which must have called
+ * this too.  NULL: such arrivals wake nobody.  After net_open, once. */
 _Atomic uint32_t *net_sleeper(void (*wake)(uint32_t rank));
 
 /* --- receive buffers (no lock held) --- */

@@ -11,6 +11,7 @@
 #include "core/am/context.h"
 #include "core/job/ending.h"
 #include "core/job/thread.h"
+#include "core/pshm/common.h"
 #include "core/rdma/bounds.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
@@ -141,4 +142,5 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
         gasnetc_run_payload(handler, &token, payload, out.nbytes, numargs, out.args);
     gasneti_handler_leave();
     if (GASNETC_CHECKING) gasnetc_handler_ends(&token);
+    if (GASNETC_THREADED) gasnetc_common_wake_own(); /* another thread may wait for it */
 }

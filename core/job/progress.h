@@ -75,8 +75,8 @@ void gasnetc_poll_sends(void);
 void gasnetc_nap(unsigned attempt);
 
 /* How many polls in a row may find nothing before the thread yields its processor, and how long it
- * may then sleep: 0, or gasnetc_longest_sleep().  Where something may arrive that does not wake it,
- * no sleep is longer than an eighth of the time that it has waited. */
+ * may then sleep: 0, or gasnetc_longest_sleep().  Sleeps are shorter where what arrives wakes
+ * nobody. */
 void gasnetc_set_waiting(unsigned polls, uint32_t sleep_us);
 uint32_t gasnetc_longest_sleep(void);
 

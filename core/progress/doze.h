@@ -6,8 +6,10 @@
  * polls for a while again, and sleeps.
  *
  * Each sleep has a limit, because a program may wait for memory that a neighbour writes, which
- * wakes nobody.  The limit is `first`, and doubles with each sleep, up to `longest`: what wakes
- * nobody is found at most twice as late.  The first sleep is armed without the expensive barrier of
+ * wakes nobody.  The limit is `first`, and doubles with each sleep, up to `longest`, which the
+ * caller may change with each call: what wakes nobody is found at most twice as late.  The thread
+ * goes on yielding while `longest` is so short that the sleep would end much later, as sleeps do by
+ * the kernel's timer slack of 50 us.  The first sleep is armed without the expensive barrier of
  * bell.h: where processes follow each other closely, as in a barrier, it ends early.
  */
 #ifndef GASNETC_DOZE_H
@@ -18,12 +20,12 @@
 
 enum gasnetc_doze_act {
     GASNETC_DOZE_GO_ON,
-    GASNETC_DOZE_ARM,   /* from now on whatever arrives ends the next sleep */
+    GASNETC_DOZE_ARM,   /* from now on whatever rings ends the next sleep */
     GASNETC_DOZE_SLEEP, /* at most doze->us; not armed any more */
 };
 
-/* Calls before the first sleep; limits in us below which a sleep costs more than it frees. */
-enum { GASNETC_DOZE_PATIENCE = 8, GASNETC_DOZE_SHORTEST_US = 50 };
+/* Calls before the first sleep; the least `longest` with which a thread sleeps. */
+enum { GASNETC_DOZE_PATIENCE = 8, GASNETC_DOZE_LEAST_US = 200 };
 
 /* Zeroed: the thread waits for nothing. */
 typedef struct gasnetc_doze {
@@ -62,7 +64,7 @@ static inline enum gasnetc_doze_act gasnetc_doze_next(gasnetc_doze_t *doze, uint
         doze->fruitless++;
         return GASNETC_DOZE_GO_ON;
     }
-    if (!doze->armed && longest < GASNETC_DOZE_SHORTEST_US) return GASNETC_DOZE_GO_ON;
+    if (!doze->armed && longest < GASNETC_DOZE_LEAST_US) return GASNETC_DOZE_GO_ON;
     doze->armed = !doze->armed;
     if (!doze->armed) return GASNETC_DOZE_SLEEP;
     doze->brief = doze->us == 0;

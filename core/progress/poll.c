@@ -286,15 +286,19 @@ void gasnetc_poll(void)
     poll_once();
 }
 
+/* It may be a part of a poll that has found something (act_if_due), so it does not count as one
+ * that was idle. */
 void gasnetc_poll_stalled(void)
 {
-    unsigned reaped;
-    if (!may_look()) {
+    const unsigned rounds = idle_rounds;
+    if (may_look()) {
+        unsigned reaped;
+        const unsigned n = poll_all(net_at_hand(), &reaped, NULL);
+        finish(n + reaped, false);
+    } else {
         poll_nothing(false);
-        return;
     }
-    const unsigned n = poll_all(net_at_hand(), &reaped, NULL);
-    finish(n + reaped, false);
+    idle_rounds = rounds;
 }
 
 unsigned gasnetc_poll_blocking(net_spare_t *spare)
@@ -329,7 +333,8 @@ void gasnetc_poll_sends(void)
 }
 
 /* The limit of a sleep, if the thread has been patient enough.  Where something may arrive that
- * wakes nobody, it is found an eighth later, at most, than by a thread that only yields. */
+ * wakes nobody, it is found later than by a thread that only yields: by an eighth of the wait, at
+ * most, even if it passes through all processes, each of which sleeps. */
 static uint32_t sleep_limit(void)
 {
     static GASNETI_OF_THREAD double since; /* it has been patient; 0: not yet */
@@ -341,8 +346,8 @@ static uint32_t sleep_limit(void)
     }
     const double now = gasnetc_clock();
     if (since == 0) since = now;
-    const double eighth_us = (now - since) * 1e6 / 8;
-    return eighth_us < longest ? (uint32_t)eighth_us : longest;
+    const double share_us = (now - since) * 1e6 / 8 / gasnetc_job.size;
+    return share_us < longest ? (uint32_t)share_us : longest;
 }
 
 /* The thread has polled for a while, and yielded, for nothing.  It may sleep if it has looked since

@@ -40,7 +40,7 @@ static void *run(void *number)
     net_spare_own(&spare);
     for (long nap_ns = SHORTEST_NS;;) {
         net_arm(channel);
-        /* Messages that arrived before net_arm do not end net_block. */
+        /* Messages that arrived before net_arm need not end net_block. */
         unsigned served = serve_all(&spare);
         net_block(channel);
         gasneti_self()->counts.wakes++;

@@ -1,15 +1,13 @@
 /* common.c - the memory of common.h: who sleeps there, and who wakes them.
  *
  * Neighbours ring for a process that sleeps, and so does a network that has a word for that
- * (net_sleeper), if the sender shares the memory.  What another network carries is found when a
- * sleep ends, which each does at its limit.  The limits are those of jobs in which everything rings
- * if all peers are neighbours with rings: then the network has the first messages of two
- * neighbours, those that do not fit in a ring, and the system messages alone.  In other jobs, and
- * where there is no bell, they are shorter (poll.c).
+ * (net_sleeper), if all processes of the host share the memory.  What another network carries is
+ * found when a sleep ends, which each does at its limit.  So it is not regarded if all peers are
+ * neighbours with rings: then it has the first messages of two neighbours, those that do not fit in
+ * a ring, and the system messages alone.  In other jobs, and where there is no bell, sleeps are
+ * shorter (poll.c).
  */
 #include "core/pshm/common.h"
-
-#include <time.h>
 
 #include "core/job/job.h"
 #include "core/network.h"
@@ -54,8 +52,8 @@ void gasnetc_common_open(void *memory, bool whole, bool all_by_rings)
 {
     gasnetc_common = memory;
     gasnetc_common_asleep = &gasnetc_common->bell.asleep[place_of(gasnetc_job.rank)];
-    sleeper = net_sleeper(wake);
-    gasnetc_common_all_ring = prepared && whole && (sleeper || all_by_rings);
+    if (whole) sleeper = net_sleeper(wake);
+    gasnetc_common_all_ring = prepared && (sleeper || all_by_rings);
 }
 
 uint32_t gasnetc_common_arm(bool brief)
@@ -67,11 +65,10 @@ uint32_t gasnetc_common_arm(bool brief)
 
 void gasnetc_common_sleep(uint32_t rings, uint32_t us)
 {
-    const struct timespec time = {.tv_nsec = us * 1000L};
     if (has_bell())
         hostmem_bell_sleep(&gasnetc_common->bell, place_of(gasnetc_job.rank), rings, us);
     else
-        nanosleep(&time, NULL);
+        gasnetc_common_sleep_alone(us);
 }
 
 void gasnetc_common_watch(void)

@@ -10,8 +10,16 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "gasnet.h"
+
+/* Less than a second. */
+static inline void gasnetc_common_sleep_alone(uint32_t us)
+{
+    const struct timespec time = {.tv_nsec = us * 1000L};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
 
 #if GASNET_PSHM
 
@@ -24,7 +32,7 @@ typedef struct gasnetc_common {
 
 #pragma GCC visibility push(hidden)
 extern gasnetc_common_t *gasnetc_common;        /* NULL: there is none */
-extern bool gasnetc_common_all_ring;            /* whatever arrives wakes threads that sleep */
+extern bool gasnetc_common_all_ring;            /* what arrives, with few exceptions, rings */
 extern _Atomic uint32_t *gasnetc_common_asleep; /* its flag in the bell, or a word that is 0 */
 #pragma GCC visibility pop
 
@@ -73,8 +81,6 @@ static inline void gasnetc_common_wake_all(void)
 
 #else
 
-#include <time.h>
-
 enum { gasnetc_common_all_ring = false };
 
 static inline void gasnetc_common_prepare(void) {}
@@ -87,9 +93,8 @@ static inline uint32_t gasnetc_common_arm(bool brief)
 
 static inline void gasnetc_common_sleep(uint32_t rings, uint32_t us)
 {
-    const struct timespec time = {.tv_nsec = us * 1000L};
     (void)rings;
-    nanosleep(&time, NULL);
+    gasnetc_common_sleep_alone(us);
 }
 
 static inline void gasnetc_common_watch(void) {}

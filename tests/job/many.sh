@@ -16,7 +16,7 @@ fi
 # runs NAME PROGRAM-CONDUIT-MODE LAUNCHER-ARGUMENT...: the program ends with status 0.
 runs() {
     local conduit=${2#*-} log=$TEST_LOG/many_$2.log status
-    timeout -k 2 90 "$TEST_BUILD/gasnetrun_${conduit%-*}" -n "$n" "${@:3}" "$TEST_BUILD/tests/$2" >"$log" 2>&1 </dev/null
+    MANY_BRIEF_US=$(brief_us) timeout -k 2 90 "$TEST_BUILD/gasnetrun_${conduit%-*}" -n "$n" "${@:3}" "$TEST_BUILD/tests/$2" >"$log" 2>&1 </dev/null
     status=$?
     tap_ok $status "$1: $2, $n ranks, status $status"
     [ $status -eq 0 ] || tap_tail "$log"
@@ -26,7 +26,10 @@ runs() {
 # wait, which may miss a wake-up (core/progress/doze.h): a quarter of the longest, which is 1 ms for each process that a
 # processor has; the next one is half of it.  A process that sleeps so leaves a file in $MANY_SLEPT.  Without MANY_FOREVER
 # the limits stay.
-brief_us=$((375 * n / $(getconf _NPROCESSORS_ONLN)))
+brief_us() {
+    local longest=$((1000 * n / $(getconf _NPROCESSORS_ONLN)))
+    echo $((375 * (longest > 1000 ? longest : 1000) / 1000))
+}
 cat >"$tap_scratch/forever.c" <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -45,11 +48,16 @@ static void slept(void)
     snprintf(name, sizeof name, "%s/%d", getenv("MANY_SLEPT"), (int)getpid());
     close(open(name, O_CREAT | O_WRONLY, 0600));
 }
+static long brief_us(void)
+{
+    const char *text = getenv("MANY_BRIEF_US");
+    return text ? atol(text) : 0;
+}
 static int is_brief(const struct timespec *until)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (until->tv_sec - now.tv_sec) * 1000000 + (until->tv_nsec - now.tv_nsec) / 1000 < BRIEF_US;
+    return (until->tv_sec - now.tv_sec) * 1000000 + (until->tv_nsec - now.tv_nsec) / 1000 < brief_us();
 }
 long syscall(long number, ...)
 {
@@ -67,21 +75,21 @@ long syscall(long number, ...)
     return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 /* So sleeps a process without a bell. */
-int nanosleep(const struct timespec *time, struct timespec *rest)
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *rest)
 {
-    static int (*next)(const struct timespec *, struct timespec *);
-    if (!next) next = (int (*)(const struct timespec *, struct timespec *))dlsym(RTLD_NEXT, "nanosleep");
-    if (time->tv_nsec > BRIEF_US * 1000) slept();
-    return next(time, rest);
+    static int (*next)(clockid_t, int, const struct timespec *, struct timespec *);
+    if (!next) next = (int (*)(clockid_t, int, const struct timespec *, struct timespec *))dlsym(RTLD_NEXT, "clock_nanosleep");
+    if (time->tv_nsec > brief_us() * 1000) slept();
+    return next(clock, flags, time, rest);
 }
 END
-if ${CC:-cc} -DBRIEF_US=$brief_us -shared -fPIC -o "$tap_scratch/forever.so" "$tap_scratch/forever.c" -ldl 2>/dev/null && [ -e "$TEST_BUILD/.libs/libsofthca.so" ]; then
+if ${CC:-cc} -shared -fPIC -o "$tap_scratch/forever.so" "$tap_scratch/forever.c" -ldl 2>/dev/null && [ -e "$TEST_BUILD/.libs/libsofthca.so" ]; then
     # waiters NAME CONDUIT NUMBER LAUNCHER-ARGUMENT...: while one rank computes for a second, at least so many ranks sleep; 0:
     # none does.
     waiters() {
         local log=$TEST_LOG/many_waiters_$2.log slept
         rm -rf "$tap_scratch/slept" && mkdir "$tap_scratch/slept"
-        timeout -k 2 90 "$TEST_BUILD/gasnetrun_$2" -n "$n" "${@:4}" "$TEST_BUILD/tests/bench/crowd-$2-seq" wait 1 >"$log" 2>&1 </dev/null
+        MANY_BRIEF_US=$(brief_us) timeout -k 2 90 "$TEST_BUILD/gasnetrun_$2" -n "$n" "${@:4}" "$TEST_BUILD/tests/bench/crowd-$2-seq" wait 1 >"$log" 2>&1 </dev/null
         local status=$?
         slept=$(find "$tap_scratch/slept" -type f | wc -l)
         [ $status -eq 0 ] && [ "$slept" -ge "$3" ] && { [ "$3" -gt 0 ] || [ "$slept" -eq 0 ]; }
@@ -97,6 +105,9 @@ if ${CC:-cc} -DBRIEF_US=$brief_us -shared -fPIC -o "$tap_scratch/forever.so" "$t
             runs "messages wake sleepers" "testam-$conduit-$mode" "${forever[@]}"
         done
         waiters "processes that wait sleep" "$conduit" $((n - 1)) "${forever[@]}"
+        n=2 waiters "none of as many as processors" "$conduit" 0 "${forever[@]}"
+        [ -x "$TEST_BUILD/tests/testsleepers-$conduit-par" ] || continue
+        n=2 runs "threads of a process wake each other" "testsleepers-$conduit-par" "${forever[@]}"
     done
     GASNET_RCV_THREAD=1 runs "with the receive thread" testam-ibv-par "${forever[@]}"
     GASNET_BARRIER=AMDISSEM runs "barriers by Active Messages" testbarrier-ibv-seq "${forever[@]}"

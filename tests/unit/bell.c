@@ -148,8 +148,8 @@ static void dozes(void)
         whole = whole && gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_GO_ON;
     check(whole, "a thread first only yields");
     for (int i = 0; i < 2 * GASNETC_DOZE_PATIENCE; i++)
-        whole = whole &&
-                gasnetc_doze_next(&doze, 20, GASNETC_DOZE_SHORTEST_US - 1) == GASNETC_DOZE_GO_ON;
+        whole =
+            whole && gasnetc_doze_next(&doze, 20, GASNETC_DOZE_LEAST_US - 1) == GASNETC_DOZE_GO_ON;
     check(whole, "and goes on so while it may not sleep for long");
     for (uint32_t us = 20, i = 0; i < 8; i++) {
         whole = whole && gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_ARM;

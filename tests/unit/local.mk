@@ -152,7 +152,7 @@ tests_unit_softhca_remote_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/am_engine tests/unit/am_flow tests/unit/am_loopback \
 	tests/unit/am_malformed tests/unit/am_wire tests/unit/handlers tests/unit/params \
 	tests/unit/leases tests/unit/params_init tests/unit/rdma_engine tests/unit/remote_flags tests/unit/connecting
-# Where processes share memory, in which waiting threads sleep.
+# Where processes share memory, with a bell in it.
 check_PROGRAMS += tests/unit/waiting
 tests_unit_waiting_SOURCES = tests/unit/waiting.c core/progress/poll.c
 tests_unit_waiting_CPPFLAGS = $(unit_cppflags) -UGASNETI_PSHM -DGASNETI_PSHM=1
