@@ -179,6 +179,7 @@ int shca_delayed_poll(struct ibv_cq *base, int num, struct ibv_wc *wc)
 {
     struct shca_cq *cq = shca_cq(base);
     struct shm_cqe e;
+    atomic_store_explicit(&cq->polled, true, memory_order_relaxed);
     shca_lock(&cq->lock);
     int n = delayed_deliver(cq, num, wc);
     while (n < num && shca_cq_take(cq, &e)) {

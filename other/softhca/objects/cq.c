@@ -83,6 +83,7 @@ struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
         uint32_t shift = 0;
         while (1 << shift < cqe) shift++;
         cq->spins_before_yield = MIN_SPINS;
+        cq->polled = true;
         cq->base.context = c;
         cq->base.cq_context = context;
         cq->base.channel = channel;
@@ -408,6 +409,7 @@ static __attribute__((noinline)) int cq_poll_fresh(struct shca_cq *cq, int num, 
 int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
 {
     struct shca_cq *cq = shca_cq(base);
+    atomic_store_explicit(&cq->polled, true, memory_order_relaxed);
     if (atomic_load_explicit(&cq->fresh, memory_order_relaxed)) return cq_poll_fresh(cq, num, wc);
     /* While another thread resizes the queue this may be the old ring, with its memory reused. The
      * peek stays within its bounds and is repeated under the lock. */
@@ -423,9 +425,11 @@ int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
     return n;
 }
 
-/* Whether there may be completions that were not polled. */
-static bool cq_holds_any(struct shca_cq *cq)
+/* Whether there may be completions of which no event has told. An event that the program took tells
+ * of all that it finds by its next poll. */
+static bool cq_holds_untold(struct shca_cq *cq)
 {
+    if (!atomic_load_explicit(&cq->polled, memory_order_relaxed)) return false;
     if (atomic_load_explicit(&cq->fresh, memory_order_acquire)) return true;
     shca_lock(&cq->lock);
     uint64_t head = atomic_load_explicit(&cq->ring->head, memory_order_relaxed);
@@ -446,7 +450,7 @@ int shca_req_notify(struct ibv_cq *base, int solicited_only)
         return 0;
     }
     atomic_exchange(&cq->s->armed, want);
-    if (shca_settings()->events == SHCA_EVENTS_LENIENT && cq_holds_any(cq))
+    if (shca_settings()->events == SHCA_EVENTS_LENIENT && cq_holds_untold(cq))
         shca_cq_notify(&shca.me, cq->s, true);
     return 0;
 }

@@ -107,6 +107,7 @@ struct shca_cq {
     bool ring_first;                  /* in the last poll; under lock */
     size_t pinned;                    /* charged for the ring */
     uint32_t ev_consumed, ev_given;   /* under channel_lock */
+    _Atomic bool polled;              /* since the program took the last event */
     uint32_t async_given;
     _Atomic bool overflow_raised;
     struct shca_cq *channel_next;
