@@ -57,7 +57,8 @@ static void drained(struct side *s)
     meet(s);
 }
 
-/* A gets SQ_DRAINED while a WR waits for a receive; the WR continues afterwards. */
+/* A gets SQ_DRAINED while a WR waits for a receive; the WR continues afterwards.  Between hosts it
+ * may have been sent, and then continues as soon as there is a receive. */
 static void stopped_while_waiting(struct side *s)
 {
     if (s->is_a) {
@@ -70,7 +71,7 @@ static void stopped_while_waiting(struct side *s)
     meet(s);
     if (!s->is_a) {
         CHECK_EQ(post_recv(s, 1, 0, 64), 0);
-        expect_nothing(s->rcq);
+        if (!sides_are_remote()) expect_nothing(s->rcq);
     }
     meet(s);
     if (s->is_a) {
