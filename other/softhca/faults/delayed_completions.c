@@ -179,7 +179,6 @@ int shca_delayed_poll(struct ibv_cq *base, int num, struct ibv_wc *wc)
 {
     struct shca_cq *cq = shca_cq(base);
     struct shm_cqe e;
-    atomic_store_explicit(&cq->polled, true, memory_order_relaxed);
     shca_lock(&cq->lock);
     int n = delayed_deliver(cq, num, wc);
     while (n < num && shca_cq_take(cq, &e)) {
@@ -189,7 +188,10 @@ int shca_delayed_poll(struct ibv_cq *base, int num, struct ibv_wc *wc)
     if (n < num) n += delayed_deliver(cq, num - n, wc + n); /* GATHER may have been reached */
     if (n == 0) cq->delayed->empty_polls++;
     shca_unlock(&cq->lock);
-    if (n == 0) n = shca_cq_poll_empty(cq);
+    if (n == 0)
+        n = shca_cq_poll_empty(cq);
+    else
+        atomic_store_explicit(&cq->empty, 0, memory_order_relaxed);
     shca_inject_polled(n == 0);
     return n;
 }

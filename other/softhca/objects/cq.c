@@ -83,7 +83,6 @@ struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
         uint32_t shift = 0;
         while (1 << shift < cqe) shift++;
         cq->spins_before_yield = MIN_SPINS;
-        cq->polled = true;
         cq->base.context = c;
         cq->base.cq_context = context;
         cq->base.channel = channel;
@@ -354,7 +353,7 @@ static inline int cq_poll_empty(struct shca_cq *cq)
         atomic_load_explicit(&cq->spins_before_yield, memory_order_relaxed);
     /* The sender may be the other hardware thread of this core. Only every 16th empty poll pauses:
      * a pause takes longer than the poll, and delays a completion that arrives in it. */
-    if (empty % 16 == 15) __builtin_ia32_pause();
+    if (empty % 16 == 0) __builtin_ia32_pause();
     if (empty >= spins_before_yield) {
         cq_yield(cq, spins_before_yield);
         empty = 0;
@@ -409,7 +408,6 @@ static __attribute__((noinline)) int cq_poll_fresh(struct shca_cq *cq, int num, 
 int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
 {
     struct shca_cq *cq = shca_cq(base);
-    atomic_store_explicit(&cq->polled, true, memory_order_relaxed);
     if (atomic_load_explicit(&cq->fresh, memory_order_relaxed)) return cq_poll_fresh(cq, num, wc);
     /* While another thread resizes the queue this may be the old ring, with its memory reused. The
      * peek stays within its bounds and is repeated under the lock. */
@@ -429,7 +427,8 @@ int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
  * of all that it finds by its next poll. */
 static bool cq_holds_untold(struct shca_cq *cq)
 {
-    if (!atomic_load_explicit(&cq->polled, memory_order_relaxed)) return false;
+    if (atomic_load_explicit(&cq->empty, memory_order_relaxed) == (uint32_t)SHCA_NOT_POLLED)
+        return false;
     if (atomic_load_explicit(&cq->fresh, memory_order_acquire)) return true;
     shca_lock(&cq->lock);
     uint64_t head = atomic_load_explicit(&cq->ring->head, memory_order_relaxed);

@@ -110,7 +110,7 @@ static struct shca_cq *event_take(struct shca_channel *ch)
     if (!(cq = *link)) return NULL;
     cq->ev_consumed++;
     cq->ev_given++;
-    atomic_store_explicit(&cq->polled, false, memory_order_relaxed);
+    atomic_store_explicit(&cq->empty, SHCA_NOT_POLLED, memory_order_relaxed);
     *link = cq->channel_next;
     while (*link) link = &(*link)->channel_next;
     cq->channel_next = NULL;

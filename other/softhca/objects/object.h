@@ -85,6 +85,8 @@ struct shca_channel {
     struct shca_cq *cqs; /* under shca.channel_lock, like the list itself */
 };
 
+enum { SHCA_NOT_POLLED = -1 }; /* the next empty poll makes it 0 */
+
 struct shca_cq {
     union {
         struct ibv_cq base;
@@ -93,8 +95,9 @@ struct shca_cq {
     struct shm_cq *s;
     struct shm_ring *_Atomic ring;
     uint32_t index;
-    struct shca_lock lock;               /* consumers */
-    _Atomic uint32_t empty;              /* empty polls in a row; not exact with several threads */
+    struct shca_lock lock;  /* consumers */
+    _Atomic uint32_t empty; /* empty polls in a row, or SHCA_NOT_POLLED since the program
+                               took an event; not exact with several threads */
     _Atomic uint32_t spins_before_yield; /* empty polls before the thread yields */
     _Atomic int users;
     /* Completions of short WRITEs (done.h). */
@@ -107,7 +110,6 @@ struct shca_cq {
     bool ring_first;                  /* in the last poll; under lock */
     size_t pinned;                    /* charged for the ring */
     uint32_t ev_consumed, ev_given;   /* under channel_lock */
-    _Atomic bool polled;              /* since the program took the last event */
     uint32_t async_given;
     _Atomic bool overflow_raised;
     struct shca_cq *channel_next;
