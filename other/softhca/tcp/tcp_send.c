@@ -162,13 +162,15 @@ static bool tcp_send_has_room(const struct batch *b, int most)
     return b->frames < most && b->n + SHCA_MAX_SGE + 1 <= PIECES && b->bytes < CONN_BATCH;
 }
 
-/* Adds frames of R until there are no more or no room. */
+/* Adds frames of R until there are no more or no room. In SQD no message begins, or begins
+ * again. */
 static void tcp_send_gather_frames(struct shca_remote *r, struct batch *b, int most, uint64_t now)
 {
     struct wire_frame f;
     b->frames = b->n = 0;
     b->bytes = 0;
     while (tcp_send_has_room(b, most) && requester_next(&r->out, now, &f)) {
+        if (f.type == WIRE_REQUEST && shca_state(r->qp) == IBV_QPS_SQD) return;
         int verdict = tcp_send_add_frame(r, b, &f);
         if (verdict == STAYS) return;
         if (verdict == IS_SKIPPED)
