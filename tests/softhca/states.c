@@ -1,5 +1,7 @@
 /* states.c - rules about the states of a queue pair: draining, the first message, and queries. */
 #include "rules.h"
+
+#include <unistd.h>
 #include "pair.h"
 
 #include <errno.h>
