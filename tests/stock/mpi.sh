@@ -28,10 +28,14 @@ ucx_job() { # TRANSPORT RANKS MPIRUN-WORDS...
         --mca btl ^openib -x UCX_TLS="$1",self "${@:3}"
 }
 
-# The parameters silence warnings about an unknown device.
+# Open MPI 4.1 counts the ports of a device in a field that it does not initialize: openib's
+# mca_btl_openib_device_t.allowed_btls.  Where malloc() returns memory that is not zero, openib does
+# not close the device, and MPI_Finalize() calls openib after it was unloaded.  These tunables let
+# malloc() return zeros.  The parameters silence warnings about an unknown device.
 openib_job() { # RANKS MPIRUN-WORDS...
-    mpi_job "openib${SOFTHCA_DEVICES:+, $SOFTHCA_DEVICES}${2:+, ${*:2}}" "$1" --mca pml ob1 --mca btl openib,self --mca btl_openib_allow_ib true \
-        --mca btl_openib_warn_no_device_params_found 0 --mca btl_openib_warn_default_gid_prefix 0 "${@:2}"
+    GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=255 \
+        mpi_job "openib${SOFTHCA_DEVICES:+, $SOFTHCA_DEVICES}${2:+, ${*:2}}" "$1" --mca pml ob1 --mca btl openib,self --mca btl_openib_allow_ib true \
+        -x GLIBC_TUNABLES --mca btl_openib_warn_no_device_params_found 0 --mca btl_openib_warn_default_gid_prefix 0 "${@:2}"
 }
 
 exchange_compiles() {
@@ -51,9 +55,10 @@ family_mpi() {
     ucx_job rc_v 3
     openib_job 3
     openib_job 2 --mca btl_openib_receive_queues P,65536,64,32,32
-    # Several rails; Open MPI 4.1 ends with a fault of its own when openib has several devices.
+    # Several rails.
     export SOFTHCA_DEVICES=2x2
     ucx_job rc_v 2 -x UCX_MAX_RNDV_RAILS=4
+    openib_job 2
     SOFTHCA_DEVICES=1x2
     openib_job 2
     unset SOFTHCA_DEVICES
