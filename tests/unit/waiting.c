@@ -119,7 +119,8 @@ static void sleeps(void)
 /* Waits in vain until the thread has slept once more; returns how long it has waited, in us. */
 static double us_to_sleep(double since)
 {
-    for (int i = 0; i < 10000 && steps_to_sleep(gasneti_wait_poll) == MOST_STEPS; i++) continue;
+    const unsigned before = seen.sleeps;
+    for (int i = 0; i < 10000 && seen.sleeps == before; i++) steps_to_sleep(gasneti_wait_poll);
     return (gasnetc_clock() - since) * 1e6;
 }
 
