@@ -58,6 +58,35 @@ static void drained(struct side *s)
     meet(s);
 }
 
+/* No completion follows SQ_DRAINED; messages that had not begun continue in RTS. */
+static void drained_after_completions(struct side *s)
+{
+    enum { MESSAGES = 16 };
+    int ended = 0;
+    struct ibv_wc wc;
+    if (s->is_a) {
+        CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, MESSAGES, 0, 8, 0)), 0);
+        expect(s->scq, MESSAGES, IBV_WC_SUCCESS); /* hosts are connected from now on */
+        for (int i = 0; i < MESSAGES; i++)
+            CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, i, 0, BUFFER, 0)), 0);
+        CHECK_EQ(go(s, IBV_QPS_SQD, IBV_QP_EN_SQD_ASYNC_NOTIFY,
+                    (struct ibv_qp_attr){.en_sqd_async_notify = 1}),
+                 0);
+        CHECK_EQ(await_event(s), IBV_EVENT_SQ_DRAINED);
+        CHECK_EQ(query(s).qp_state, IBV_QPS_SQD);
+        for (; ibv_poll_cq(s->scq, 1, &wc) == 1; ended++) {
+            CHECK_EQ(wc.wr_id, ended);
+            CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+        }
+        usleep(20000); /* for a completion that comes all the same; any length is correct */
+        expect_nothing(s->scq);
+        CHECK_EQ(go(s, IBV_QPS_RTS, 0, (struct ibv_qp_attr){0}), 0);
+        for (; ended < MESSAGES; ended++) expect(s->scq, ended, IBV_WC_SUCCESS);
+        CHECK(!event_waits(s));
+    }
+    meet(s);
+}
+
 /* A gets SQ_DRAINED while a WR waits for a receive; the WR continues afterwards. */
 static void stopped_while_waiting(struct side *s)
 {
@@ -172,6 +201,7 @@ void state_rules(void)
         test_function *run;
     } tests[] = {
         {"a drained send queue is reported, and goes on", drained},
+        {"a drained send queue is reported after its completions", drained_after_completions},
         {"a send queue that waits is stopped, and goes on", stopped_while_waiting},
         {"the first message before RTS is reported, once", first_message},
         {"a message after RTS is not", no_event_when_sending},

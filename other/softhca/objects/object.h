@@ -282,6 +282,7 @@ struct shca_qp {
     struct ibv_qp_cap cap;
     uint32_t async_given;
     bool last_wqe_raised;
+    bool drain_wanted;         /* in SQD, IBV_EVENT_SQ_DRAINED is due; send lock */
     int opened;                /* times opened by ibv_open_qp(), of an XRC target */
     struct shca_peer *foreign; /* an XRC target of another process: this object is only a handle */
     struct shca_qp *next;      /* list of all QPs */

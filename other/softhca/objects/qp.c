@@ -269,6 +269,9 @@ int shca_query_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask,
         *attr = qp->attr;
         attr->qp_state = attr->cur_qp_state = shca_state(qp);
         attr->cap = qp->cap;
+        shca_lock(&qp->sq);
+        attr->sq_draining = qp->link.remote && shca_tcp_send_draining(qp);
+        shca_unlock(&qp->sq);
     }
     if (init)
         *init = (struct ibv_qp_init_attr){.qp_context = base->qp_context,
@@ -328,7 +331,7 @@ void shca_qp_reset(struct shca_qp *qp)
     qp->sq_head = qp->sq_exec = 0;
     qp->sq_done = qp->rq_done = 0;
     qp->rq_flushed = 0;
-    qp->last_wqe_raised = false;
+    qp->last_wqe_raised = qp->drain_wanted = false;
     qp->deadline = SHCA_NO_DEADLINE;
     if (qp->faults) qp->faults->decided = false;
     qp->link.t = NULL;

@@ -111,10 +111,10 @@ static void state_publish(struct shca_qp *qp, enum ibv_qp_state to)
     shca_qp_changed(qp);
 }
 
-/* The caller held the send lock, so WRs that began have ended; waiting WRs have not begun, and
- * stay. */
-static void state_raise_drained(struct shca_qp *qp)
+/* Each message that was begun has ended; waiting WRs have not begun, and stay. */
+void shca_qp_raise_drained(struct shca_qp *qp)
 {
+    qp->drain_wanted = false;
     struct ibv_async_event e = {.element.qp = &qp->base, .event_type = IBV_EVENT_SQ_DRAINED};
     shca_raise(qp->base.context, &e);
 }
@@ -148,18 +148,17 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
 {
     struct shca_qp *qp = shca_qp(base);
     if (qp->foreign) return shca_unsupported();
-    enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : shca_state(qp);
-    if (mask & IBV_QP_CUR_STATE && a->cur_qp_state != shca_state(qp)) return EINVAL;
-    if (!shca_transition_allowed(base->qp_type, shca_state(qp), to, mask) ||
-        !state_values_allowed(a, mask) || !state_fits_device(qp, a, mask) ||
-        (to == IBV_QPS_RTR && !state_may_connect(qp)))
+    enum ibv_qp_state from = shca_state(qp), to = mask & IBV_QP_STATE ? a->qp_state : from;
+    if (mask & IBV_QP_CUR_STATE && a->cur_qp_state != from) return EINVAL;
+    if (!shca_transition_allowed(base->qp_type, from, to, mask) || !state_values_allowed(a, mask) ||
+        !state_fits_device(qp, a, mask) || (to == IBV_QPS_RTR && !state_may_connect(qp)))
         return EINVAL;
     if (mask & IBV_QP_AV) {
         const uint32_t device = shca_device(base->context)->index;
         const int error = shca_address_error(shm_port(device, a->ah_attr.port_num), &a->ah_attr);
         if (error) return error;
     }
-    if (state_refused(base->qp_type, shca_state(qp), to)) return ENOMEM;
+    if (state_refused(base->qp_type, from, to)) return ENOMEM;
     if (to == IBV_QPS_RESET) {
         shca_worker_drop(qp);
         shca_tcp_send_drop(qp);
@@ -179,7 +178,7 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
         qp->port = shm_port(shca_device(base->context)->index, qp->attr.port_num);
     qp->max_message = shca_port_model(qp->port)->max_msg_sz;
     qp->small_range = shca_small_range(qp);
-    if (shca_state(qp) == IBV_QPS_INIT && to == IBV_QPS_RTR && base->qp_type != IBV_QPT_UD &&
+    if (from == IBV_QPS_INIT && to == IBV_QPS_RTR && base->qp_type != IBV_QPT_UD &&
         state_connect(qp) != 0)
         return ENOMEM;
     shca_lock(&qp->sq);
@@ -187,12 +186,13 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
         shca_qp_to_error(qp);
     else
         state_publish(qp, to);
+    if (from != to) qp->drain_wanted = mask & IBV_QP_EN_SQD_ASYNC_NOTIFY && a->en_sqd_async_notify;
     if (qp->link.remote)
         shca_tcp_send_tune(qp);
+    else if (qp->drain_wanted)
+        shca_qp_raise_drained(qp); /* on one host a message ends before the lock is released */
     else if (to == IBV_QPS_RTS && qp->sq_exec != qp->sq_head)
         shca_worker_wait_for(qp);
     shca_unlock(&qp->sq);
-    if (to == IBV_QPS_SQD && mask & IBV_QP_EN_SQD_ASYNC_NOTIFY && a->en_sqd_async_notify)
-        state_raise_drained(qp);
     return 0;
 }

@@ -121,7 +121,8 @@ int shca_destroy_qp(struct ibv_qp *qp);
 void shca_qp_quiesce(struct shca_qp *qp);
 void shca_quiesce(void); /* shca.lock held */
 void shca_qp_reset(struct shca_qp *qp);
-void shca_qp_to_error(struct shca_qp *qp); /* send lock held */
+void shca_qp_to_error(struct shca_qp *qp);      /* these two: send lock held */
+void shca_qp_raise_drained(struct shca_qp *qp); /* IBV_EVENT_SQ_DRAINED */
 void shca_qp_to_send_error(struct shca_qp *qp);
 bool shca_transition_allowed(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to,
                              int mask);

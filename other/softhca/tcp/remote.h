@@ -75,6 +75,8 @@ void requester_stop(struct requester *q, uint32_t head);
 /* Handles timeouts. DOWN_SINCE: when the connection was lost, 0 while there is one; GONE: the other
  * process has ended. Returns the time of the next call, if nothing else happens. */
 uint64_t requester_tick(struct requester *q, uint64_t now, uint64_t down_since, bool gone);
+/* Whether no message is on its way: each that was begun has ended or begins again. */
+bool requester_drained(const struct requester *q);
 /* True once for each WR, in order: the oldest WR has ended with *STATUS. */
 bool requester_done(struct requester *q, int *status);
 

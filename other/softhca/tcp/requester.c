@@ -288,6 +288,11 @@ uint64_t requester_tick(struct requester *q, uint64_t now, uint64_t down_since, 
     return probe < end ? probe : end;
 }
 
+bool requester_drained(const struct requester *q)
+{
+    return q->una == q->next && q->at == 0;
+}
+
 bool requester_done(struct requester *q, int *status)
 {
     *status = IBV_WC_SUCCESS;

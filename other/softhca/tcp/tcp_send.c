@@ -266,6 +266,8 @@ static void tcp_send_reap(struct shca_remote *r)
     int status;
     while (shca_state(r->qp) < IBV_QPS_SQE && requester_done(&r->out, &status))
         shca_send_end(r->qp, status); /* an error stops the requester */
+    if (r->qp->drain_wanted && shca_state(r->qp) == IBV_QPS_SQD && requester_drained(&r->out))
+        shca_qp_raise_drained(r->qp);
 }
 
 /* Handles timeouts of R's requester; returns the time of the next call. Send lock held. */
@@ -322,6 +324,12 @@ void shca_tcp_send_tune(struct shca_qp *qp)
     q->rnr_retry = qp->attr.rnr_retry;
     shca_tcp_send_push(qp);
     tcp_send_now_or_list(qp->link.remote);
+    tcp_send_reap(qp->link.remote);
+}
+
+bool shca_tcp_send_draining(struct shca_qp *qp)
+{
+    return shca_state(qp) == IBV_QPS_SQD && !requester_drained(&qp->link.remote->out);
 }
 
 uint32_t shca_tcp_send_number(const struct shca_remote *r)
