@@ -21,7 +21,8 @@ typedef struct gasnetc_counter {
     _Atomic uint32_t acked;
 } gasnetc_counter_t;
 
-/* True when all issued operations have completed; their effects are then visible to the caller. */
+/* True when all issued operations have completed; the effects of these are then visible to the
+ * caller. */
 static inline bool gasnetc_counter_done(gasnetc_counter_t *counter)
 {
     return atomic_load_explicit(&counter->reaped, memory_order_acquire) +
@@ -29,7 +30,7 @@ static inline bool gasnetc_counter_done(gasnetc_counter_t *counter)
            counter->issued;
 }
 
-/* A handler calls this: one operation of the counter has completed. */
+/* Counts one operation that has completed by an Active Message; called by the handler. */
 static inline void gasnetc_counter_ack(gasnetc_counter_t *counter)
 {
     atomic_fetch_add_explicit(&counter->acked, 1, memory_order_release);
@@ -40,7 +41,7 @@ static inline void gasnetc_counter_ack(gasnetc_counter_t *counter)
 typedef struct gasnetc_held gasnetc_held_t;
 
 /* A region of a peer that an operation in flight has pinned, by its number in the registration
- * cache; 0: none.  In GASNET_SEGMENT_FAST peers' memory is pinned all the time. */
+ * cache; 0: no region.  In GASNET_SEGMENT_FAST peers' memory is pinned all the time. */
 #ifdef GASNET_SEGMENT_FAST
 #define GASNETC_SENT_PIN
 #else
@@ -53,19 +54,19 @@ typedef struct gasnetc_sent {
     gasnetc_counter_t *counter; /* NULL: no thread waits */
     gasnetc_held_t *held;       /* NULL: nothing to free */
     void *copy_to;              /* a bounced get: the destination of the bytes in `held` */
-    uint32_t copy_length;       /* their number; else 0 */
+    uint32_t copy_length;       /* the number of these bytes; else 0 */
     GASNETC_SENT_PIN
 } gasnetc_sent_t;
 
-/* A bounced get with a destination in the first page, where no client has memory (NULL): ends the
- * job at the end of this poll, when the poll lock is free. */
+/* Ends the job, at the end of this poll, when the poll lock is free: a bounced get has a
+ * destination in the first page, where no client has memory (NULL). */
 enum { GASNETC_FIRST_PAGE = 4096 };
 void gasnetc_copy_nowhere(const void *to, size_t nbytes) __attribute__((cold));
 
 /* Frees `held`, after copying a bounced get to its destination. */
 void gasnetc_release_held(const gasnetc_sent_t *sent);
 
-/* A network that copies the other fields one by one copies this one too. */
+/* Copies remote_pin; for networks that copy the fields one by one. */
 #ifdef GASNET_SEGMENT_FAST
 static inline void gasnetc_sent_copy_pin(gasnetc_sent_t *to, const gasnetc_sent_t *from)
 {
@@ -108,7 +109,7 @@ static inline void gasnetc_sent_end(gasnetc_sent_t *sent)
     }
 }
 
-/* So many operations of the counter, or of none, have ended. */
+/* Counts `count` operations of the counter as ended; NULL: no thread waits for them. */
 static inline void gasnetc_counter_reap(gasnetc_counter_t *counter, uint32_t count)
 {
     if (counter) {
@@ -117,8 +118,8 @@ static inline void gasnetc_counter_reap(gasnetc_counter_t *counter, uint32_t cou
     }
 }
 
-/* The network calls this once for each completed operation, with the poll lock held; or the two
- * above, and the second of them once for several operations. */
+/* Called by the network once for each completed operation, with the poll lock held.  A network may
+ * call gasnetc_sent_end for each operation and gasnetc_counter_reap for several at once instead. */
 static inline void gasnetc_sent(gasnetc_sent_t *sent)
 {
     gasnetc_sent_end(sent);

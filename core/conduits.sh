@@ -45,7 +45,8 @@ endif
 END
 }
 
-# One library per thread mode, shared and static, of the Extended API, the core and the network.
+# One library per thread mode, shared and static, of the Extended API, the core and the network.  libwhole has the same,
+# with the names of the inside, for tests.
 # -shared is for libtool's compile step: the static library gets the objects of the shared one, so that
 # each source is compiled once instead of twice.
 library() {
@@ -55,10 +56,15 @@ if CONDUIT_@C@
 noinst_LTLIBRARIES += @c@-conduit/libcore-@m@.la
 @c@_conduit_libcore_@m@_la_SOURCES = $(@c@_core_sources)
 @c@_conduit_libcore_@m@_la_CPPFLAGS = $(@c@_conduit_cppflags) -DGASNET_@M@ -shared
+@c@_conduit_libcore_@m@_la_CFLAGS = $(hot_cflags)
+noinst_LTLIBRARIES += @c@-conduit/libwhole-@m@.la
+@c@_conduit_libwhole_@m@_la_SOURCES = $(extended_sources) $(@c@_extended)
+@c@_conduit_libwhole_@m@_la_CPPFLAGS = $(@c@_conduit_cppflags) $(@c@_extended_cppflags) -DGASNET_@M@ -shared
+@c@_conduit_libwhole_@m@_la_CFLAGS = $(hot_cflags)
+@c@_conduit_libwhole_@m@_la_LIBADD = @c@-conduit/libcore-@m@.la $(@c@_conduit_libadd)
 lib_LTLIBRARIES += libgasnet-@c@-@m@.la
-libgasnet_@c@_@m@_la_SOURCES = $(extended_sources) $(@c@_extended)
-libgasnet_@c@_@m@_la_CPPFLAGS = $(@c@_conduit_cppflags) $(@c@_extended_cppflags) -DGASNET_@M@ -shared
-libgasnet_@c@_@m@_la_LIBADD = @c@-conduit/libcore-@m@.la $(@c@_conduit_libadd)
+libgasnet_@c@_@m@_la_SOURCES =
+libgasnet_@c@_@m@_la_LIBADD = @c@-conduit/libwhole-@m@.la
 libgasnet_@c@_@m@_la_LDFLAGS = $(conduit_ldflags)
 pkgconfig_DATA += $(packaging)/gasnet-@c@-@m@.pc
 endif
@@ -84,8 +90,10 @@ END
 source_of() { (cd "$root" && ls "tests/$1.c" tests/*/"$1.c" 2>/dev/null); }
 
 # Executables rather than libtool's wrapper scripts, since the launcher looks for idents in them.
-program() { # CONDUIT MODE NAME MORE-SOURCES CPPFLAGS LDFLAGS LIBS
-    sed -e "s|@sources@|$4|" -e "s|@cppflags@|$5|" -e "s|@ldflags@|${6:--no-install}|" -e "s|@libs@|$7|" \
+program() { # CONDUIT MODE NAME MORE-SOURCES CPPFLAGS LDFLAGS LIBS; LDFLAGS inside: linked with libwhole
+    linked=${6:--no-install} library=libgasnet-$1-$2.la
+    [ "$linked" != inside ] || linked=-no-install library=$1-conduit/libwhole-$2.la
+    sed -e "s|@sources@|$4|" -e "s|@cppflags@|$5|" -e "s|@ldflags@|$linked|" -e "s|@library@|$library|" -e "s|@libs@|$7|" \
         -e "s|@p@|$3|g" -e "s|@source@|$(source_of "$3")|" -e "s/@id@/tests_$(echo "$3" | tr / _)_$1_$2/g" \
         -e "s/@c@/$1/g" -e "s/@C@/$(upper "$1")/g" -e "s/@m@/$2/g" <<'END'
 
@@ -95,7 +103,7 @@ check_PROGRAMS += tests/@p@-@c@-@m@
 @id@_CPPFLAGS = $(test_@c@_@m@_cppflags) @cppflags@
 @id@_CFLAGS = $(test_@m@_cflags)
 @id@_LDFLAGS = @ldflags@
-@id@_LDADD = tests/libtest-@c@-@m@.a libgasnet-@c@-@m@.la $(test_@m@_libs) @libs@
+@id@_LDADD = tests/libtest-@c@-@m@.a @library@ $(test_@m@_libs) @libs@
 endif
 END
 }

@@ -14,7 +14,9 @@
 #include "core/am/system_am.h"
 #include "core/exit/exit.h"
 #include "core/exit/exit_signals.h"
+#include "core/job/ending.h"
 #include "core/job/host_addresses.h"
+#include "core/job/secret.h"
 #include "core/job/job.h"
 #include "core/job/progress.h"
 #include "core/job/thread.h"
@@ -132,10 +134,10 @@ static void reserve_files(void)
     gasneti_fatal_if_any(error);
 }
 
-/* Agreed on by all processes before they connect. */
+/* The values on which all processes agree before they connect. */
 struct settled {
     uint32_t credits, replies, address, contact;
-    bool early; /* peers cannot be connected at first use */
+    uint32_t early; /* 1: peers cannot be connected at first use; no padding is sent */
 };
 
 /* Reports whether peers are connected at first use or at start-up; the first process that requires
@@ -151,7 +153,7 @@ static void report_early(const struct settled *all)
             at_first_use ? "first use" : "start-up: ", gasnetc_caps.early);
 }
 
-/* Collective: the minimum of all nodes' credits, the longest address and contact. */
+/* Collective: the minimum of all ranks' credits, the longest address and contact. */
 static struct settled settle(void)
 {
     uint32_t n = gasnetc_job.size;
@@ -159,7 +161,7 @@ static struct settled settle(void)
                            .replies = gasnetc_caps.replies,
                            .address = (uint32_t)net_address_size(),
                            .contact = (uint32_t)net_contact_size(),
-                           .early = gasnetc_caps.early[0]},
+                           .early = gasnetc_caps.early[0] != 0},
                    *all = malloc(n * sizeof *all);
     if (!all) gasneti_fatal("out of memory");
     bootstrap_exchange(&mine, sizeof mine, all);
@@ -179,15 +181,15 @@ static void init_credits(uint32_t credits, uint32_t replies)
 {
     uint32_t n = gasnetc_job.size;
     /* A credit that returns with another message, or several that return together, leave a receive
-     * buffer posted for the peer's next Reply.  Where the buffers are too few for all peers, none
-     * may be left like that (IB-R5). */
+     * buffer posted for the peer's next Reply.  Where the buffers are too few for all peers, no
+     * buffer may be left posted like that (IB-R5). */
     int64_t slack = gasnetc_params.credits_slack;
     if (replies < (uint64_t)credits * (n - 1)) slack = 0;
     for (uint32_t i = 0; i < n; i++)
         gasnetc_credits_init(&gasnetc_peers[i].credits, (uint16_t)credits, (uint16_t)slack);
 }
 
-/* For every pair of nodes: makes both ends, exchanges their addresses, joins them. */
+/* Connects every pair of ranks: makes both ends, exchanges their addresses, joins the ends. */
 static void connect_all(size_t size)
 {
     uint32_t n = gasnetc_job.size, me = gasnetc_job.rank;
@@ -203,7 +205,7 @@ static void connect_all(size_t size)
     bootstrap_barrier();
 }
 
-/* Exchanges what is needed to connect a peer at first use; connects none. */
+/* Exchanges the contact addresses by which peers are connected at first use. */
 static void exchange_contacts(size_t size)
 {
     uint32_t n = gasnetc_job.size, me = gasnetc_job.rank;
@@ -227,15 +229,18 @@ static uint32_t bbuf_count(void)
         most = gasnetc_params.depth_total;
     int64_t count = gasnetc_params.bbuf_count;
     if (count == 0 || count > most) count = most;
-    /* Where little may be pinned, the segment has the most of it. */
+    /* Where little may be pinned, at most a quarter is for bounce buffers: the segment gets most of
+     * it. */
     int64_t pinnable = (int64_t)(gasnetc_caps.pinnable / GASNETC_BBUF_SIZE / 4);
     if (pinnable && gasnetc_params.bbuf_count == BBUF_DEFAULT && count > pinnable) count = pinnable;
-    /* A Request that waits for a credit may hold one while handlers in its thread need another. */
+    /* Two buffers for each thread: a Request that waits for a credit may hold one while handlers in
+     * its thread need another. */
     int64_t least = GASNETC_THREADED ? 2 * gasnetc_params.max_threads : 2;
     return (uint32_t)(count > least ? count : least);
 }
 
-/* IB-C8, IB-C10; only some libraries have the locks that such a thread needs (lock.h). */
+/* IB-C8, IB-C10: ignores GASNET_RCV_THREAD in libraries without the locks that such a thread needs
+ * (lock.h). */
 static void settle_receive_thread(void)
 {
     if (!gasnetc_params.rcv_thread || (GASNETC_RCV_THREAD && GASNETC_THREADED)) return;
@@ -248,16 +253,8 @@ static void settle_receive_thread(void)
                          : "this library was configured without the thread");
 }
 
-static void clip_threads(void)
-{
-    if (gasnetc_params.max_threads <= GASNETI_THREAD_SLOTS) return;
-    gasneti_warn("GASNET_MAX_THREADS=%lld is more than this library's limit; using %d",
-                 (long long)gasnetc_params.max_threads, GASNETI_THREAD_SLOTS);
-    gasnetc_params.max_threads = GASNETI_THREAD_SLOTS;
-}
-
-/* With more processes, or threads, than processors, waiting threads must yield; processes may even
- * sleep. */
+/* Sets how threads wait: with more processes, or threads, than processors they must yield;
+ * processes may even sleep. */
 static void settle_spins(void)
 {
     if (GASNETC_THREADED) gasnetc_set_waiting(100, 0);
@@ -266,7 +263,7 @@ static void settle_spins(void)
         gasnetc_set_waiting(1, gasnetc_longest_sleep());
 }
 
-/* For messages: with several hosts the launcher used a remote shell. */
+/* The launcher's name for messages: with several hosts it used a remote shell. */
 static const char *started_by(void)
 {
     bool hosts = false;
@@ -280,9 +277,10 @@ static void open_network(void)
 {
     struct gasneti_descriptors found;
     make_peers();
+    gasnetc_secret_share(&gasnetc_job);
     gasnetc_hosts_find(&gasnetc_job);
     (void)gasneti_descriptors_reserve(SPARE_FILES,
-                                      &found); /* the device complains if it is short */
+                                      &found); /* the device reports a shortage itself */
     net_open(gasnetc_job.size - 1, &gasnetc_caps);
     if (gasnetc_job.size > 1) {
         reserve_files();
@@ -301,8 +299,8 @@ static void open_network(void)
                 started_by(), gasnetc_caps.device);
 }
 
-/* A program that is linked with MPI too, started by a launcher that starts no MPI: every process
- * would be rank 0 there. */
+/* Detects a program that is linked with MPI too, but started by a launcher that does not start MPI:
+ * every process would be rank 0 of MPI. */
 static void check_mpi(void)
 {
     static const char words[] =
@@ -315,8 +313,22 @@ static void check_mpi(void)
     if (gasnetc_job.rank == 0) gasneti_warn("%s", words);
 }
 
-/* gasnet_init was called and could not join a job. */
+/* True if gasnet_init was called and could not join a job. */
 static bool refused;
+
+/* Polls while gasnet_attach waits for other ranks: if such a rank ends instead, this rank ends with
+ * it.  No peer sends an Active Message before it has left attach, so no handler runs. */
+static void poll_in_attach(void)
+{
+    gasnetc_poll();
+}
+
+/* Checks for a pending exit in the last exchange of attach, without polling: messages of peers that
+ * have left attach wait until this rank has left it too. */
+static void look_for_end(void)
+{
+    if (atomic_load(&gasnetc_exit_pending)) gasnetc_exit_act();
+}
 
 int gasnet_init(int *argc, char ***argv)
 {
@@ -334,7 +346,6 @@ int gasnet_init(int *argc, char ***argv)
     gasnetc_params_init(&gasnetc_job);
     gasnett_backtrace_init(argv && *argv ? (*argv)[0] : NULL);
     check_mpi();
-    clip_threads();
     if (gasnetc_exit_catch_signals()) gasneti_threads_get_signal_stacks();
     settle_receive_thread();
     settle_spins();
@@ -344,6 +355,7 @@ int gasnet_init(int *argc, char ***argv)
     gasnetc_segment_limits();
     gasnetc_stats_serve();
     gasnetc_phase = GASNETC_BEFORE_ATTACH;
+    bootstrap_meanwhile(poll_in_attach);
     if (gasnetc_params.freeze) gasnett_freezeForDebuggerNow(&gasnet_frozen, "gasnet_frozen");
     return GASNET_OK;
 }
@@ -351,7 +363,7 @@ int gasnet_init(int *argc, char ***argv)
 int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize,
                    uintptr_t minheapoffset)
 {
-    (void)minheapoffset; /* the segment is never next to the heap */
+    (void)minheapoffset; /* unused: the segment is never next to the heap */
     if (refused)
         gasneti_fatal(
             "gasnet_attach is called although gasnet_init failed: there is no job; check what "
@@ -364,7 +376,7 @@ int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsi
     if (numentries < 0 || (numentries && !table))
         return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_attach", "%d handlers at %p", numentries,
                              (void *)table);
-    gasnetc_register_internal(gasnete_handlers);
+    gasnetc_register_internal(gasnete_handlers, true);
     remote_register_handler();
     int result = gasnetc_register_client(table, numentries);
     if (result == GASNET_OK) result = gasnetc_segment_attach(segsize);
@@ -374,7 +386,9 @@ int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsi
     gasnete_attach();
     if (GASNETC_RCV_THREAD && GASNETC_THREADED && gasnetc_params.rcv_thread && gasneti_nodes > 1)
         gasnetc_receive_thread_start();
+    bootstrap_meanwhile(look_for_end);
     bootstrap_barrier();
+    bootstrap_meanwhile(NULL);
     gasnetc_phase = GASNETC_ATTACHED;
     return GASNET_OK;
 }

@@ -1,10 +1,10 @@
 # core: compiled once per conduit and thread mode; a conduit's local.mk lists these.
 core_sources = \
-  core/clock.h core/completion.h core/lock.h core/network.h core/network_listless.h core/network_nearless.h core/network_unpaired.h core/network_untold.h core/report.h \
+  core/completion.h core/lock.h core/network.h core/network_defaults.h core/report.h \
   core/init.c \
   core/counters/counters.def core/counters/counters.h \
   core/params/params.c core/params/params.def core/params/params.h core/params/params_row.h core/params/params_init.c \
-  core/job/ending.h core/job/host_addresses.c core/job/host_addresses.h core/job/job.h \
+  core/job/ending.h core/job/host_addresses.c core/job/host_addresses.h core/job/secret.c core/job/secret.h core/job/job.h \
   core/pshm/common.h core/pshm/pshm.h core/pshm/supernodes.h $(core_pshm_sources) \
   core/job/progress.h core/job/rank.h core/job/report.c core/job/signal_stack.c \
   core/job/signal_stack.h core/job/thread.c core/job/thread.h \
@@ -20,7 +20,7 @@ core_sources = \
   core/am/flow_network.h core/am/system_am.h \
   core/progress/doze.h core/progress/poll.c core/progress/receive_thread.h \
   core/stats/stats.c core/stats/stats.h core/stats/tally.c \
-  core/exit/exit.c core/exit/exit.h core/exit/exit_protocol.c core/exit/exit_protocol.h \
+  core/exit/exit.c core/exit/exit.h core/exit/exit_files.c core/exit/exit_files.h core/exit/exit_protocol.c core/exit/exit_protocol.h \
   core/exit/exit_signals.c core/exit/exit_signals.h
 
 # Peers' memory: registered during attach, or where it is used.
@@ -53,7 +53,7 @@ core_ib_sources = $(core_rings_sources) \
   core/ib/connect_payload.h core/ib/connect_payload.c core/ib/route.h core/ib/route.c $(handshake_sources) $(roce_sources)
 
 nobase_dist_doc_DATA += core/pshm/README.md core/rdma/README.md
-EXTRA_DIST += core/conduits.m4 core/conduits.sh core/am/gen_dispatch.sh core/counters/counters_table.sh
+EXTRA_DIST += core/conduits.m4 core/hardening.m4 core/static.m4 core/static_verbs.m4 core/conduits.sh core/am/gen_dispatch.sh core/counters/counters_table.sh
 
 # libsofthca.so is found in the folder of the library, also after an installed tree was moved; calls between
 # the library's own functions need no detour through the symbol table.

@@ -1,8 +1,9 @@
-/* lock.h - the library's own locks: a spin lock whose waiters yield, or nothing.
+/* lock.h - the library's own locks: spin locks whose waiters yield, or empty structures.
  *
- * Several threads are inside at once in PAR libraries, and with --enable-seq-rcv-thread in the
- * others (IB-C10: a client thread and the receive thread).  Without it the calls are empty there.
- * A lock is held for tens of instructions, and never while a handler runs or a call blocks.
+ * Several threads are in the library at once in PAR libraries, and with --enable-seq-rcv-thread in
+ * SEQ and PARSYNC libraries (IB-C10: a client thread and the receive thread).  In other libraries
+ * the calls are empty.  A lock is held for tens of instructions, and never while a handler runs or
+ * a call blocks.
  */
 #ifndef GASNETC_LOCK_H
 #define GASNETC_LOCK_H
@@ -15,15 +16,14 @@
 
 #if defined(GASNET_PAR) || GASNETI_SEQ_RCV_THREAD
 
-enum { GASNETC_THREADED = 1 }; /* several threads may be inside at once */
+enum { GASNETC_THREADED = 1 }; /* several threads may be in the library at once */
 
 typedef struct {
     atomic_uint held; /* 0 or GASNETI_LOCKED */
 } gasneti_lock_t;
 
-/* One bit of a word of 4 bytes: for x86, GCC makes a locked instruction and a jump of the attempt
- * to set it, where an exchange takes four instructions.  Not bit 0, for which GCC 12 makes a loop,
- * as Clang does for any bit. */
+/* The bit that is set while a lock is held.  GCC compiles the attempt to set one bit, but not bit
+ * 0, to a single locked instruction on x86; Clang compiles an exchange better. */
 enum { GASNETI_LOCKED = 2 };
 #ifdef __clang__
 #define GASNETI_LOCK_SET atomic_exchange_explicit
@@ -37,7 +37,7 @@ enum { GASNETI_LOCKED = 2 };
         GASNETI_LOCKED                                                                             \
     }
 
-/* For a lock that is rarely held: does not read first. */
+/* Tries to acquire a lock that is rarely held: does not read it first. */
 static inline bool gasneti_trylock_quiet(gasneti_lock_t *lock)
 {
     const unsigned before = GASNETI_LOCK_SET(&lock->held, GASNETI_LOCKED, memory_order_acquire);

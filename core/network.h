@@ -4,10 +4,10 @@
  * functions, the calls marked HOT, so that the core calls them without function pointers.  This
  * file includes that header at its end, through the conduit's conduit_network.h.  The other calls
  * are ordinary functions.  A network does not know of handlers, handles or exit; of credits it
- * knows only how many receive buffers to post.  Of the core it may use core/lock.h, core/clock.h,
+ * knows only how many receive buffers to post.  Of the core it may use core/lock.h,
  * core/completion.h, core/report.h, core/params/params.h, core/job/rank.h,
- * core/job/host_addresses.h, the bootstrap, core/network_*.h and core/rings, and no other header of
- * core (tests/arrows.sh).
+ * core/job/secret.h, core/job/host_addresses.h, the bootstrap, core/network_*.h and core/rings, and
+ * no other header of core (tests/arrows.sh).
  *
  * Locks and threads
  *   - The core holds a peer's lock when it makes a call that takes the peer (except net_connect):
@@ -22,11 +22,12 @@
  * No call blocks, except at start-up.  A call that finds no resources returns NET_BUSY (or
  * NET_NO_REPLY_BUF, NET_NO_CREDIT or NET_CONNECTING) and has changed nothing; the caller reaps and
  * tries again, after a sleep if the peer is being connected.  A network that loses a peer or its
- * device calls gasneti_failed with the operation, the peer and the cause in words.  It goes on as
+ * device calls gasneti_failed with the operation, the peer and the cause in words.  It continues as
  * usual, but does not complete the operation: peers disappear while a job ends, and only the core
  * knows whether the job ends.
  *
- * A new network begins with net_open and net_am; tests/unit has an example, driven by a script.
+ * doc/porting.md has the order in which to write the calls of a new network; tests/unit/script is
+ * an example.
  */
 #ifndef GASNETC_NETWORK_H
 #define GASNETC_NETWORK_H
@@ -42,7 +43,7 @@
 /* Supplied by the network's header:
  *   net_peer_t    the network's record of a peer; begins with `uint32_t rank`.  It is part of the
  *                 core's record of the peer, and zeroed before net_address.
- *   net_region_t  a registered range of local memory; zeroed: none.
+ *   net_region_t  a registered range of local memory; zeroed: no range.
  *   net_key_t     the remote key of such a range: plain bytes, no pointers.
  *   net_spare_t   the spare receive buffer of one poll, or of the receive thread; zeroed: none.
  * Constants:
@@ -68,10 +69,10 @@ typedef struct net_peer net_peer_t;
 typedef struct net_region net_region_t;
 typedef struct net_key net_key_t;
 typedef struct net_spare net_spare_t;
-typedef struct net_ring net_ring_t; /* no other file needs its contents */
+typedef struct net_ring net_ring_t; /* defined by networks that have rings */
 
-/* NET_COPIED, from net_am alone: sent, and complete at once; gasnetc_sent is not called.
- * NET_BUSY: no resources.  Callers treat the others alike but for counters and sleeps:
+/* NET_COPIED, from net_am alone: sent, and complete at once; gasnetc_sent is not called.  NET_BUSY:
+ * no resources.  Callers treat the following three like NET_BUSY, but for counters and sleeps:
  * NET_NO_REPLY_BUF: no receive buffer for the Reply; NET_NO_CREDIT: the peer may have none for the
  * Request; NET_CONNECTING: the peer is used for the first time and is being connected.
  * NET_NO_SEND_BUF, with NET_BUFFERS: an inlined put, or a get without a region, found no buffer of
@@ -86,7 +87,7 @@ enum net_result {
     NET_NO_SEND_BUF,
 };
 
-/* The order of a put.  NET_BEFORE_AM: if caps.ordered, it has arrived when an AM has arrived that
+/* The order of a put.  NET_BEFORE_AM: if caps.ordered, the put has arrived when an AM arrives that
  * was posted to the same peer after it.  NET_UNORDERED: the network may choose any queue pair. */
 enum net_order { NET_UNORDERED, NET_BEFORE_AM };
 
@@ -96,20 +97,20 @@ struct net_caps {
     size_t inline_max;     /* largest put or AM that is inlined at the call; 0 = none */
     size_t get_inline_max; /* largest get without a local region; 0 = none */
     size_t transfer_max;   /* largest single put or get */
-    size_t copy_put_max; /* a bulk put of at most so much from outside the segment is copied, ... */
-    size_t copy_get_max; /* ... and such a get: cheaper than memory that is registered already */
-    uint32_t put_list_max; /* pieces of net_put_list, at most NET_LIST_MOST; 0: it has none */
-    uint32_t get_list_max; /* the same of net_get_list */
+    size_t copy_put_max;   /* a bulk put of at most so much from outside the segment is copied */
+    size_t copy_get_max;   /* a get of at most so much to outside the segment is copied */
+    uint32_t put_list_max; /* most pieces of net_put_list, at most NET_LIST_MOST; 0: no lists */
+    uint32_t get_list_max; /* most pieces of net_get_list; 0: no lists */
     uint32_t am_max;       /* largest AM message, header included: the receive buffer's size */
     size_t region_max;     /* largest range one net_register takes (a power of two) or SIZE_MAX */
-    uint64_t regions;      /* that the device registers, for all processes; 0: unknown */
-    unsigned descriptors;  /* file descriptors that connections to all peers take */
+    uint64_t regions; /* most regions that the device registers, for all processes; 0: unknown */
+    unsigned descriptors; /* file descriptors that connections to all peers take */
     uint64_t pinnable; /* bytes that net_register takes in all, beyond the network's own memory and
                           a reserve; 0: no limit is known */
-    char pinnable_by[160]; /* which limit that is, with its value */
+    char pinnable_by[160]; /* the limit that bounds `pinnable`, with its value */
     uint32_t credits;      /* Requests in flight from a peer for which net_connect posts buffers */
     uint32_t replies; /* Replies in flight from all peers together for which there are buffers */
-    char plain[320];  /* for -v, ", no inline sends" and the like: what is done in another way */
+    char plain[320];  /* for -v: features that the device lacks, as ", no inline sends" */
     bool ordered;     /* NET_BEFORE_AM is observed */
     char early[160];  /* why peers cannot be connected at first use; "" if they can */
 };
@@ -121,7 +122,7 @@ typedef struct net_message {
     void *data;
     uint32_t length;
     bool system;      /* from net_sys: data is uint64_t[2] */
-    bool kept_buffer; /* it consumed no receive buffer: the one posted for it is still posted */
+    bool kept_buffer; /* consumed no receive buffer: the one posted for it is still posted */
     uint8_t mark;     /* used by the network */
 } net_message_t;
 
@@ -131,7 +132,8 @@ typedef struct net_message {
  * other processes.  Fatal, naming device, limit and remedy, when the job cannot run. */
 void net_open(uint32_t peers, struct net_caps *caps);
 
-/* Either all processes connect to all their peers at start-up, by net_address and net_connect: */
+/* Connections at start-up: all processes connect to all their peers, by net_address and
+ * net_connect. */
 
 /* Bytes of the opaque address that this process sends to each of its peers.  Processes with
  * different devices have addresses of different sizes. */
@@ -145,9 +147,9 @@ void net_address(net_peer_t *peer, void *address);
  * what the peer may send first.  After a job-wide barrier both may send. */
 void net_connect(net_peer_t *peer, const void *address);
 
-/* Or, if caps.early is "" in all processes, two peers are connected when either posts to the other
- * for the first time.  The posting process gets NET_CONNECTING meanwhile; the other need not be in
- * the library: */
+/* Connections at first use, if caps.early is "" in all processes: two peers are connected when
+ * either posts to the other for the first time.  The posting process gets NET_CONNECTING meanwhile;
+ * the other process need not be in the library. */
 
 /* The contact address of this process, the same for all peers, of net_contact_size bytes. */
 size_t net_contact_size(void);
@@ -164,14 +166,14 @@ void net_close(void);
 
 /* --- memory --- */
 
-/* Page-aligned zeroed memory of the kind that is fastest for the network; NULL with errno set when
- * there is none.  Not yet registered; pages are not touched. */
+/* Allocates page-aligned zeroed memory of the kind that is fastest for the network; NULL with errno
+ * set when that fails.  The memory is not registered yet; pages are not touched. */
 void *net_alloc(size_t size);
 void net_free(void *memory);
 
-/* What a registered range is for: NET_SOURCE, puts from it, also if it is mapped read-only;
- * NET_LOCAL, puts from it and gets into it; NET_REMOTE, those of peers too; NET_READABLE, in
- * SEGMENT_LARGE and _EVERYTHING alone, puts from it and gets by peers, also if it is mapped
+/* The use of a registered range: NET_SOURCE, puts from it, also if it is mapped read-only;
+ * NET_LOCAL, puts from it and gets into it; NET_REMOTE, also puts and gets by peers; NET_READABLE,
+ * in SEGMENT_LARGE and _EVERYTHING alone, puts from it and gets by peers, also if it is mapped
  * read-only. */
 enum net_access { NET_LOCAL, NET_REMOTE, NET_SOURCE, NET_READABLE };
 
@@ -190,25 +192,27 @@ void net_explain_register(int error, size_t size, char *text, size_t text_size);
 
 /* --- neighbours: peers that this process shares memory with (attach; not hot) --- */
 
-/* Bytes of memory that this process shares, so that neighbours write Active Messages into it, and
- * the most neighbours that can; 0: the network does not use any, and the other two are not called.
+/* Bytes of memory into which neighbours write Active Messages for this process, and the most
+ * neighbours that can; 0: the network uses no such memory, and net_near_open and net_near_peer are
+ * not called.
  */
 size_t net_near_size(uint32_t *neighbours);
 
-/* The memory of this process: zeroed, page-aligned, mapped until the process ends.  `wake` is to be
- * called after a message was written into the memory of that rank. */
+/* Hands over this process's memory for messages: zeroed, page-aligned, mapped until the process
+ * ends.  `wake` is to be called after a message was written into the memory of `rank`. */
 void net_near_open(void *mine, void (*wake)(uint32_t rank));
 
-/* `theirs` is the memory of `peer`, as mapped here; it maps that of this process.  No message has
- * been sent to the peer, or by it. */
+/* Hands over the memory for messages to `peer`, as this process maps it; the peer maps this
+ * process's memory too.  No message has been sent in either direction. */
 void net_near_peer(net_peer_t *peer, void *theirs);
 
 /* --- posting (HOT; the peer's lock is held) --- */
 
 /* Writes length bytes from `src` to the peer's address `dst` under `key`.  `local` is the region
- * that contains src, or NULL to capture the bytes at the call (length <= caps.inline_max).
- * 1 <= length <= caps.transfer_max; neither side crosses the end of a region.  When the transfer is
- * complete at the target, the network calls gasnetc_sent from net_reap with its copy of *sent. */
+ * that contains src, or NULL to send the bytes inline: they are copied at the call (length <=
+ * caps.inline_max). 1 <= length <= caps.transfer_max; neither side crosses the end of a region.
+ * When the transfer is complete at the target, the network calls gasnetc_sent from net_reap with
+ * its copy of *sent. */
 static inline enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
                                       const void *src, const net_region_t *local, size_t length,
                                       enum net_order order, const gasnetc_sent_t *sent);
@@ -226,9 +230,9 @@ typedef struct net_piece {
     const net_region_t *local;
 } net_piece_t;
 
-/* As net_put with NET_UNORDERED, from `count` pieces of `nbytes` altogether, and as net_get, into
- * them; count is at most caps.put_list_max or caps.get_list_max.  Networks without lists include
- * core/network_listless.h. */
+/* net_put with NET_UNORDERED from `count` pieces of `nbytes` altogether, and net_get into such
+ * pieces; count is at most caps.put_list_max or caps.get_list_max.  The default has no
+ * lists (NET_HAS_LISTS, core/network_defaults.h). */
 static inline enum net_result net_put_list(net_peer_t *peer, uint64_t dst, const net_key_t *key,
                                            const net_piece_t *pieces, uint32_t count, size_t nbytes,
                                            const gasnetc_sent_t *sent);
@@ -248,7 +252,7 @@ static inline enum net_result net_am(net_peer_t *peer, void *data, const net_reg
                                      const gasnetc_sent_t *sent);
 
 /* The payload of a Long, to be put to the peer's address `dst`.  `local` NULL: src is outside this
- * node's segment. */
+ * rank's segment. */
 typedef struct net_payload {
     uint64_t dst;
     const net_key_t *key;
@@ -258,8 +262,8 @@ typedef struct net_payload {
 } net_payload_t;
 
 /* With NET_PAIRS_LONGS alone: sends the AM `header` of `length` bytes, which is inlined, and its
- * payload.  gasnetc_sent is called when the source may be written again.  Other networks include
- * core/network_unpaired.h. */
+ * payload.  gasnetc_sent is called when the source may be written again.  Others
+ * have the default (NET_HAS_LONG). */
 static inline enum net_result net_long(net_peer_t *peer, void *header, size_t length,
                                        const net_payload_t *payload, net_message_t *answers,
                                        const gasnetc_sent_t *sent);
@@ -268,11 +272,11 @@ static inline enum net_result net_long(net_peer_t *peer, void *header, size_t le
  * direction always find buffers, whatever else is in flight.  Not hot. */
 enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1);
 
-/* An Active Message that is written into memory of the peer, without net_am.  net_is_near: there is
- * such memory; no lock held.  net_near_room: where a message of so many bytes is to be written,
- * aligned to 8 bytes; NULL if net_am must be called.  net_near_written, in the same hold of the
- * lock: it is.  `wants_reply` and `answers` as for net_am.  Networks without include
- * core/network_nearless.h. */
+/* Active Messages that are written into memory of the peer, without net_am.  net_is_near: true if
+ * the peer has such memory; no lock held.  net_near_room: the address for a message of `length`
+ * bytes, aligned to 8 bytes; NULL if net_am must be called.  net_near_written, before the lock is
+ * released: publishes the message.  `wants_reply` and `answers` as for net_am.  The default
+ * has no such memory (NET_HAS_RINGS). */
 static inline bool net_is_near(net_peer_t *peer);
 static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_reply,
                                   const net_message_t *answers);
@@ -284,109 +288,116 @@ static inline void net_near_written(net_peer_t *peer, size_t length, const net_m
  * called while one is running.  Returns the number of completions. */
 static inline unsigned net_reap(void);
 
-/* True if all that was posted is reaped.  No lock held, and only a hint while other threads post.
- * Not hot. */
+/* True if all posted operations are reaped.  No lock held, and only a hint while other threads
+ * post.  Not hot. */
 bool net_quiet(void);
 
-/* A ring in which a message is at hand, whose arrival no completion tells; NULL if there is none.
- * Such messages have kept_buffer, and are not from net_sys.  Networks without rings include
- * core/network_nearless.h. */
+/* A ring in which a message is ready, which no completion announces; NULL if no ring has one.
+ * Messages from rings have kept_buffer, and are not from net_sys.  The default has none
+ * (NET_HAS_RINGS). */
 static inline net_ring_t *net_at_hand(void);
 
-/* Takes the next message of that ring, which is at hand.  If then net_ring_more, net_ring_take_more
- * takes those that follow, at most `most`, and returns their number.  net_ring_end comes last. */
+/* net_ring_take: takes the message that is ready in the ring.  If net_ring_more is true then,
+ * net_ring_take_more takes the following messages, at most `most`, and returns their number.
+ * net_ring_end comes last. */
 static inline net_message_t *net_ring_take(net_ring_t *ring);
 static inline bool net_ring_more(const net_ring_t *ring);
 static inline unsigned net_ring_take_more(net_ring_t *ring, unsigned most);
 static inline void net_ring_end(net_ring_t *ring);
 
-/* Now and then: so many messages were taken from rings since the call before.  Not hot. */
+/* Called now and then with the number of messages that were taken from rings since the previous
+ * call.  Not hot. */
 static inline void net_ring_taken(unsigned count);
 
-/* The message taken after that one, which may have been released.  No lock held. */
+/* The message that was taken from the ring after `message`, which may have been released.  No lock
+ * held. */
 static inline net_message_t *net_ring_after(const net_message_t *message);
 
-/* With NET_REAP_TELLS alone: after net_reap, false if net_arrivals would find nothing, and need not
- * be called.  Other networks include core/network_untold.h. */
+/* False, after net_reap, if net_arrivals would find no message and need not be called; with
+ * NET_REAP_TELLS alone.  Others have the default (NET_HAS_ARRIVED). */
 static inline bool net_arrived(void);
 
-/* Takes at most `budget` other messages that have arrived into `messages` and returns their number;
- * adds to *systems the number of those from net_sys. */
+/* Takes at most `budget` messages that have arrived other than by rings into `messages`, and
+ * returns their number; adds to *systems the number of those from net_sys. */
 static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems);
 
 /* --- counters (not hot; any thread, no lock held: values may be slightly old) --- */
 
 struct net_peer_counts {
-    uint64_t puts, put_bytes, gets, get_bytes;     /* posted, failed ones too */
-    uint64_t puts_not_inlined;                     /* net_put with a local region */
-    uint64_t by_ring;                              /* messages that needed no receive buffer */
-    uint64_t rings;                                /* in local memory, written by the peer */
-    uint64_t in_flight;                            /* posted and not reaped */
-    uint64_t in_flight_most;                       /* the most on one queue at once */
+    uint64_t puts, put_bytes, gets, get_bytes; /* posted, failed ones too */
+    uint64_t puts_not_inlined;                 /* net_put with a local region */
+    uint64_t by_ring;        /* messages received by a ring, without a receive buffer */
+    uint64_t rings;          /* rings in local memory, written by the peer */
+    uint64_t in_flight;      /* posted and not reaped */
+    uint64_t in_flight_most; /* the most on one queue at once */
     uint64_t credits, credits_now, credits_lowest; /* with NET_HAS_FLOW_CONTROL */
 };
 void net_peer_counts(const net_peer_t *peer, struct net_peer_counts *counts);
 
 struct net_counts {
-    uint64_t registrations;         /* made since net_open */
-    uint64_t spares_out;            /* messages that were moved because no spare was left */
-    uint64_t shared;                /* receive buffers that all peers share; 0: each has its own */
-    uint64_t connections;           /* connected peers */
-    uint64_t buffers, buffers_most; /* with NET_BUFFERS: their number, most in use at once */
+    uint64_t registrations; /* made since net_open */
+    uint64_t spares_out;    /* messages that were moved because no spare was left */
+    uint64_t shared;        /* receive buffers that all peers share; 0: each peer has its own */
+    uint64_t connections;   /* connected peers */
+    uint64_t buffers, buffers_most; /* with NET_BUFFERS: number of buffers, most in use at once */
 };
 void net_counts(struct net_counts *counts);
 
-/* At an orderly exit, before net_close: writes the reports that the user requested of the network
- * itself. */
+/* Writes the reports that the user requested of the network itself, at an orderly exit before
+ * net_close. */
 void net_report_at_exit(void);
 
 /* --- sleeping (not hot; no lock held).  Channels: if GASNET_RCV_THREAD was set at net_open --- */
 
-/* The number of receive channels; a thread sleeps on each.  One may span devices. */
+/* The number of receive channels; a thread sleeps on each.  A channel may serve several devices. */
 unsigned net_rx_channels(void);
 
-/* From now on a message that arrives on the channel ends net_block; earlier ones may not. */
+/* From now on a message that arrives on the channel ends net_block; earlier messages may not. */
 void net_arm(unsigned channel);
 
 /* Sleeps in the kernel until a message arrives on the channel after net_arm; the caller has polled
  * in between.  Sleeps only briefly if the network holds messages back. */
 void net_block(unsigned channel);
 
-/* For waiting threads that sleep elsewhere; not after net_block.  While the word that it returns is
- * 1 + a rank, whatever next arrives here, or completes in another thread, sets it to 0, and `wake`
- * is called with the rank, here or in the process of this host that sent, which must have called
- * this too.  NULL: such arrivals wake nobody.  After net_open, once. */
+/* For waiting threads that do not sleep in net_block: returns a word that such threads set to 1 +
+ * their rank.  The next message that arrives in this process, or completion that another thread
+ * takes, sets the word to 0 and calls `wake` with the rank.  The call may be made by the sending
+ * process, if that is on this host and has called net_sleeper too.  NULL: arrivals wake no thread.
+ * Called once, after net_open. */
 _Atomic uint32_t *net_sleeper(void (*wake)(uint32_t rank));
 
 /* --- receive buffers (no lock held) --- */
 
-/* Before a Request's handler runs: posts a receive buffer in place of the message's, unless
+/* Called before a Request's handler runs: posts a receive buffer to replace the message's, unless
  * kept_buffer.  It takes `spare` before the common pool.  If no buffer is spare, it copies the
  * message to ordinary memory and posts the message's own buffer again.  Returns the message to use
- * from here on. */
+ * from then on. */
 static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare);
 
-/* With NET_HAS_FLOW_CONTROL alone, for a Request with kept_buffer whose handler has sent no Reply;
- * the peer's lock is held.  False: the caller must send an empty one. */
+/* True if the network needs no answer to a Request with kept_buffer whose handler has sent no
+ * Reply; false: the caller must send a hidden Reply.  The peer's lock is held.  With
+ * NET_HAS_FLOW_CONTROL alone. */
 static inline bool net_unanswered(const net_message_t *request);
 
-/* After the handler: frees the message's buffer, to `spare` first. */
+/* Called after the handler: frees the message's buffer, to `spare` first. */
 static inline void net_release(net_message_t *message, net_spare_t *spare);
 
-/* The same for a message from net_ring_take, for which net_refill was not called. */
+/* Releases a message from net_ring_take, for which net_refill was not called. */
 static inline void net_release_at_hand(net_message_t *message);
 
-/* The same for a message from net_sys.  Not hot. */
+/* Releases a message from net_sys.  Not hot. */
 void net_release_system(net_message_t *message);
 
-/* At the end of a poll: returns the spare to the common pool. */
+/* Called at the end of a poll: returns the spare to the common pool. */
 static inline void net_spare_back(net_spare_t *spare);
 
-/* For the receive thread, whose spare lasts from poll to poll, so that its Requests do not use the
- * common pool.  At its start: acquires one, where buffers belong to threads; not hot. */
+/* Called at the start of a receive thread, which keeps its spare from poll to poll, so that its
+ * Requests do not use the common pool: acquires the spare, where buffers belong to threads.  Not
+ * hot. */
 void net_spare_own(net_spare_t *spare);
 
-/* At the end of its polls: keeps one, and returns any other to the common pool. */
+/* Called at the end of a receive thread's polls: keeps one buffer, and returns any other to the
+ * common pool. */
 static inline void net_spare_keep(net_spare_t *spare);
 
 #include "conduit_network.h"

@@ -10,21 +10,22 @@
  * text says what happened and what to do about it.  Legal at any time, in any thread. */
 void gasneti_fatal(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* The same for a failure that many ranks may meet, each with a text of its own: the launcher prints
- * the first one only. */
+/* gasneti_fatal for a failure that many ranks may have, each with a text of its own: the launcher
+ * prints only the first text. */
 void gasneti_fatal_once(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* Start-up, by every rank: returns if `error` is "" on all of them.  Otherwise the first rank with
- * an error calls gasneti_fatal with it, and the others wait for the end: one line for the job, not
- * one for each rank. */
+/* Called at start-up by every rank: returns if `error` is "" on all ranks.  Otherwise the first
+ * rank with an error calls gasneti_fatal with it, and the other ranks wait for the end: one line
+ * for the job, not one for each rank. */
 void gasneti_fatal_if_any(const char *error);
 
-/* The same where every rank knows that the job must end: the ranks with `reports` report why. */
+/* Ends the job, as every rank knows that it must end: the ranks with `reports` report why. */
 void gasneti_fatal_by_one(bool reports, const char *error) __attribute__((noreturn));
 
-/* A connection or a peer failed, which may only mean that the job is ending.  The text is kept
- * until the next poll, which waits a moment for the order to end and otherwise calls gasneti_fatal
- * with it.  Only the first failure is kept.  For networks; legal with the poll lock held. */
+/* Records that a connection or a peer failed, which may only mean that the job is ending.  The text
+ * is kept until the next poll, which waits a moment for the order to end and otherwise calls
+ * gasneti_fatal with it.  Only the first failure is kept.  For networks; legal with the poll lock
+ * held. */
 void gasneti_failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The text of the failure that was kept. */
@@ -47,7 +48,7 @@ const char *gasneti_own_name(void);
 /* "rank R on host H" of any rank; the text lives until the thread's next call. */
 const char *gasneti_rank_name(uint32_t rank);
 
-/* A message from `rank` that violates the protocol: fatal, naming the field that is wrong. */
+/* Fatal: a message from `rank` violates the protocol; names the field that is wrong. */
 static inline void __attribute__((noreturn, cold))
 gasneti_malformed(uint32_t rank, uint32_t length, const char *field)
 {
@@ -57,21 +58,21 @@ gasneti_malformed(uint32_t rank, uint32_t length, const char *field)
 }
 
 /* Notes if the calling thread is not that of gasnet_init, which the rules of SEQ forbid: messages
- * of later failures then name this as the cause.  For places where a thread waits; does nothing in
+ * of later failures then name this as the cause.  Called where a thread waits; does nothing in
  * PARSYNC and PAR. */
 void gasneti_note_thread(void);
 
-/* True once this process is ending: failures of peers are expected then. */
+/* True while this process exits; a peer that fails then is not an error. */
 bool gasneti_ending(void);
 
-/* Whether this is a child, by fork, of the process that joined the job.  Async-signal-safe. */
+/* True in a child, by fork, of the process that joined the job.  Async-signal-safe. */
 bool gasnetc_exit_of_child(void);
 
-/* Supplies the rank and host that messages show; before, they show the process id.  By the thread
- * that calls gasnet_init. */
+/* Sets the rank and host that messages show, instead of the process id.  Called by the thread that
+ * calls gasnet_init. */
 void gasneti_report_init(uint32_t rank, uint32_t size, const uint32_t *host_of);
 
-/* Whether the program is position-independent, so that its functions and static variables have
+/* True if the program is position-independent, so that its functions and static variables have
  * other addresses in each process.  False before attach. */
 bool gasnetc_linked_as_pie(void);
 #define GASNETC_PIE_HINT                                                                           \

@@ -1,10 +1,11 @@
-/* cg.c - the conjugate gradient method: dot products by reduce and broadcast, neighbours by puts.
+/* cg.c - the conjugate gradient method: dot products by reduce and broadcast, rows of neighbours by
+ * puts.
  *
- * It solves A x = b, where A takes from four times each point of a square grid its four neighbours
- * (points outside count as zero).  b is made from a solution that is known, so that the result can
- * be checked.  Each process owns a band of rows.  A product with A needs the rows next to the band,
- * which the neighbours put into this process's halo; a dot product is the sum of all bands' parts,
- * which rank 0 gets by reduce and all get by broadcast.
+ * It solves A x = b.  The product with A is, at each point of a square grid, four times the point
+ * minus its four neighbours (points outside count as zero).  b is made from a known solution, so
+ * that the result can be checked.  Each process owns a band of rows.  A product with A needs the
+ * rows next to the band, which the neighbours put into this process's halo; a dot product is the
+ * sum of all bands' parts, which rank 0 gets by reduce and all ranks get by broadcast.
  *
  *   gasnetrun_ibv -n 4 cg [points per side]
  */
@@ -19,7 +20,7 @@ enum { MINE = GASNET_COLL_LOCAL | GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC
 enum { SUM, LARGEST, FUNCTIONS };
 
 static int me, ranks, side, rows, band_max;
-static size_t points; /* of my band */
+static size_t points; /* points of this rank's band */
 static gasnet_seginfo_t *segment;
 
 /* --- the functions of reduce: results[i] = left[i] op right[i] --- */
@@ -42,7 +43,7 @@ static void largest(void *results, size_t count, const void *left, size_t left_c
     for (size_t i = 0; i < count; i++) result[i] = fmax(a[i], b[i]);
 }
 
-/* All processes' values combined, on all processes.  */
+/* Combines the values of all processes; returns the result on all processes.  */
 static double combined(double value, gasnet_coll_fn_handle_t function)
 {
     double result = 0;
@@ -59,7 +60,7 @@ static double dot(const double *a, const double *b)
     return combined(part, SUM);
 }
 
-/* --- the vector that A is applied to: in the segment, with a row of halo on either side --- */
+/* --- the vector to which A is applied: in the segment, with a row of halo on either side --- */
 
 static int first_row(int rank)
 {
@@ -78,8 +79,9 @@ static void barrier(void)
     gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
 }
 
-/* The halo may be written as soon as its owner has taken part in the dot product that follows each
- * use: no process begins the next product with A before all have.  */
+/* Puts this band's outermost rows into the neighbours' halos.  A halo is not overwritten while it
+ * is in use: a dot product follows each use, and no process begins the next product with A before
+ * all have taken part in the dot product.  */
 static void exchange_halo(void)
 {
     const size_t bytes = (size_t)side * sizeof(double);
@@ -107,7 +109,7 @@ static void apply(double *out)
     }
 }
 
-/* Solves A x = b from x = 0; returns the number of steps.  r is what is left of b.  */
+/* Solves A x = b from x = 0; returns the number of steps.  r is the residual b - A x.  */
 static int solve(double *x, double *r, double *product)
 {
     double *p = row(me, 0), rr = dot(r, r);

@@ -3,9 +3,9 @@
  * A torus of cells is divided into square blocks, one for each process.  In every step each cell
  * becomes the sum of itself and its four neighbours, so each process needs the outermost rows and
  * columns of the blocks beside its own: the "halo" around its block.  A row is contiguous, and one
- * gasnet_put.  A column is a cell in each row: one gasnet_puts, or, to see what that saves, as many
- * puts as there are rows.  The program does both and prints the time of the fastest exchange.  Then
- * rank 0 computes the same torus alone and compares it with all blocks, which it reads by
+ * gasnet_put.  A column is a cell in each row: one gasnet_puts, or one put for each row.  The
+ * program does both, to show what gasnet_puts saves, and prints the time of the fastest exchange.
+ * Then rank 0 computes the same torus alone and compares it with all blocks, which it reads by
  * gasnet_gets.
  *
  *   gasnetrun_ibv -n 4 halo [cells on the side of a block] [steps]
@@ -20,7 +20,7 @@
 typedef uint64_t cell; /* sums wrap around, and so are exact */
 
 static int me, ranks, across, down; /* the blocks form `down` rows of `across` */
-static size_t side, width;          /* of a block; of a row with its halo */
+static size_t side, width;          /* side of a block; width of a row with its halo */
 static int steps;
 static gasnet_seginfo_t *segment;
 
@@ -48,7 +48,7 @@ static void put_row(int to, size_t there, int grid, size_t here)
                         side * sizeof(cell));
 }
 
-/* One cell, repeated `side` times at the distance of a row. */
+/* Puts a column: one cell, repeated `side` times at the distance of a row. */
 static void put_column(int to, size_t there, int grid, size_t here)
 {
     const size_t stride = width * sizeof(cell), count[2] = {sizeof(cell), side};
@@ -77,7 +77,7 @@ static void exchange(int grid, int by_cells)
     gasnet_wait_syncnbi_puts();
 }
 
-/* What a cell of the torus is at the start. */
+/* The value of a cell of the torus at the start. */
 static cell start_value(size_t row, size_t column)
 {
     return (row * 2654435761U) ^ (column * 40503U);
@@ -93,7 +93,7 @@ static void relax(int from, int to)
     }
 }
 
-/* Returns the microseconds of the fastest exchange. */
+/* Makes all steps; returns the microseconds of the fastest exchange. */
 static double solve(int by_cells)
 {
     size_t first_row = (size_t)(me / across) * side, first_column = (size_t)(me % across) * side;

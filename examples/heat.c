@@ -4,8 +4,8 @@
  * in every step replaces each inner point by the mean of its four neighbours.  The rows next to a
  * band belong to other processes: before each step every process puts its outermost rows into the
  * "halo" rows of its neighbours' memory.  Every CHECK steps rank 0 collects the largest change by
- * Active Messages and sends it to all ranks; when it is small enough they all stop.  At the end
- * rank 0 solves the same plate alone and compares the results.
+ * Active Messages and sends it to all ranks; when the change is small enough all ranks stop.  At
+ * the end rank 0 solves the same plate alone and compares the results.
  *
  *   gasnetrun_ibv -n 4 heat [points per side] [most steps]
  */
@@ -23,14 +23,14 @@ static int me, ranks, side, most_steps;
 static int band_max; /* rows of the largest band: all processes lay out their segment alike */
 static gasnet_seginfo_t *segment;
 
-/* First row of a rank's band; also the end of the band before it. */
+/* First row of a rank's band; also the end of the previous band. */
 static int first_row(int rank)
 {
     return (int)((long)side * rank / ranks);
 }
 
 /* Row `i` of a rank's band, as an address in that rank's segment; -1 and the row after the last are
- * its halo.  There are two grids: a step reads one and writes the other. */
+ * its halo.  Each rank has two grids: a step reads one and writes the second. */
 static double *row(int rank, int grid, int i)
 {
     return (double *)segment[rank].addr + ((size_t)grid * (band_max + 2) + i + 1) * side;
@@ -47,7 +47,7 @@ static void barrier(void)
 static volatile int changes_in, verdicts_in;
 static double worst_change, verdict;
 
-/* Handler arguments are 32 bits wide, so a double travels as two of them. */
+/* Handler arguments are 32 bits wide, so a double is sent as two arguments. */
 static double join(gasnet_handlerarg_t high, gasnet_handlerarg_t low)
 {
     uint64_t bits = (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
@@ -96,8 +96,8 @@ static double max_over_ranks(double mine)
 
 /* --- one step --- */
 
-/* Used by the parallel and the serial solver, so that their results agree to the last bit.  Returns
- * the largest change in this row.  */
+/* Computes one row; returns the largest change in it.  The parallel and the serial solver both use
+ * it, so that their results agree to the last bit.  */
 static double relax_row(double *out, const double *in, const double *above, const double *below)
 {
     double worst = 0;
@@ -128,7 +128,7 @@ static void exchange_halo(int grid)
     barrier();                  /* ... and those of all other ranks */
 }
 
-/* Returns the number of steps made; the result is in grid (steps % 2). */
+/* Solves the plate; returns the number of steps.  The result is in grid (steps % 2). */
 static int solve(double *change)
 {
     int first = first_row(me), rows = first_row(me + 1) - first, step = 0;

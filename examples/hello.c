@@ -5,7 +5,7 @@
 int main(int argc, char **argv)
 {
     if (gasnet_init(&argc, &argv) != GASNET_OK) return 1; /* join the job */
-    gasnet_attach(NULL, 0, GASNET_PAGESIZE, 0);           /* one page that others may write to */
+    gasnet_attach(NULL, 0, GASNET_PAGESIZE, 0); /* one page that other processes may write to */
 
     gasnet_node_t me = gasnet_mynode(), right = (me + 1) % gasnet_nodes();
     gasnet_seginfo_t segment[gasnet_nodes()]; /* address of each process's page */

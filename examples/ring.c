@@ -1,9 +1,9 @@
-/* ring.c - Active Messages: a letter is passed round the ring of processes, and each process signs
+/* ring.c - Active Messages: a letter is passed around the ring of processes, and each process signs
  * it.
  *
- * A handler may reply to its sender but send no Request, so it only copies the letter; the main
- * program, which waits in GASNET_BLOCKUNTIL, sends the letter to the next process.  Rank 0 checks
- * that the signatures are complete and in order.
+ * A handler may reply to its sender but send no Request, so the handler only copies the letter; the
+ * main program, which waits in GASNET_BLOCKUNTIL, sends the letter to the next process.  Rank 0
+ * checks that the signatures are complete and in order.
  *
  *   gasnetrun_ibv -n 4 ring [laps]
  */

@@ -1,10 +1,10 @@
 /* samplesort.c - sorting numbers that lie on all processes, by gather_all and exchange.
  *
  * Each process makes numbers at random and sorts them.  From evenly spaced samples of all processes
- * (gather_all) each finds the same splitters: numbers between two of them belong to one process.
- * The processes tell each other how many numbers they will send (exchange), then send them
- * (exchange), in blocks of equal size, since that is what exchange takes.  At the end the numbers
- * of rank r are not larger than those of rank r + 1, and none is lost.
+ * (gather_all) each process finds the same splitters: numbers between two splitters belong to one
+ * process.  The processes exchange how many numbers they will send (exchange), then send the
+ * numbers (exchange), in blocks of equal size, as exchange requires.  At the end the numbers of
+ * rank r are not larger than those of rank r + 1, and no number is lost.
  *
  *   gasnetrun_ibv -n 4 samplesort [numbers per process]
  */
@@ -63,7 +63,7 @@ static void find_splitters(const uint64_t *sorted, size_t count, uint64_t *split
     free(all);
 }
 
-/* How many of the sorted numbers go to each rank.  */
+/* Counts the sorted numbers that go to each rank.  */
 static void count_by_rank(const uint64_t *sorted, size_t count, const uint64_t *splitter,
                           uint64_t *to)
 {
@@ -87,7 +87,8 @@ static uint64_t largest_of_all(const uint64_t *value)
     return largest;
 }
 
-/* Sends to[r] of the numbers to each rank; returns what came from all, and its count.  */
+/* Sends to[r] of the numbers to each rank r; returns the numbers that came from all ranks, and
+ * their count.  */
 static uint64_t *redistribute(const uint64_t *sorted, const uint64_t *to, size_t *received)
 {
     const size_t block = (size_t)largest_of_all(to), total = block * (size_t)ranks;
@@ -100,7 +101,7 @@ static uint64_t *redistribute(const uint64_t *sorted, const uint64_t *to, size_t
     gasnet_coll_exchange(GASNET_TEAM_ALL, from, (void *)(uintptr_t)to, sizeof *to, MINE);
     gasnet_coll_exchange(GASNET_TEAM_ALL, in, out, block * sizeof *out, MINE);
     *received = 0;
-    for (int r = 0; r < ranks; r++) { /* the blocks move together; the parts between are unused */
+    for (int r = 0; r < ranks; r++) { /* moves blocks together, without the unused parts */
         memmove(in + *received, in + (size_t)r * block, from[r] * sizeof *in);
         *received += from[r];
     }
@@ -124,7 +125,7 @@ static struct summary summarize(const uint64_t *number, size_t count)
     return s;
 }
 
-/* Whether all numbers are there, in order over all ranks.  */
+/* True if no number is lost, and the numbers are in order over all ranks.  */
 static int verified(struct summary before, const uint64_t *number, size_t count)
 {
     struct summary mine[2] = {before, summarize(number, count)};
@@ -135,7 +136,7 @@ static int verified(struct summary before, const uint64_t *number, size_t count)
     gasnet_coll_gather_all(GASNET_TEAM_ALL, all, mine, sizeof mine, MINE);
     for (int r = 0; r < ranks; r++) {
         const struct summary had = all[2 * r], has = all[2 * r + 1];
-        numbers += has.count - had.count; /* these may wrap round; their sums are 0 */
+        numbers += has.count - had.count; /* differences may wrap around; their sums are 0 */
         sum += has.sum - had.sum;
         if (has.count == 0) continue;
         right &= last <= has.first;

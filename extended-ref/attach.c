@@ -11,15 +11,15 @@
 #include "extended-ref/internal_am.h"
 #include "extended-ref/transfer.h"
 
-const gasnet_handlerentry_t gasnete_handlers[] = {
-    {GASNETE_H_BARRIER, gasnete_barrier_handler},
-    {GASNETE_H_TEAM_BARRIER, gasnete_team_barrier_handler},
-    {GASNETE_H_MEMSET, gasnete_memset_handler},
-    {GASNETE_H_DONE, gasnete_done_handler},
-    {GASNETE_H_VIS_PUT, gasnete_vis_put_handler},
-    {GASNETE_H_VIS_GET, gasnete_vis_get_handler},
-    {GASNETE_H_VIS_GOT, gasnete_vis_got_handler},
-    GASNETE_COLL_HANDLERS GASNETE_TRANSFER_HANDLERS{0, NULL},
+const gasnetc_internal_t gasnete_handlers[] = {
+    GASNETC_INTERNAL_REQUEST(GASNETE_H_BARRIER, SHORT, 2, gasnete_barrier_handler),
+    GASNETC_INTERNAL_REQUEST(GASNETE_H_TEAM_BARRIER, SHORT, 3, gasnete_team_barrier_handler),
+    GASNETC_INTERNAL_REQUEST(GASNETE_H_MEMSET, SHORT, 6, gasnete_memset_handler),
+    GASNETC_INTERNAL_REPLY(GASNETE_H_DONE, SHORT, 2, gasnete_done_handler),
+    GASNETC_INTERNAL_REQUEST(GASNETE_H_VIS_PUT, MEDIUM, 3, gasnete_vis_put_handler),
+    GASNETC_INTERNAL_REQUEST(GASNETE_H_VIS_GET, MEDIUM, 3, gasnete_vis_get_handler),
+    GASNETC_INTERNAL_REPLY(GASNETE_H_VIS_GOT, MEDIUM, 2, gasnete_vis_got_handler),
+    GASNETE_COLL_HANDLERS GASNETE_TRANSFER_HANDLERS{0, 0, NULL},
 };
 
 void gasnete_attach(void)
@@ -28,7 +28,8 @@ void gasnete_attach(void)
     gasnete_barrier_attach();
 }
 
-/* The address of the thread's record in the core identifies the thread while it is alive.  */
+/* Identifies the calling thread by the address of its record in the core, which is unique while the
+ * thread lives.  */
 gasnet_threadinfo_t gasnete_threadinfo_cache;
 
 gasnet_threadinfo_t gasnete_threadinfo(void)

@@ -1,12 +1,12 @@
 /* barrier.c - the job's barrier: runs the state machine barrier_state over a transport;
  * gasnet_barrier_{notify,wait,try,result}.
  *
- * Any thread that polls sends the next messages, from gasnete_barrier_progress, so a node that has
+ * Any thread that polls sends the next messages, from gasnete_barrier_progress, so a rank that has
  * notified makes progress whenever it polls.  The lock protects the state machine and is never held
  * while a message is sent.
  *
- * Nodes that share memory count there (barrier_host.h).  Then one node of each supernode, its
- * leader, has messages with the other leaders, and the state machine is the supernode's.
+ * Ranks that share memory count in shared words (barrier_host.h).  Then one rank of each supernode,
+ * its leader, exchanges messages with the other leaders, and the state machine is the supernode's.
  */
 #include "gasnet.h"
 
@@ -30,21 +30,21 @@
 
 static struct {
     const gasnete_barrier_transport_t *calls;     /* NULL: the calls use `near`, or not attached */
-    const gasnete_barrier_transport_t *transport; /* NULL: there are no messages */
+    const gasnete_barrier_transport_t *transport; /* NULL: no messages are needed */
     gasnete_barrier_t object;
 } barrier;
 
-/* Of the nodes that share memory with this one. */
+/* The state of a barrier among ranks that share memory. */
 static struct {
-    gasnete_barrier_host_t *host; /* NULL: no nodes of the job share memory, or not attached */
+    gasnete_barrier_host_t *host; /* NULL: no ranks of the job share memory, or not attached */
     uint32_t members, leader;
     bool single;             /* the supernode is the job */
-    uint32_t *leaders;       /* of all supernodes, in a leader with messages; else NULL */
-    gasnete_barrier_t phase; /* of this node */
-    _Atomic uint8_t parity;  /* of the phase that this node has notified */
+    uint32_t *leaders;       /* leaders of all supernodes, in a leader with messages; else NULL */
+    gasnete_barrier_t phase; /* of this rank */
+    _Atomic uint8_t parity;  /* of the phase that this rank has notified */
 } near;
 
-/* Finds the leaders.  False if each node is a supernode. */
+/* Finds the leaders.  False if each rank is a supernode. */
 static bool attach_near(void)
 {
     static gasnete_barrier_host_t alone;
@@ -70,8 +70,8 @@ static bool attach_near(void)
     return near.host != NULL;
 }
 
-/* GASNET_BARRIER=AM...: Active Messages of all nodes; any other value: the default, which is the
- * memory that nodes share, where some do, and puts where the network has RDMA.  */
+/* Chooses the transport.  GASNET_BARRIER=AM...: Active Messages of all ranks; any other value:
+ * shared memory where ranks share some, and puts where the network has RDMA.  */
 void gasnete_barrier_attach(void)
 {
     const char *name = gasnetc_params.barrier;
@@ -84,7 +84,7 @@ void gasnete_barrier_attach(void)
     if (!near.host) barrier.calls = barrier.transport;
 }
 
-/* With the lock held: passes the awaited message to the state machine, if it has arrived.  */
+/* Passes the awaited message to the state machine, if the message has arrived; lock held.  */
 static bool barrier_collect(void)
 {
     gasnete_barrier_state_t *state = &barrier.object.state;
@@ -124,9 +124,7 @@ static void barrier_advance(void)
 /* The sender of the messages of a step. */
 uint32_t gasnete_barrier_sender(uint8_t step)
 {
-    const gasnete_barrier_state_t *state = &barrier.object.state;
-    const uint32_t from =
-        (uint32_t)((state->rank + state->size - ((uint64_t)1 << step) % state->size) % state->size);
+    const uint32_t from = gasnete_barrier_from(&barrier.object.state, step);
     return near.leaders ? near.leaders[from] : from;
 }
 
@@ -137,9 +135,17 @@ void gasnete_barrier_bad(uint32_t from, uint32_t word)
                   from, word);
 }
 
+/* True if a message of this step may come from this rank, by the transport in use.  */
+static bool barrier_awaits(uint32_t from, uint8_t step)
+{
+    return barrier.transport && !barrier.transport->collect && step < barrier.object.state.steps &&
+           gasnete_barrier_sender(step) == from;
+}
+
 void gasnete_barrier_arrived(uint32_t from, const gasnete_barrier_message_t *message)
 {
-    if (!gasnete_barrier_object_receive(&barrier.object, message))
+    if (!barrier_awaits(from, message->step) ||
+        !gasnete_barrier_object_receive(&barrier.object, message))
         gasnete_barrier_bad(from, message->step);
     atomic_store(&gasnete_progress_due, true);
 }
@@ -166,17 +172,18 @@ static int barrier_leave(gasnete_barrier_t *phase, int id, int flags)
     return gasnete_barrier_object_leave(phase, gasnete_barrier_value(id, flags));
 }
 
-/* --- the calls where nodes share memory, out of line for the sake of those by messages --- */
+/* --- the calls where ranks share memory, in functions of their own: the calls by messages stay
+ * short --- */
 
-/* The phase is complete in the whole job. */
+/* Completes the phase in this supernode; the phase is complete in the whole job. */
 static void near_end(uint8_t parity, gasnete_barrier_value_t all)
 {
     gasnete_barrier_host_end(near.host, parity, all);
     if (near.members > 1) gasnetc_common_wake_all();
 }
 
-/* Leader: enters the phase that all nodes of the supernode have notified, and ends it here when it
- * is complete among the leaders. */
+/* Called in a leader: enters the phase that all ranks of the supernode have notified, and ends it
+ * in the supernode when it is complete among the leaders. */
 static __attribute__((noinline)) void leader_advance(void)
 {
     gasnete_barrier_state_t *state = &barrier.object.state;
@@ -206,7 +213,7 @@ void gasnete_barrier_progress(void)
         barrier_advance();
 }
 
-/* Fatal before attach. */
+/* Notifies in shared memory; fatal before attach. */
 static __attribute__((noinline)) void near_notify(int id, int flags)
 {
     if (!near.host) gasnetc_require_attached("a barrier");
@@ -245,7 +252,8 @@ static __attribute__((noinline)) int near_try(int id, int flags)
     return near_complete() ? barrier_leave(&near.phase, id, flags) : GASNET_ERR_NOT_READY;
 }
 
-/* While other nodes of the supernode arrive, this one yields its processor to them. */
+/* One step of waiting: while other ranks of the supernode arrive, this rank yields its processor to
+ * them. */
 static void near_wait_step(uint32_t *arrived)
 {
     const uint32_t now = gasnete_barrier_host_arrived(near.host, near.phase.state.parity);
@@ -253,13 +261,16 @@ static void near_wait_step(uint32_t *arrived)
     *arrived = now;
 }
 
-/* Polls at least once, as gasnete_barrier_wait.  A leader waits for messages too. */
+/* Phase end where nodes share memory: a leader waits for messages of other leaders too. */
 static __attribute__((noinline)) int near_wait(int id, int flags)
 {
     near_check();
     uint32_t arrived = 0;
-    if (near_complete()) gasnetc_poll();
-    while (!near_complete()) near.leaders ? gasneti_wait_poll() : near_wait_step(&arrived);
+    for (;;) {
+        if (near.leaders) leader_advance();
+        if (near_complete()) break;
+        near.leaders ? gasneti_wait_poll() : near_wait_step(&arrived);
+    }
     gasneti_wait_over();
     return barrier_leave(&near.phase, id, flags);
 }
@@ -283,15 +294,33 @@ bool gasnete_barrier_is_split(void)
     return gasnete_barrier_object_notified(near.host ? &near.phase : &barrier.object);
 }
 
-/* Polls at least once, so that a loop of barriers serves Active Messages even if no wait blocks. */
+/* Wait for the end of the phase that this node has notified.  Each poll comes after a look at the
+ * barrier: a peer that has left the phase may have sent a message, which a poll would serve while
+ * this node is still inside. */
+static int barrier_end(int id, int flags)
+{
+    if (gasnete_rarely(barrier.calls == NULL)) return near_wait(id, flags);
+    barrier_check_notified(&barrier.object);
+    for (barrier_advance(); !gasnete_barrier_object_complete(&barrier.object); barrier_advance())
+        gasneti_wait_poll();
+    gasneti_wait_over();
+    return barrier_leave(&barrier.object, id, flags);
+}
+
+/* The polls at the end serve what peers sent before they notified, although the interface does not
+ * promise that, and let a loop of barriers serve Active Messages even if no wait blocks. */
 int gasnete_barrier_wait(int id, int flags)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_wait or _try");
-    if (gasnete_rarely(barrier.calls == NULL)) return near_wait(id, flags);
-    barrier_check_notified(&barrier.object);
-    gasnetc_poll();
-    gasneti_wait_until(gasnete_barrier_object_complete(&barrier.object));
-    return barrier_leave(&barrier.object, id, flags);
+    const int result = barrier_end(id, flags);
+    gasnetc_poll_backlog();
+    return result;
+}
+
+int gasnete_barrier_without_poll(int id)
+{
+    gasnete_barrier_notify(id, 0);
+    return barrier_end(id, 0);
 }
 
 int gasnete_barrier_try(int id, int flags)

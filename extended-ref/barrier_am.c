@@ -12,7 +12,7 @@ static void barrier_am_send(const gasnete_barrier_message_t *message)
 {
     int32_t words[2];
     gasnete_barrier_pack(message, words);
-    gasnet_AMRequestShort2((gasnet_node_t)message->to, GASNETE_H_BARRIER, words[0], words[1]);
+    gasnetc_AMRequestShort((gasnet_node_t)message->to, GASNETE_H_BARRIER, 2, words);
 }
 
 void gasnete_barrier_handler(gasnet_token_t token, gasnet_handlerarg_t word0,

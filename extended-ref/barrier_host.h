@@ -1,14 +1,13 @@
-/* barrier_host.h - the job's barrier among nodes that share memory (pure; barrier.c has the
- * words).
+/* barrier_host.h - the job's barrier among ranks that share memory (pure; barrier.c has the words).
  *
- * Two words for each parity of phases.  One counts the nodes that have notified the phase, and
- * joins their values.  When all have, one of them stores the value of the whole job in the other:
- * at once if they are the job, or after its messages with the nodes of other hosts.  All wait for
- * that one.
+ * Each parity of phases has two words.  `notified` counts the ranks that have notified the phase,
+ * and joins their values.  When all have, one rank stores the value of the whole job in `complete`:
+ * at once if the supernode is the job, or after messages with other supernodes.  All ranks wait for
+ * `complete`.
  *
- * The last node to notify a phase clears the words of the other parity first: all nodes have left
- * the phase before, since all have notified this one, and none enters the next before this one is
- * complete.
+ * The last rank to notify a phase clears the words of the other parity first: all ranks have left
+ * the previous phase, since all have notified this one, and no rank enters the next phase before
+ * this one is complete.
  */
 #ifndef GASNETE_BARRIER_HOST_H
 #define GASNETE_BARRIER_HOST_H
@@ -17,7 +16,8 @@
 
 #include "extended-ref/barrier_state.h"
 
-/* The id in the low half; above it 2 bits of its kind and 30 of the number of nodes. */
+/* The number of ranks in a word.  A word has the id in the low half; above it 2 bits of the kind,
+ * and 30 bits of the number of ranks. */
 static inline uint32_t gasnete_barrier_host_count(uint64_t word)
 {
     return (uint32_t)(word >> 34);
@@ -29,7 +29,7 @@ static inline gasnete_barrier_value_t gasnete_barrier_host_value(uint64_t word)
                                      (int32_t)(uint32_t)word};
 }
 
-/* One more node, with its value.  Zero is the word of no node. */
+/* Adds a rank with its value to a word.  Zero is the word of no ranks. */
 static inline uint64_t gasnete_barrier_host_add(uint64_t word, gasnete_barrier_value_t mine)
 {
     const gasnete_barrier_value_t all =
@@ -42,7 +42,7 @@ typedef struct gasnete_barrier_host {
     _Atomic uint64_t notified[2], complete[2]; /* by parity */
 } gasnete_barrier_host_t;
 
-/* A node of `size` notifies the phase of `parity`.  True for the last one. */
+/* Notifies the phase of `parity` for one rank of `size`.  True for the last rank. */
 static inline bool gasnete_barrier_host_notify(gasnete_barrier_host_t *host, uint8_t parity,
                                                gasnete_barrier_value_t mine, uint32_t size)
 {
@@ -58,7 +58,7 @@ static inline bool gasnete_barrier_host_notify(gasnete_barrier_host_t *host, uin
     return gasnete_barrier_host_count(more) == size;
 }
 
-/* Nodes that have notified the phase. */
+/* The number of ranks that have notified the phase. */
 static inline uint32_t gasnete_barrier_host_arrived(const gasnete_barrier_host_t *host,
                                                     uint8_t parity)
 {
@@ -66,7 +66,7 @@ static inline uint32_t gasnete_barrier_host_arrived(const gasnete_barrier_host_t
         atomic_load_explicit(&host->notified[parity], memory_order_relaxed));
 }
 
-/* True when all nodes have notified the phase; then *all is their value. */
+/* True when all ranks have notified the phase; then *all is their value. */
 static inline bool gasnete_barrier_host_joined(const gasnete_barrier_host_t *host, uint8_t parity,
                                                uint32_t size, gasnete_barrier_value_t *all)
 {
@@ -76,7 +76,8 @@ static inline bool gasnete_barrier_host_joined(const gasnete_barrier_host_t *hos
     return true;
 }
 
-/* After it was true in this node: the phase is complete, with the value of the whole job. */
+/* Completes the phase with the value of the whole job; called by one rank, after
+ * gasnete_barrier_host_joined was true for it. */
 static inline void gasnete_barrier_host_end(gasnete_barrier_host_t *host, uint8_t parity,
                                             gasnete_barrier_value_t all)
 {

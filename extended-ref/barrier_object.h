@@ -1,9 +1,9 @@
-/* barrier_object.h - one barrier of this node: the state machine of barrier_state.h with its lock
+/* barrier_object.h - one barrier of this rank: the state machine of barrier_state.h with its lock
  * and the result of the last phase.
  *
- * barrier.c has the one of the job, teams/team_barrier.c one for each team.  They differ in how
- * messages are sent and found; that is theirs.  The functions are inline because the address of
- * the job's barrier is a constant.  None of them sends or waits.
+ * barrier.c has the job's barrier, teams/team_barrier.c one for each team.  These files send and
+ * find the messages, which differ.  The functions are inline because the address of the job's
+ * barrier is a constant.  None of them sends or waits.
  */
 #ifndef GASNETE_BARRIER_OBJECT_H
 #define GASNETE_BARRIER_OBJECT_H
@@ -16,10 +16,10 @@
 #include "gasnet.h"
 
 typedef struct gasnete_barrier {
-    atomic_bool complete; /* the phase that this node is in */
+    atomic_bool complete; /* the phase that this rank is in is complete */
     gasneti_lock_t lock;
     gasnete_barrier_state_t state;
-    gasnete_barrier_value_t result; /* of the phase that this node left last */
+    gasnete_barrier_value_t result; /* of the phase that this rank left last */
 } gasnete_barrier_t;
 
 /* The value that a call with these arguments gives or expects.  */
@@ -32,7 +32,8 @@ static inline gasnete_barrier_value_t gasnete_barrier_value(int id, int flags)
     return (gasnete_barrier_value_t){GASNETE_BARRIER_NAMED, id};
 }
 
-/* Notify, up to sending.  False, and nothing is changed, if this node is in a phase.  */
+/* Enters the next phase, without sending.  False, and nothing is changed, if this rank is in a
+ * phase.  */
 static inline bool gasnete_barrier_object_enter(gasnete_barrier_t *barrier,
                                                 gasnete_barrier_value_t mine)
 {
@@ -43,7 +44,7 @@ static inline bool gasnete_barrier_object_enter(gasnete_barrier_t *barrier,
     return entered;
 }
 
-/* A message arrived.  False if it violates the protocol. */
+/* Takes a message that has arrived.  False if it violates the protocol. */
 static inline bool gasnete_barrier_object_receive(gasnete_barrier_t *barrier,
                                                   const gasnete_barrier_message_t *message)
 {
@@ -53,7 +54,7 @@ static inline bool gasnete_barrier_object_receive(gasnete_barrier_t *barrier,
     return good;
 }
 
-/* Whether this node is in a phase.  */
+/* True if this rank is in a phase.  */
 static inline bool gasnete_barrier_object_notified(gasnete_barrier_t *barrier)
 {
     gasneti_lock(&barrier->lock);
@@ -78,7 +79,7 @@ static inline int gasnete_barrier_object_leave(gasnete_barrier_t *barrier,
     return match ? GASNET_OK : GASNET_ERR_BARRIER_MISMATCH;
 }
 
-/* gasnet_barrier_result. */
+/* Implements gasnet_barrier_result. */
 static inline int gasnete_barrier_object_result(gasnete_barrier_t *barrier, int *id)
 {
     gasneti_lock(&barrier->lock);

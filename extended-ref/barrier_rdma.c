@@ -1,8 +1,8 @@
 /* barrier_rdma.c - barrier messages as puts into words that the receiver polls (IB-W2).
  *
- * There is a word for each step and each parity of phases, written by the same node in every phase.
- * The writer writes a word of phase k again in phase k+2, after it left phase k+1.  Then this node
- * has notified phase k+1, so it has left phase k, for which it had to read the word.
+ * Each step and each parity of phases has a word, written by the same rank in every phase.  The
+ * writer writes a word of phase k again in phase k+2, after it left phase k+1.  Then the reader has
+ * notified phase k+1, so it has left phase k, for which it had to read the word.
  */
 #include "gasnet.h"
 
@@ -12,8 +12,8 @@
 static uint8_t steps;
 
 /* Encoding of a message in 64 bits with bit 7 of each byte free for the mark.  The low half holds
- * the id without bit 7 of each byte.  Bit 6 of each byte of the high half holds these bits; the
- * lower 6 bits hold the other word of the message, no byte of which is above 63.  */
+ * the id without bit 7 of each byte.  Bit 6 of each byte of the high half holds bit 7 of the id's
+ * bytes; the lower 6 bits hold the message's first word, no byte of which is above 63.  */
 static const uint32_t id_high = 0x80808080, id_low = ~0x80808080, other = 0x3f3f3f3f;
 
 static uint64_t barrier_rdma_encode(const gasnete_barrier_message_t *message)

@@ -45,8 +45,8 @@ bool gasnete_barrier_receive(gasnete_barrier_state_t *state,
     return true;
 }
 
-/* Builds the message of step `sent`.  Its value covers steps 0..sent-1, exactly those whose
- * messages have been joined by then.  */
+/* Builds the message of step `sent`.  Its value covers steps 0..sent-1, whose messages have been
+ * joined by then.  */
 static void hand_out(gasnete_barrier_state_t *state, gasnete_barrier_message_t *message)
 {
     uint64_t distance = (uint64_t)1 << state->sent;

@@ -93,7 +93,7 @@ static bool test_timer(const struct run *run)
 
 /* --- s: the segment of the right neighbour --- */
 
-/* Restores the contents afterwards.  */
+/* Tests puts and gets in the segment of the next rank; restores its contents afterwards.  */
 static bool test_segment(const struct run *run)
 {
     uint64_t kept, sent, got = 0;

@@ -12,7 +12,7 @@
 
 enum { POOL_FIRST = 64, POOL_CHUNK_MOST = 4096, CACHE_LINE = 64 };
 
-/* Whole cache lines, zeroed: other threads complete this thread's operations.  */
+/* Allocates whole cache lines, zeroed, because other threads complete this thread's operations.  */
 static void *handles_alloc(size_t size)
 {
     size = (size + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
@@ -38,7 +38,8 @@ __attribute__((cold)) gasnete_thread_t *gasnete_thread_create(void)
     return me;
 }
 
-/* Checking builds keep the ranges of all records, to recognise values that are no handle.  */
+/* The range of a number of records; checking builds keep all ranges, to recognise values that are
+ * not handles.  */
 typedef struct chunk {
     struct chunk *next;
     const char *records;
@@ -193,7 +194,7 @@ int gasnete_try_syncnb_all(gasnet_handle_t *handles, size_t count)
     return gasnete_try_syncnb_all_nopoll(handles, count);
 }
 
-/* GASNET_OK also if no entry is valid.  */
+/* Returns GASNET_OK also if no entry is valid.  */
 int gasnete_try_syncnb_some_nopoll(gasnet_handle_t *handles, size_t count)
 {
     handles_check_list("gasnet_try_syncnb_some_nopoll", handles, count);

@@ -5,7 +5,8 @@
  * atomic read-modify-write, and no malloc once the pool has the size that the program needs.  The
  * counter of a record is never reset: the next operation continues its counts.
  *
- * Included by the files of extended-ref alone; all code on the path of a put is inline here.
+ * Included by the files of extended-ref alone; all code on the path of a put is inline in this
+ * file.
  */
 #ifndef GASNETE_HANDLES_H
 #define GASNETE_HANDLES_H
@@ -31,7 +32,7 @@ enum gasnete_op_state {
 };
 
 typedef struct gasnete_op {
-    gasnetc_counter_t counter; /* first: see above */
+    gasnetc_counter_t counter; /* first: the address of the record is that of the counter */
     uint16_t owner;            /* index of the thread that owns the record */
     uint16_t state;            /* enum gasnete_op_state */
     struct gasnete_op *next;   /* in the free list */
@@ -39,19 +40,19 @@ typedef struct gasnete_op {
 
 typedef struct gasnete_thread {
     gasnete_op_t *free;
-    gasnetc_counter_t *puts; /* the counters of implicit puts and gets: the sets below, */
-    gasnetc_counter_t *gets; /* or both in the open access region */
+    gasnetc_counter_t *puts; /* counts implicit puts: put_set, or that of the open region */
+    gasnetc_counter_t *gets; /* counts implicit gets: get_set, or that of the open region */
     gasnete_op_t *region;    /* the open access region, or NULL */
     gasnetc_counter_t put_set;
     gasnetc_counter_t get_set;
     uint32_t index;
     uint32_t made;        /* records in the pool, free or not */
-    uint32_t values_made; /* the same of value.c's records; their free list: */
+    uint32_t values_made; /* records of value.c in their pool, free or not */
     gasnete_op_t *free_values;
-    void *coll; /* the thread's place in collectives, or NULL; coll/handles.c */
+    void *coll; /* the thread's record in collectives, or NULL; coll/handles.c */
 } gasnete_thread_t;
 
-/* Cold parts of the inline functions below.  */
+/* Rare parts of the inline functions below.  */
 gasnete_thread_t *gasnete_thread_create(void);
 void gasnete_pool_grow(gasnete_thread_t *me);
 /* Allocates *count new records of `size` bytes, which begin with a gasnete_op_t, and adds *count to
@@ -66,13 +67,13 @@ static inline gasnete_thread_t *gasnete_self(void)
     return gasnete_rarely(me == NULL) ? gasnete_thread_create() : me;
 }
 
-/* The same, or NULL if the thread has no record yet.  */
+/* The calling thread's record, or NULL if it has none yet.  */
 static inline gasnete_thread_t *gasnete_self_if_any(void)
 {
     return gasneti_self_extended();
 }
 
-/* A record with nothing outstanding, from a free list that is not empty. */
+/* Takes a record without outstanding operations from a free list that is not empty. */
 static inline gasnete_op_t *gasnete_op_pop(gasnete_op_t **list, enum gasnete_op_state state)
 {
     gasnete_op_t *op = *list;
@@ -89,13 +90,13 @@ static inline void gasnete_op_push(gasnete_op_t **list, gasnete_op_t *op)
     *list = op;
 }
 
-/* A record from the thread's pool, which must not be empty.  */
+/* Takes a record from the thread's pool, which must not be empty.  */
 static inline gasnete_op_t *gasnete_op_take(gasnete_thread_t *me, enum gasnete_op_state state)
 {
     return gasnete_op_pop(&me->free, state);
 }
 
-/* The same; grows an empty pool.  */
+/* Takes a record from the thread's pool; grows an empty pool.  */
 static inline gasnete_op_t *gasnete_op_new(gasnete_thread_t *me, enum gasnete_op_state state)
 {
     if (gasnete_rarely(me->free == NULL)) gasnete_pool_grow(me);
@@ -114,14 +115,14 @@ static inline gasnete_op_t *gasnete_op_of(gasnet_handle_t handle)
     return handle;
 }
 
-/* True if `node` is a rank of the job other than this node's.  */
+/* True if `node` is a rank of the job other than this one.  */
 static inline bool gasnete_is_remote(gasnet_node_t node)
 {
     return !gasnete_rarely(node >= gasnetc_job.size) && !gasnete_rarely(node == gasnetc_job.rank);
 }
 
-/* Does a transfer within this node and returns true; false for another node.  Fatal if the job has
- * no such node; `call` names the call.  */
+/* Does a transfer within this rank and returns true; false for another rank.  Fatal if the job has
+ * no such rank; `call` names the call.  */
 bool gasnete_copy_local(const char *call, gasnet_node_t node, void *dst, const void *src,
                         size_t nbytes);
 

@@ -1,5 +1,5 @@
-/* internal_am.c - common code of the Extended API's own messages: the acknowledgement that
- * completes an operation, and the check that a range lies in a segment.
+/* internal_am.c - common code of the Extended API's own messages: operations that wait for a Reply,
+ * the Reply that only completes one, and the check that a range lies in a segment.
  *
  * No function here sends or waits.
  */
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/completion.h"
+#include "core/lock.h"
 #include "core/report.h"
 
 static gasnet_seginfo_t *segments; /* [nodes] */
@@ -48,9 +49,54 @@ void gasnete_check_requested(gasnet_token_t token, const void *start, size_t nby
         (unsigned)from, what, nbytes, start, (size_t)segments[me].size, segments[me].addr);
 }
 
-void gasnete_done_handler(gasnet_token_t token, gasnet_handlerarg_t counter_high,
-                          gasnet_handlerarg_t counter_low)
+/* --- operations that wait for a Reply --- */
+
+static struct {
+    gasneti_lock_t lock;
+    gasnete_outstanding_t table;
+} waiting;
+
+uint64_t gasnete_expect(enum gasnete_reply reply, gasnet_node_t node, void *memory, size_t nbytes,
+                        gasnetc_counter_t *counter)
 {
-    (void)token;
-    gasnetc_counter_ack(gasnete_pointer(counter_high, counter_low));
+    const gasnete_operation_t operation = {reply, node, memory, nbytes, counter};
+    gasneti_lock(&waiting.lock);
+    const uint64_t number = gasnete_outstanding_add(&waiting.table, &operation);
+    gasneti_unlock(&waiting.lock);
+    if (number == 0)
+        gasneti_fatal("out of memory for the record of an operation; keep fewer of them "
+                      "outstanding, or raise the limit (ulimit -v)");
+    counter->issued++;
+    return number;
+}
+
+void gasnete_wrong_reply(gasnet_token_t token, size_t nbytes, const char *field)
+{
+    gasnet_node_t from = 0;
+    gasnet_AMGetMsgSource(token, &from);
+    gasneti_fatal("a Reply of %zu bytes from %s fits no operation of this rank: bad %s; do all "
+                  "ranks run the same program and library?",
+                  nbytes, gasneti_rank_name(from), field);
+}
+
+gasnete_operation_t gasnete_expected(gasnet_token_t token, enum gasnete_reply reply,
+                                     gasnet_handlerarg_t number_high,
+                                     gasnet_handlerarg_t number_low, size_t nbytes)
+{
+    gasnete_operation_t operation;
+    gasnet_node_t from = 0;
+    gasnet_AMGetMsgSource(token, &from);
+    gasneti_lock(&waiting.lock);
+    const char *wrong = gasnete_outstanding_take(
+        &waiting.table, gasnete_word(number_high, number_low), reply, from, nbytes, &operation);
+    gasneti_unlock(&waiting.lock);
+    if (wrong) gasnete_wrong_reply(token, nbytes, wrong);
+    return operation;
+}
+
+void gasnete_done_handler(gasnet_token_t token, gasnet_handlerarg_t number_high,
+                          gasnet_handlerarg_t number_low)
+{
+    gasnetc_counter_ack(
+        gasnete_expected(token, GASNETE_REPLY_DONE, number_high, number_low, 0).counter);
 }

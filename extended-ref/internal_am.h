@@ -1,5 +1,5 @@
-/* internal_am.h - the Active Messages of the Extended API's own: handler indices, handlers, and the
- * conversion of 64-bit words to 32-bit arguments.
+/* internal_am.h - the Active Messages of the Extended API's own: handler indices, handlers, the
+ * operations that wait for a Reply, and the conversion of 64-bit words to 32-bit arguments.
  *
  * attach.c makes the handler table from this; the files that define the handlers send to the
  * indices.
@@ -11,6 +11,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "extended-ref/outstanding.h"
 
 /* Part of the wire protocol: append only.  */
 enum {
@@ -43,33 +45,64 @@ void gasnete_team_barrier_handler(gasnet_token_t token, gasnet_handlerarg_t team
 /* memset.c */
 void gasnete_memset_handler(gasnet_token_t token, gasnet_handlerarg_t dst_high,
                             gasnet_handlerarg_t dst_low, gasnet_handlerarg_t nbytes,
-                            gasnet_handlerarg_t value, gasnet_handlerarg_t counter_high,
-                            gasnet_handlerarg_t counter_low);
+                            gasnet_handlerarg_t value, gasnet_handlerarg_t number_high,
+                            gasnet_handlerarg_t number_low);
 
 /* internal_am.c: completes one operation of a counter.  */
-void gasnete_done_handler(gasnet_token_t token, gasnet_handlerarg_t counter_high,
-                          gasnet_handlerarg_t counter_low);
+void gasnete_done_handler(gasnet_token_t token, gasnet_handlerarg_t number_high,
+                          gasnet_handlerarg_t number_low);
 
 /* vis/packed.c */
 void gasnete_vis_put_handler(gasnet_token_t token, void *message, size_t length,
-                             gasnet_handlerarg_t nbytes, gasnet_handlerarg_t counter_high,
-                             gasnet_handlerarg_t counter_low);
+                             gasnet_handlerarg_t nbytes, gasnet_handlerarg_t number_high,
+                             gasnet_handlerarg_t number_low);
 void gasnete_vis_get_handler(gasnet_token_t token, void *request, size_t length,
-                             gasnet_handlerarg_t nbytes, gasnet_handlerarg_t get_high,
-                             gasnet_handlerarg_t get_low);
+                             gasnet_handlerarg_t nbytes, gasnet_handlerarg_t number_high,
+                             gasnet_handlerarg_t number_low);
 void gasnete_vis_got_handler(gasnet_token_t token, void *data, size_t nbytes,
-                             gasnet_handlerarg_t get_high, gasnet_handlerarg_t get_low);
+                             gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
 
 /* The parts of attach; they must not send messages.  */
 void gasnete_barrier_attach(void);
 void gasnete_segments_attach(void);
 
-/* internal_am.c: whether [start, start+nbytes) lies in the segment of `node`.  The two checks are
- * fatal if not: for a transfer of this node, and for one that the sender of a message requests.  */
+/* internal_am.c: true if [start, start+nbytes) lies in the segment of `node`.  The two checks are
+ * fatal otherwise: gasnete_check_segment for a transfer of this rank, gasnete_check_requested for
+ * one that the sender of a message requests.  */
 bool gasnete_in_segment(gasnet_node_t node, const void *start, size_t nbytes);
 void gasnete_check_segment(gasnet_node_t node, const void *start, size_t nbytes, const char *what);
 void gasnete_check_requested(gasnet_token_t token, const void *start, size_t nbytes,
                              const char *what);
+
+/* internal_am.c: enters an operation of the counter, which waits for a Reply of `node` with
+ * `nbytes` bytes; returns the operation's number, for the Request.  */
+uint64_t gasnete_expect(enum gasnete_reply reply, gasnet_node_t node, void *memory, size_t nbytes,
+                        gasnetc_counter_t *counter);
+/* internal_am.c, in the handler of a Reply: takes out the operation with the number.  Fatal if no
+ * operation fits.  */
+gasnete_operation_t gasnete_expected(gasnet_token_t token, enum gasnete_reply reply,
+                                     gasnet_handlerarg_t number_high,
+                                     gasnet_handlerarg_t number_low, size_t nbytes);
+
+void gasnete_wrong_reply(gasnet_token_t token, size_t nbytes, const char *field)
+    __attribute__((noreturn, cold));
+
+/* The count and the array of arguments, as gasnetc_AMRequestShort and so on take them: the calls of
+ * the client interface refuse the indices above.  */
+#define GASNETE_ARGS(...)                                                                          \
+    (int)(sizeof(gasnet_handlerarg_t[]){__VA_ARGS__} / sizeof(gasnet_handlerarg_t)),               \
+        (const gasnet_handlerarg_t[])                                                              \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+/* 64 bits as two arguments.  */
+#define GASNETE_WORD(word)                                                                         \
+    (gasnet_handlerarg_t)((uint64_t)(word) >> 32), (gasnet_handlerarg_t)(uint32_t)(word)
+
+static inline uint64_t gasnete_word(gasnet_handlerarg_t high, gasnet_handlerarg_t low)
+{
+    return (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
+}
 
 static inline gasnet_handlerarg_t gasnete_high(const void *pointer)
 {
@@ -83,7 +116,7 @@ static inline gasnet_handlerarg_t gasnete_low(const void *pointer)
 
 static inline void *gasnete_pointer(gasnet_handlerarg_t high, gasnet_handlerarg_t low)
 {
-    return (void *)(uintptr_t)((uint64_t)(uint32_t)high << 32 | (uint32_t)low);
+    return (void *)(uintptr_t)gasnete_word(high, low);
 }
 
 #endif

@@ -1,8 +1,8 @@
-/* memset.c - filling memory of any node: gasnet_memset, _nb and _nbi (IB-E4).
+/* memset.c - filling memory of any rank: gasnet_memset, _nb and _nbi (IB-E4).
  *
  * A short remote fill is a put of a filled buffer.  A long one is done by a handler of the target,
  * in pieces, so that no handler runs for long.  The Reply of each piece completes one operation of
- * the counter, whose address is in the Request.
+ * the counter.
  */
 #include "extended-ref/handles.h"
 
@@ -13,7 +13,8 @@
 
 enum { PIECE = 4 * 1048576 }; /* bytes of the longest fill by one message */
 
-/* Fills nbytes >= 1 of another node's memory; `counter` includes all its operations on return.  */
+/* Fills nbytes >= 1 of another rank's memory; on return `counter` includes all operations of the
+ * fill.  */
 static void memset_remote(gasnet_node_t node, void *dst, int value, size_t nbytes,
                           gasnetc_counter_t *counter)
 {
@@ -21,28 +22,29 @@ static void memset_remote(gasnet_node_t node, void *dst, int value, size_t nbyte
     gasnete_check_segment(node, dst, nbytes, "a gasnet_memset");
     for (char *at = dst, *end = at + nbytes; at != end;) {
         size_t piece = (size_t)(end - at) < PIECE ? (size_t)(end - at) : PIECE;
-        counter->issued++;
-        gasnet_AMRequestShort6(node, GASNETE_H_MEMSET, gasnete_high(at), gasnete_low(at),
-                               (gasnet_handlerarg_t)piece, value, gasnete_high(counter),
-                               gasnete_low(counter));
+        uint64_t number = gasnete_expect(GASNETE_REPLY_DONE, node, NULL, 0, counter);
+        gasnetc_AMRequestShort(node, GASNETE_H_MEMSET,
+                               GASNETE_ARGS(gasnete_high(at), gasnete_low(at),
+                                            (gasnet_handlerarg_t)piece, value,
+                                            GASNETE_WORD(number)));
         at += piece;
     }
 }
 
 void gasnete_memset_handler(gasnet_token_t token, gasnet_handlerarg_t dst_high,
                             gasnet_handlerarg_t dst_low, gasnet_handlerarg_t nbytes,
-                            gasnet_handlerarg_t value, gasnet_handlerarg_t counter_high,
-                            gasnet_handlerarg_t counter_low)
+                            gasnet_handlerarg_t value, gasnet_handlerarg_t number_high,
+                            gasnet_handlerarg_t number_low)
 {
     void *dst = gasnete_pointer(dst_high, dst_low);
     size_t length = (uint32_t)nbytes;
     gasnete_check_requested(token, dst, length, "a gasnet_memset");
     memset(dst, value, length);
-    gasnet_AMReplyShort2(token, GASNETE_H_DONE, counter_high, counter_low);
+    gasnetc_AMReplyShort(token, GASNETE_H_DONE, GASNETE_ARGS(number_high, number_low));
 }
 
-/* Does an empty fill, or one of this node or a node that is near, and returns true; false for
- * others.  */
+/* Does an empty fill, or a fill of memory of this rank or of a shared-memory peer, and returns
+ * true; else false.  */
 static bool memset_local(const char *call, gasnet_node_t node, void *dst, int value, size_t nbytes)
 {
     if (GASNETC_CHECKING) gasnete_check_transfer(call, node);

@@ -1,9 +1,9 @@
-/* near.h - transfers to and from nodes whose segments this node has mapped, itself among them
+/* near.h - transfers to and from ranks whose segments this rank has mapped, itself among them
  * (gasnet_pshm.h): copies, complete when they return.
  *
  * Each function returns true if it has done the transfer, and false, with nothing done, if it is
- * one for the network: another node that shares no memory with this one, or memory outside its
- * segment. In a library without PSHM no node is near, not even this one.
+ * for the network: the other rank shares no memory with this one, or the memory is outside its
+ * segment.  In a library without PSHM all functions return false, also for this rank.
  */
 #ifndef GASNETE_NEAR_H
 #define GASNETE_NEAR_H
@@ -35,7 +35,8 @@ static inline const gasnete_near_t *gasnete_near(gasnet_node_t node)
 }
 #endif
 
-/* The address here of [start, start+nbytes) there, or NULL if that is not in the segment.  */
+/* The local address of [start, start+nbytes) of the other rank, or NULL if that range is not in its
+ * segment.  */
 static inline void *gasnete_near_at(const gasnete_near_t *near, const void *start, size_t nbytes)
 {
     const uintptr_t size = near->inner ? near->inner + GASNETI_NEAR_INLINE - 1 : 0;

@@ -16,7 +16,7 @@ static __attribute__((noinline)) void progress_of_teams(void (*coll)(bool), bool
 void gasnete_progress(bool client)
 {
     /* Cleared before any state is read: work recorded later sets it again.  The exchange acquires
-     * what those have recorded who set it before.  */
+     * the work that threads recorded before they set it.  */
     atomic_exchange(&gasnete_progress_due, false);
     void (*coll)(bool) = atomic_load_explicit(&gasnete_coll_progress_hook, memory_order_acquire);
     if (__builtin_expect(coll != NULL, 0)) progress_of_teams(coll, client);

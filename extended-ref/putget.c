@@ -1,13 +1,14 @@
 /* putget.c - puts and gets: blocking, with explicit handle, and with the implicit one.
  *
- * Implements gasnet_{put,get}{,_nb,_nbi}{,_bulk}.  Each function does transfers within this node
- * and to nodes that are near (near.h), chooses the counter, and calls transfer.h for the rest.  The
- * _far forms are for callers that know that the node is not near; they only test whether the job
- * has it. Hot path: no work that a remote transfer of at least one byte does not need.  transfer.h
- * handles transfers of no bytes, except where the call must return GASNET_INVALID_HANDLE for them.
+ * Implements gasnet_{put,get}{,_nb,_nbi}{,_bulk}.  Each function does transfers within this rank
+ * and with shared-memory peers (near.h), chooses the counter, and calls transfer.h for other
+ * transfers.  The _far forms are for callers that know that the rank is no shared-memory peer; they
+ * only test whether the job has it.  Hot path: no work that a remote transfer of at least one byte
+ * does not need.  transfer.h handles transfers of no bytes, except where the call must return
+ * GASNET_INVALID_HANDLE for them.
  *
- * core/rdma/synchronisation.h defines what each form waits for.  Forms with equal rows there share
- * a function: bulk and non-bulk blocking puts, and bulk and non-bulk gets of each kind.
+ * core/rdma/synchronisation.h defines what each form waits for.  Forms with equal rows in that
+ * table share a function: bulk and non-bulk blocking puts, and bulk and non-bulk gets of each kind.
  */
 #include "extended-ref/handles.h"
 
@@ -44,7 +45,7 @@ HOT void start_get(enum gasnetc_form form, void *dst, gasnet_node_t node, void *
     if (gasnetc_blocks(form)) gasnetc_wait(counter);
 }
 
-/* True if the node, which is not near, is another one of the job.  */
+/* True if `node`, which shares no memory, is another rank of the job.  */
 HOT bool putget_is_far(gasnet_node_t node)
 {
     return GASNETE_SHARED ? !gasnete_rarely(node >= gasnetc_job.size) : gasnete_is_remote(node);
@@ -92,9 +93,9 @@ void gasnete_get(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 
 /* --- explicit handle --- */
 
-/* The non-blocking forms leave the rare cases (no bytes, this node, a thread's first operation, an
- * empty pool) to a cold function that tail-calls them again: without other calls the compiler keeps
- * the arguments in registers up to the core.  */
+/* The non-blocking forms leave the rare cases (no bytes, this rank, a thread's first operation, an
+ * empty pool) to a cold function that tail-calls them again.  Without other calls the arguments
+ * stay in registers up to the core.  */
 #define COLD __attribute__((cold, noinline))
 
 typedef gasnet_handle_t put_nb_t(gasnet_node_t, void *, void *, size_t);

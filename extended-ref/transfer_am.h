@@ -14,7 +14,7 @@ void gasnete_transfer_put_bulk(gasnet_node_t node, void *dst, const void *src, s
 void gasnete_transfer_get(gasnet_node_t node, void *dst, const void *src, size_t nbytes,
                           gasnetc_counter_t *counter);
 
-/* Nothing to register: a Reply may write to any memory.  */
+/* Registers nothing: a Reply may write to any memory.  */
 static inline const struct net_region *gasnete_landing(void *start, size_t nbytes)
 {
     (void)start;
@@ -30,7 +30,7 @@ static inline void gasnete_transfer_get_into(gasnet_node_t node, void *dst,
     gasnete_transfer_get(node, dst, src, nbytes, counter);
 }
 
-/* Always false: a Request to fill is shorter than a put of the bytes.  */
+/* Returns false: a Request to fill is shorter than a put of the bytes.  */
 static inline bool gasnete_transfer_fill(gasnet_node_t node, void *dst, int value, size_t nbytes,
                                          gasnetc_counter_t *counter)
 {
@@ -38,7 +38,7 @@ static inline bool gasnete_transfer_fill(gasnet_node_t node, void *dst, int valu
     return false;
 }
 
-/* A Medium has one source; there are no lists.  */
+/* Lists do not exist with Active Messages: a Medium has one source.  */
 enum { GASNETC_LIST_MOST = 1 };
 typedef struct gasnetc_piece {
     void *at;
@@ -66,27 +66,28 @@ static inline const gasnete_barrier_transport_t *gasnete_default_barrier(uint8_t
 }
 
 #define GASNETE_TRANSFER_HANDLERS                                                                  \
-    {GASNETE_H_PUT, gasnete_put_handler}, {GASNETE_H_PUT_LONG, gasnete_put_long_handler},          \
-        {GASNETE_H_GET, gasnete_get_handler}, {GASNETE_H_GET_LONG, gasnete_get_long_handler},      \
-        {GASNETE_H_GOT, gasnete_got_handler}, {GASNETE_H_GOT_LONG, gasnete_got_long_handler},
+    GASNETC_INTERNAL_REQUEST(GASNETE_H_PUT, MEDIUM, 4, gasnete_put_handler),                       \
+        GASNETC_INTERNAL_REQUEST(GASNETE_H_PUT_LONG, LONG, 2, gasnete_put_long_handler),           \
+        GASNETC_INTERNAL_REQUEST(GASNETE_H_GET, SHORT, 5, gasnete_get_handler),                    \
+        GASNETC_INTERNAL_REQUEST(GASNETE_H_GET_LONG, SHORT, 7, gasnete_get_long_handler),          \
+        GASNETC_INTERNAL_REPLY(GASNETE_H_GOT, MEDIUM, 2, gasnete_got_handler),                     \
+        GASNETC_INTERNAL_REPLY(GASNETE_H_GOT_LONG, LONG, 2, gasnete_got_long_handler),
 
 void gasnete_put_handler(gasnet_token_t token, void *bytes, size_t nbytes,
                          gasnet_handlerarg_t dst_high, gasnet_handlerarg_t dst_low,
-                         gasnet_handlerarg_t counter_high, gasnet_handlerarg_t counter_low);
+                         gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
 void gasnete_put_long_handler(gasnet_token_t token, void *dst, size_t nbytes,
-                              gasnet_handlerarg_t counter_high, gasnet_handlerarg_t counter_low);
+                              gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
 void gasnete_get_handler(gasnet_token_t token, gasnet_handlerarg_t src_high,
                          gasnet_handlerarg_t src_low, gasnet_handlerarg_t nbytes,
-                         gasnet_handlerarg_t dst_high, gasnet_handlerarg_t dst_low,
-                         gasnet_handlerarg_t counter_high, gasnet_handlerarg_t counter_low);
+                         gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
 void gasnete_get_long_handler(gasnet_token_t token, gasnet_handlerarg_t src_high,
                               gasnet_handlerarg_t src_low, gasnet_handlerarg_t nbytes,
-                              gasnet_handlerarg_t dst_high, gasnet_handlerarg_t dst_low,
-                              gasnet_handlerarg_t counter_high, gasnet_handlerarg_t counter_low);
+                              gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low,
+                              gasnet_handlerarg_t dst_high, gasnet_handlerarg_t dst_low);
 void gasnete_got_handler(gasnet_token_t token, void *bytes, size_t nbytes,
-                         gasnet_handlerarg_t dst_high, gasnet_handlerarg_t dst_low,
-                         gasnet_handlerarg_t counter_high, gasnet_handlerarg_t counter_low);
+                         gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
 void gasnete_got_long_handler(gasnet_token_t token, void *dst, size_t nbytes,
-                              gasnet_handlerarg_t counter_high, gasnet_handlerarg_t counter_low);
+                              gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
 
 #endif

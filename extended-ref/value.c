@@ -26,8 +26,8 @@ void gasnete_put_val(gasnet_node_t node, void *dst, gasnet_register_value_t valu
     gasnete_put(node, dst, gasneti_low_bytes(&value, nbytes), nbytes);
 }
 
-/* The source is an argument of the function, so these use the forms whose source may be reused on
- * return.  */
+/* Non-blocking puts of values use the forms whose source may be reused on return, since the source
+ * is an argument.  */
 gasnet_handle_t gasnete_put_nb_val(gasnet_node_t node, void *dst, gasnet_register_value_t value,
                                    size_t nbytes)
 {
@@ -67,7 +67,8 @@ static __attribute__((cold, noinline)) void value_grow(gasnete_thread_t *me)
     }
 }
 
-/* Always returns a record, also if the value is local: gasnet_valget_handle_t has no invalid value.
+/* Always returns a record, also if the value is in local memory: gasnet_valget_handle_t has no
+ * invalid value.
  */
 static gasnet_valget_handle_t value_start_get(gasnet_node_t node, void *src, size_t nbytes)
 {

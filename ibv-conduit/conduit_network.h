@@ -1,4 +1,4 @@
 /* conduit_network.h - the network of ibv-conduit, for core/network.h. */
 #include "ibv-conduit/ibv_shim.h"
-/* The engine needs the shim before it. */
+/* network_ib.h needs the shim to be included before. */
 #include "core/ib/network_ib.h"

@@ -51,7 +51,8 @@ static inline void hca_close(hca_t hca)
     ibv_close_device(hca);
 }
 
-/* Queue pairs of other transports are connected by a connection manager, or do no RDMA. */
+/* Why this library cannot use the device, or NULL: queue pairs of other transports are connected by
+ * a connection manager, or do no RDMA. */
 static inline const char *hca_unusable(const struct ibv_device *device)
 {
     const enum ibv_transport_type type = device->transport_type;
@@ -212,7 +213,7 @@ static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_
     return qp;
 }
 
-/* Older releases of rdma-core lack the function and its declaration. */
+/* Declared weak, because older releases of rdma-core lack the function and its declaration. */
 int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
     __attribute__((weak));
 

@@ -3,7 +3,7 @@
 ibv_network_sources = ibv-conduit/conduit_network.h ibv-conduit/ibv_shim.h $(core_ib_sources) $(roce_table_sources)
 ibv_receive_thread_sources = $(ib_receive_thread_sources)
 ibv_network_cppflags = -DNET_IB_HCAS=$(IBV_HCAS) \
-	-DNET_IB_POLL_LOCK=$(IBV_POLL_LOCK) -DNET_IB_RDMACM=$(HAVE_RDMACM)
+	-DNET_IB_POLL_LOCK=$(IBV_POLL_LOCK) -DNET_IB_RDMACM=$(HAVE_RDMACM) -DDAPL_CQ_INSIDE
 if RDMACM
 ibv_network_sources += ibv-conduit/rdmacm.c $(rdmacm_sources)
 endif

@@ -14,7 +14,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/ib/meeting.h"
 #include "core/ib/software_device.h"
 #include "core/job/rank.h"
@@ -24,6 +23,7 @@
 #include "other/rdmacm/engine.h"
 #include "other/rdmacm/greeting.h"
 #include "other/rdmacm/link.h"
+#include "other/tools/clock.h"
 
 _Static_assert(sizeof(rdmacm_address_t) <= sizeof((net_ib_place_t *)0)->managed.address,
                "an address fits");
@@ -34,7 +34,7 @@ typedef struct link {
     net_peer_t *peer;
     struct rdma_cm_id *id;
     net_qp_t *qp; /* until the peer's record has it */
-    bool called;  /* by this end: on iWARP it sends first */
+    bool called;  /* this end called: on iWARP it sends first */
     char failure[128];
     uint8_t greeting[RDMACM_GREETING];
     struct link *next;
@@ -73,7 +73,8 @@ static hca_t rdmacm_device(int i, char name[64])
     return hca;
 }
 
-/* Hosts reach each other by other addresses than those of the loopback interface. */
+/* True if the port has an IP address by which other hosts reach it, not one of the loopback
+ * interface. */
 static bool rdmacm_has_address(hca_t hca, uint8_t port)
 {
     return rdmacm_own_address(hca, port, cm.software, &cm.address);
@@ -136,11 +137,11 @@ static rdmacm_terms_t terms(const link_t *link)
                             .retries = (uint8_t)gasnetc_params.qp_retry_count};
 }
 
-/* A step of an attempt was refused here, or an event reports its failure. */
+/* A step of an attempt was refused by this host, or an event reports its failure. */
 static unsigned failed(link_t *link, const char *failure)
 {
     snprintf(link->failure, sizeof link->failure, "%s", failure);
-    return rdmacm_failed(&link->link, false, gasnetc_clock(), &cm.times);
+    return rdmacm_failed(&link->link, false, gasneti_clock(), &cm.times);
 }
 
 static unsigned step_failed(link_t *link, const char *what, int error)
@@ -176,7 +177,7 @@ static unsigned call(link_t *link)
     return step_failed(link, "the request is refused", error);
 }
 
-/* The peer's record has the queue pair from now on. */
+/* Hands the queue pair over to the peer's record. */
 static void adopt(link_t *link)
 {
     const net_ib_contact_t *contact = net_ib_contact(link->peer->rank);
@@ -212,7 +213,8 @@ static void establish(link_t *link)
     cannot(link, "its queue pair is refused", rdmacm_id_establish(link->id, qp, &how));
 }
 
-/* On iWARP the end that was called opens when the first message arrives (system_messages.c). */
+/* Opens the send rings.  On iWARP the end that was called opens them when the first message arrives
+ * (system_messages.c). */
 static void open_link(link_t *link)
 {
     if (net_ib.wordy && !link->called) return;
@@ -271,7 +273,7 @@ static bool parse(const rdmacm_event_t *event, rdmacm_greeting_t *greeting)
            net_ib_peer(greeting->from);
 }
 
-/* A request that is not of this job is refused. */
+/* Answers a request; one that is not of this job is refused. */
 static void on_request(rdmacm_event_t *event)
 {
     rdmacm_greeting_t greeting;
@@ -291,7 +293,7 @@ static unsigned on_failure(link_t *link, const rdmacm_event_t *event)
 {
     rdmacm_greeting_t greeting;
     if (parse(event, &greeting) && greeting.word == RDMACM_CROSSED)
-        return rdmacm_failed(&link->link, true, gasnetc_clock(), &cm.times);
+        return rdmacm_failed(&link->link, true, gasneti_clock(), &cm.times);
     return failed(link, event->text);
 }
 
@@ -338,7 +340,7 @@ static bool meet_open(uint32_t processes, char *why, size_t why_size)
     if (!cm.link || cm.wake < 0)
         gasneti_fatal("cannot prepare to connect %u peers: %s", processes - 1, strerror(errno));
     if (getrandom(&cm.key, sizeof cm.key, 0) != sizeof cm.key)
-        cm.key = (uint64_t)(gasnetc_clock() * 1e9) ^ (uint64_t)getpid() << 32;
+        gasneti_fatal("getrandom: no random numbers for the key of this process");
     cm.times =
         (rdmacm_times_t){.first = 0.02, .longest = 0.5, .give_up = net_ib_meeting_patience()};
     const int error = rdmacm_listen(&cm.address);
@@ -356,24 +358,24 @@ static net_ib_place_t meet_place(void)
     return place;
 }
 
-/* The event channel stays readable while it has events. */
+/* Nothing to arm: the event channel stays readable while it has events. */
 static void meet_arm(void) {}
 
 static void meet_want(uint32_t rank)
 {
     link_t *link = link_to(rank);
-    perform(link, rdmacm_want(&link->link, gasnetc_clock(), &cm.times), NULL);
+    perform(link, rdmacm_want(&link->link, gasneti_clock(), &cm.times), NULL);
 }
 
 static double meet_repeat(void)
 {
     double first = -1;
     for (link_t *link = cm.links; link; link = link->next) {
-        perform(link, rdmacm_tick(&link->link, gasnetc_clock(), &cm.times), NULL);
+        perform(link, rdmacm_tick(&link->link, gasneti_clock(), &cm.times), NULL);
         const double due = rdmacm_due(&link->link, &cm.times);
         if (due >= 0 && (first < 0 || due < first)) first = due;
     }
-    const double now = gasnetc_clock();
+    const double now = gasneti_clock();
     return first < 0 ? -1 : first > now ? first - now : 0;
 }
 

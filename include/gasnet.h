@@ -44,7 +44,8 @@
 #include <pthread.h>
 
 /* Handler-safe locks exclude handlers on other threads: of the client, or the receive thread.  The
- * size of a lock depends on it, so SEQ objects compiled without do not link.  */
+ * size of a lock depends on GASNETI_HSL_LOCKS, so SEQ objects that are compiled without it do not
+ * link.  */
 #if GASNETI_THREADS || GASNETI_SEQ_RCV_THREAD
 #define GASNETI_HSL_LOCKS 1
 #if defined(GASNET_SEQ)
@@ -122,8 +123,8 @@
     "," GASNETI_ATOMICS_TEXT
 /* clang-format on */
 
-#include "gasnet_linkcheck.h"
 #include "gasnet_membar.h"
+#include "gasnet_linkcheck.h"
 #include "gasnet_types.h"
 #include "gasnet_pshm.h"
 #include "gasnet_core.h"

@@ -6,7 +6,9 @@
  *
  * All calls return GASNET_OK; errors are fatal.  A call may block for flow control, and polls
  * meanwhile: a request may run any handler, a reply only reply handlers.
- * dest: a rank below gasnet_nodes().  handler: an index registered on the destination.
+ * dest: a rank below gasnet_nodes().  handler: an index registered on the destination, 128..255;
+ * one below, which only the library has, is a fatal error here: for a constant index that is
+ * decided by the compiler.
  * nbytes may be 0; then src and dst are ignored and may be NULL.  They need no alignment.
  * Requests: P2, client code with no lock held.  Replies: at most one in each request handler, with
  * the token that it was called with.
@@ -21,18 +23,34 @@
 
 GASNETI_EXPORTS_BEGIN
 
+/* Fatal. */
+extern void gasneti_no_client_request(gasnet_node_t dest, gasnet_handler_t handler)
+    GASNETI_ATTRIBUTE((__noreturn__, __cold__));
+extern void gasneti_no_client_reply(gasnet_token_t token, gasnet_handler_t handler)
+    GASNETI_ATTRIBUTE((__noreturn__, __cold__));
+GASNETI_INLINE void gasneti_check_request(gasnet_node_t dest, gasnet_handler_t handler)
+{
+    if (handler < 128) gasneti_no_client_request(dest, handler);
+}
+GASNETI_INLINE void gasneti_check_reply(gasnet_token_t token, gasnet_handler_t handler)
+{
+    if (handler < 128) gasneti_no_client_reply(token, handler);
+}
+
 /* --- RequestShort: arguments only. */
 extern int gasnetc_AMRequestShort(gasnet_node_t dest, gasnet_handler_t handler, int numargs,
     const gasnet_handlerarg_t *args);
 extern int gasnet_AMRequestShort(gasnet_node_t dest, gasnet_handler_t handler, int numargs, ...);
 GASNETI_INLINE int gasnet_AMRequestShort0(gasnet_node_t dest, gasnet_handler_t handler)
 {
+    gasneti_check_request(dest, handler);
     return gasnetc_AMRequestShort(dest, handler, 0, NULL);
 }
 GASNETI_INLINE int gasnet_AMRequestShort1(gasnet_node_t dest, gasnet_handler_t handler,
     gasnet_handlerarg_t a0)
 {
     gasnet_handlerarg_t a[1];
+    gasneti_check_request(dest, handler);
     a[0] = a0;
     return gasnetc_AMRequestShort(dest, handler, 1, a);
 }
@@ -40,6 +58,7 @@ GASNETI_INLINE int gasnet_AMRequestShort2(gasnet_node_t dest, gasnet_handler_t h
     gasnet_handlerarg_t a0, gasnet_handlerarg_t a1)
 {
     gasnet_handlerarg_t a[2];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1;
     return gasnetc_AMRequestShort(dest, handler, 2, a);
 }
@@ -47,6 +66,7 @@ GASNETI_INLINE int gasnet_AMRequestShort3(gasnet_node_t dest, gasnet_handler_t h
     gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2)
 {
     gasnet_handlerarg_t a[3];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2;
     return gasnetc_AMRequestShort(dest, handler, 3, a);
 }
@@ -54,6 +74,7 @@ GASNETI_INLINE int gasnet_AMRequestShort4(gasnet_node_t dest, gasnet_handler_t h
     gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2, gasnet_handlerarg_t a3)
 {
     gasnet_handlerarg_t a[4];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3;
     return gasnetc_AMRequestShort(dest, handler, 4, a);
 }
@@ -62,6 +83,7 @@ GASNETI_INLINE int gasnet_AMRequestShort5(gasnet_node_t dest, gasnet_handler_t h
     gasnet_handlerarg_t a4)
 {
     gasnet_handlerarg_t a[5];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4;
     return gasnetc_AMRequestShort(dest, handler, 5, a);
 }
@@ -70,6 +92,7 @@ GASNETI_INLINE int gasnet_AMRequestShort6(gasnet_node_t dest, gasnet_handler_t h
     gasnet_handlerarg_t a4, gasnet_handlerarg_t a5)
 {
     gasnet_handlerarg_t a[6];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5;
     return gasnetc_AMRequestShort(dest, handler, 6, a);
 }
@@ -78,6 +101,7 @@ GASNETI_INLINE int gasnet_AMRequestShort7(gasnet_node_t dest, gasnet_handler_t h
     gasnet_handlerarg_t a4, gasnet_handlerarg_t a5, gasnet_handlerarg_t a6)
 {
     gasnet_handlerarg_t a[7];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6;
     return gasnetc_AMRequestShort(dest, handler, 7, a);
 }
@@ -86,6 +110,7 @@ GASNETI_INLINE int gasnet_AMRequestShort8(gasnet_node_t dest, gasnet_handler_t h
     gasnet_handlerarg_t a4, gasnet_handlerarg_t a5, gasnet_handlerarg_t a6, gasnet_handlerarg_t a7)
 {
     gasnet_handlerarg_t a[8];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     return gasnetc_AMRequestShort(dest, handler, 8, a);
 }
@@ -95,6 +120,7 @@ GASNETI_INLINE int gasnet_AMRequestShort9(gasnet_node_t dest, gasnet_handler_t h
     gasnet_handlerarg_t a8)
 {
     gasnet_handlerarg_t a[9];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8;
     return gasnetc_AMRequestShort(dest, handler, 9, a);
@@ -105,6 +131,7 @@ GASNETI_INLINE int gasnet_AMRequestShort10(gasnet_node_t dest, gasnet_handler_t 
     gasnet_handlerarg_t a8, gasnet_handlerarg_t a9)
 {
     gasnet_handlerarg_t a[10];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9;
     return gasnetc_AMRequestShort(dest, handler, 10, a);
@@ -115,6 +142,7 @@ GASNETI_INLINE int gasnet_AMRequestShort11(gasnet_node_t dest, gasnet_handler_t 
     gasnet_handlerarg_t a8, gasnet_handlerarg_t a9, gasnet_handlerarg_t a10)
 {
     gasnet_handlerarg_t a[11];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10;
     return gasnetc_AMRequestShort(dest, handler, 11, a);
@@ -126,6 +154,7 @@ GASNETI_INLINE int gasnet_AMRequestShort12(gasnet_node_t dest, gasnet_handler_t 
     gasnet_handlerarg_t a11)
 {
     gasnet_handlerarg_t a[12];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11;
     return gasnetc_AMRequestShort(dest, handler, 12, a);
@@ -137,6 +166,7 @@ GASNETI_INLINE int gasnet_AMRequestShort13(gasnet_node_t dest, gasnet_handler_t 
     gasnet_handlerarg_t a11, gasnet_handlerarg_t a12)
 {
     gasnet_handlerarg_t a[13];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12;
     return gasnetc_AMRequestShort(dest, handler, 13, a);
@@ -148,6 +178,7 @@ GASNETI_INLINE int gasnet_AMRequestShort14(gasnet_node_t dest, gasnet_handler_t 
     gasnet_handlerarg_t a11, gasnet_handlerarg_t a12, gasnet_handlerarg_t a13)
 {
     gasnet_handlerarg_t a[14];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13;
     return gasnetc_AMRequestShort(dest, handler, 14, a);
@@ -160,6 +191,7 @@ GASNETI_INLINE int gasnet_AMRequestShort15(gasnet_node_t dest, gasnet_handler_t 
     gasnet_handlerarg_t a14)
 {
     gasnet_handlerarg_t a[15];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13; a[14] = a14;
     return gasnetc_AMRequestShort(dest, handler, 15, a);
@@ -172,6 +204,7 @@ GASNETI_INLINE int gasnet_AMRequestShort16(gasnet_node_t dest, gasnet_handler_t 
     gasnet_handlerarg_t a14, gasnet_handlerarg_t a15)
 {
     gasnet_handlerarg_t a[16];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13; a[14] = a14;
     a[15] = a15;
@@ -187,12 +220,14 @@ extern int gasnet_AMRequestMedium(gasnet_node_t dest, gasnet_handler_t handler, 
 GASNETI_INLINE int gasnet_AMRequestMedium0(gasnet_node_t dest, gasnet_handler_t handler,
     const void *src, size_t nbytes)
 {
+    gasneti_check_request(dest, handler);
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 0, NULL);
 }
 GASNETI_INLINE int gasnet_AMRequestMedium1(gasnet_node_t dest, gasnet_handler_t handler,
     const void *src, size_t nbytes, gasnet_handlerarg_t a0)
 {
     gasnet_handlerarg_t a[1];
+    gasneti_check_request(dest, handler);
     a[0] = a0;
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 1, a);
 }
@@ -200,6 +235,7 @@ GASNETI_INLINE int gasnet_AMRequestMedium2(gasnet_node_t dest, gasnet_handler_t 
     const void *src, size_t nbytes, gasnet_handlerarg_t a0, gasnet_handlerarg_t a1)
 {
     gasnet_handlerarg_t a[2];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1;
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 2, a);
 }
@@ -208,6 +244,7 @@ GASNETI_INLINE int gasnet_AMRequestMedium3(gasnet_node_t dest, gasnet_handler_t 
     gasnet_handlerarg_t a2)
 {
     gasnet_handlerarg_t a[3];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2;
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 3, a);
 }
@@ -216,6 +253,7 @@ GASNETI_INLINE int gasnet_AMRequestMedium4(gasnet_node_t dest, gasnet_handler_t 
     gasnet_handlerarg_t a2, gasnet_handlerarg_t a3)
 {
     gasnet_handlerarg_t a[4];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3;
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 4, a);
 }
@@ -224,6 +262,7 @@ GASNETI_INLINE int gasnet_AMRequestMedium5(gasnet_node_t dest, gasnet_handler_t 
     gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4)
 {
     gasnet_handlerarg_t a[5];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4;
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 5, a);
 }
@@ -232,6 +271,7 @@ GASNETI_INLINE int gasnet_AMRequestMedium6(gasnet_node_t dest, gasnet_handler_t 
     gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4, gasnet_handlerarg_t a5)
 {
     gasnet_handlerarg_t a[6];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5;
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 6, a);
 }
@@ -241,6 +281,7 @@ GASNETI_INLINE int gasnet_AMRequestMedium7(gasnet_node_t dest, gasnet_handler_t 
     gasnet_handlerarg_t a6)
 {
     gasnet_handlerarg_t a[7];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6;
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 7, a);
 }
@@ -250,6 +291,7 @@ GASNETI_INLINE int gasnet_AMRequestMedium8(gasnet_node_t dest, gasnet_handler_t 
     gasnet_handlerarg_t a6, gasnet_handlerarg_t a7)
 {
     gasnet_handlerarg_t a[8];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 8, a);
 }
@@ -259,6 +301,7 @@ GASNETI_INLINE int gasnet_AMRequestMedium9(gasnet_node_t dest, gasnet_handler_t 
     gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8)
 {
     gasnet_handlerarg_t a[9];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8;
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 9, a);
@@ -269,6 +312,7 @@ GASNETI_INLINE int gasnet_AMRequestMedium10(gasnet_node_t dest, gasnet_handler_t
     gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8, gasnet_handlerarg_t a9)
 {
     gasnet_handlerarg_t a[10];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9;
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 10, a);
@@ -280,6 +324,7 @@ GASNETI_INLINE int gasnet_AMRequestMedium11(gasnet_node_t dest, gasnet_handler_t
     gasnet_handlerarg_t a10)
 {
     gasnet_handlerarg_t a[11];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10;
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 11, a);
@@ -291,6 +336,7 @@ GASNETI_INLINE int gasnet_AMRequestMedium12(gasnet_node_t dest, gasnet_handler_t
     gasnet_handlerarg_t a10, gasnet_handlerarg_t a11)
 {
     gasnet_handlerarg_t a[12];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11;
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 12, a);
@@ -302,6 +348,7 @@ GASNETI_INLINE int gasnet_AMRequestMedium13(gasnet_node_t dest, gasnet_handler_t
     gasnet_handlerarg_t a10, gasnet_handlerarg_t a11, gasnet_handlerarg_t a12)
 {
     gasnet_handlerarg_t a[13];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12;
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 13, a);
@@ -314,6 +361,7 @@ GASNETI_INLINE int gasnet_AMRequestMedium14(gasnet_node_t dest, gasnet_handler_t
     gasnet_handlerarg_t a13)
 {
     gasnet_handlerarg_t a[14];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13;
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 14, a);
@@ -326,6 +374,7 @@ GASNETI_INLINE int gasnet_AMRequestMedium15(gasnet_node_t dest, gasnet_handler_t
     gasnet_handlerarg_t a13, gasnet_handlerarg_t a14)
 {
     gasnet_handlerarg_t a[15];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13; a[14] = a14;
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 15, a);
@@ -338,6 +387,7 @@ GASNETI_INLINE int gasnet_AMRequestMedium16(gasnet_node_t dest, gasnet_handler_t
     gasnet_handlerarg_t a13, gasnet_handlerarg_t a14, gasnet_handlerarg_t a15)
 {
     gasnet_handlerarg_t a[16];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13; a[14] = a14;
     a[15] = a15;
@@ -353,12 +403,14 @@ extern int gasnet_AMRequestLong(gasnet_node_t dest, gasnet_handler_t handler, co
 GASNETI_INLINE int gasnet_AMRequestLong0(gasnet_node_t dest, gasnet_handler_t handler,
     const void *src, size_t nbytes, void *dst)
 {
+    gasneti_check_request(dest, handler);
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 0, NULL);
 }
 GASNETI_INLINE int gasnet_AMRequestLong1(gasnet_node_t dest, gasnet_handler_t handler,
     const void *src, size_t nbytes, void *dst, gasnet_handlerarg_t a0)
 {
     gasnet_handlerarg_t a[1];
+    gasneti_check_request(dest, handler);
     a[0] = a0;
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 1, a);
 }
@@ -366,6 +418,7 @@ GASNETI_INLINE int gasnet_AMRequestLong2(gasnet_node_t dest, gasnet_handler_t ha
     const void *src, size_t nbytes, void *dst, gasnet_handlerarg_t a0, gasnet_handlerarg_t a1)
 {
     gasnet_handlerarg_t a[2];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1;
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 2, a);
 }
@@ -374,6 +427,7 @@ GASNETI_INLINE int gasnet_AMRequestLong3(gasnet_node_t dest, gasnet_handler_t ha
     gasnet_handlerarg_t a2)
 {
     gasnet_handlerarg_t a[3];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2;
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 3, a);
 }
@@ -382,6 +436,7 @@ GASNETI_INLINE int gasnet_AMRequestLong4(gasnet_node_t dest, gasnet_handler_t ha
     gasnet_handlerarg_t a2, gasnet_handlerarg_t a3)
 {
     gasnet_handlerarg_t a[4];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3;
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 4, a);
 }
@@ -390,6 +445,7 @@ GASNETI_INLINE int gasnet_AMRequestLong5(gasnet_node_t dest, gasnet_handler_t ha
     gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4)
 {
     gasnet_handlerarg_t a[5];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4;
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 5, a);
 }
@@ -398,6 +454,7 @@ GASNETI_INLINE int gasnet_AMRequestLong6(gasnet_node_t dest, gasnet_handler_t ha
     gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4, gasnet_handlerarg_t a5)
 {
     gasnet_handlerarg_t a[6];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5;
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 6, a);
 }
@@ -407,6 +464,7 @@ GASNETI_INLINE int gasnet_AMRequestLong7(gasnet_node_t dest, gasnet_handler_t ha
     gasnet_handlerarg_t a6)
 {
     gasnet_handlerarg_t a[7];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6;
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 7, a);
 }
@@ -416,6 +474,7 @@ GASNETI_INLINE int gasnet_AMRequestLong8(gasnet_node_t dest, gasnet_handler_t ha
     gasnet_handlerarg_t a6, gasnet_handlerarg_t a7)
 {
     gasnet_handlerarg_t a[8];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 8, a);
 }
@@ -425,6 +484,7 @@ GASNETI_INLINE int gasnet_AMRequestLong9(gasnet_node_t dest, gasnet_handler_t ha
     gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8)
 {
     gasnet_handlerarg_t a[9];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8;
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 9, a);
@@ -435,6 +495,7 @@ GASNETI_INLINE int gasnet_AMRequestLong10(gasnet_node_t dest, gasnet_handler_t h
     gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8, gasnet_handlerarg_t a9)
 {
     gasnet_handlerarg_t a[10];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9;
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 10, a);
@@ -446,6 +507,7 @@ GASNETI_INLINE int gasnet_AMRequestLong11(gasnet_node_t dest, gasnet_handler_t h
     gasnet_handlerarg_t a10)
 {
     gasnet_handlerarg_t a[11];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10;
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 11, a);
@@ -457,6 +519,7 @@ GASNETI_INLINE int gasnet_AMRequestLong12(gasnet_node_t dest, gasnet_handler_t h
     gasnet_handlerarg_t a10, gasnet_handlerarg_t a11)
 {
     gasnet_handlerarg_t a[12];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11;
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 12, a);
@@ -468,6 +531,7 @@ GASNETI_INLINE int gasnet_AMRequestLong13(gasnet_node_t dest, gasnet_handler_t h
     gasnet_handlerarg_t a10, gasnet_handlerarg_t a11, gasnet_handlerarg_t a12)
 {
     gasnet_handlerarg_t a[13];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12;
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 13, a);
@@ -480,6 +544,7 @@ GASNETI_INLINE int gasnet_AMRequestLong14(gasnet_node_t dest, gasnet_handler_t h
     gasnet_handlerarg_t a13)
 {
     gasnet_handlerarg_t a[14];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13;
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 14, a);
@@ -492,6 +557,7 @@ GASNETI_INLINE int gasnet_AMRequestLong15(gasnet_node_t dest, gasnet_handler_t h
     gasnet_handlerarg_t a13, gasnet_handlerarg_t a14)
 {
     gasnet_handlerarg_t a[15];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13; a[14] = a14;
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 15, a);
@@ -504,6 +570,7 @@ GASNETI_INLINE int gasnet_AMRequestLong16(gasnet_node_t dest, gasnet_handler_t h
     gasnet_handlerarg_t a13, gasnet_handlerarg_t a14, gasnet_handlerarg_t a15)
 {
     gasnet_handlerarg_t a[16];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13; a[14] = a14;
     a[15] = a15;
@@ -519,12 +586,14 @@ extern int gasnet_AMRequestLongAsync(gasnet_node_t dest, gasnet_handler_t handle
 GASNETI_INLINE int gasnet_AMRequestLongAsync0(gasnet_node_t dest, gasnet_handler_t handler,
     const void *src, size_t nbytes, void *dst)
 {
+    gasneti_check_request(dest, handler);
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 0, NULL);
 }
 GASNETI_INLINE int gasnet_AMRequestLongAsync1(gasnet_node_t dest, gasnet_handler_t handler,
     const void *src, size_t nbytes, void *dst, gasnet_handlerarg_t a0)
 {
     gasnet_handlerarg_t a[1];
+    gasneti_check_request(dest, handler);
     a[0] = a0;
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 1, a);
 }
@@ -532,6 +601,7 @@ GASNETI_INLINE int gasnet_AMRequestLongAsync2(gasnet_node_t dest, gasnet_handler
     const void *src, size_t nbytes, void *dst, gasnet_handlerarg_t a0, gasnet_handlerarg_t a1)
 {
     gasnet_handlerarg_t a[2];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1;
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 2, a);
 }
@@ -540,6 +610,7 @@ GASNETI_INLINE int gasnet_AMRequestLongAsync3(gasnet_node_t dest, gasnet_handler
     gasnet_handlerarg_t a2)
 {
     gasnet_handlerarg_t a[3];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2;
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 3, a);
 }
@@ -548,6 +619,7 @@ GASNETI_INLINE int gasnet_AMRequestLongAsync4(gasnet_node_t dest, gasnet_handler
     gasnet_handlerarg_t a2, gasnet_handlerarg_t a3)
 {
     gasnet_handlerarg_t a[4];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3;
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 4, a);
 }
@@ -556,6 +628,7 @@ GASNETI_INLINE int gasnet_AMRequestLongAsync5(gasnet_node_t dest, gasnet_handler
     gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4)
 {
     gasnet_handlerarg_t a[5];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4;
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 5, a);
 }
@@ -564,6 +637,7 @@ GASNETI_INLINE int gasnet_AMRequestLongAsync6(gasnet_node_t dest, gasnet_handler
     gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4, gasnet_handlerarg_t a5)
 {
     gasnet_handlerarg_t a[6];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5;
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 6, a);
 }
@@ -573,6 +647,7 @@ GASNETI_INLINE int gasnet_AMRequestLongAsync7(gasnet_node_t dest, gasnet_handler
     gasnet_handlerarg_t a6)
 {
     gasnet_handlerarg_t a[7];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6;
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 7, a);
 }
@@ -582,6 +657,7 @@ GASNETI_INLINE int gasnet_AMRequestLongAsync8(gasnet_node_t dest, gasnet_handler
     gasnet_handlerarg_t a6, gasnet_handlerarg_t a7)
 {
     gasnet_handlerarg_t a[8];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 8, a);
 }
@@ -591,6 +667,7 @@ GASNETI_INLINE int gasnet_AMRequestLongAsync9(gasnet_node_t dest, gasnet_handler
     gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8)
 {
     gasnet_handlerarg_t a[9];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8;
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 9, a);
@@ -601,6 +678,7 @@ GASNETI_INLINE int gasnet_AMRequestLongAsync10(gasnet_node_t dest, gasnet_handle
     gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8, gasnet_handlerarg_t a9)
 {
     gasnet_handlerarg_t a[10];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9;
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 10, a);
@@ -612,6 +690,7 @@ GASNETI_INLINE int gasnet_AMRequestLongAsync11(gasnet_node_t dest, gasnet_handle
     gasnet_handlerarg_t a10)
 {
     gasnet_handlerarg_t a[11];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10;
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 11, a);
@@ -623,6 +702,7 @@ GASNETI_INLINE int gasnet_AMRequestLongAsync12(gasnet_node_t dest, gasnet_handle
     gasnet_handlerarg_t a10, gasnet_handlerarg_t a11)
 {
     gasnet_handlerarg_t a[12];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11;
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 12, a);
@@ -634,6 +714,7 @@ GASNETI_INLINE int gasnet_AMRequestLongAsync13(gasnet_node_t dest, gasnet_handle
     gasnet_handlerarg_t a10, gasnet_handlerarg_t a11, gasnet_handlerarg_t a12)
 {
     gasnet_handlerarg_t a[13];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12;
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 13, a);
@@ -646,6 +727,7 @@ GASNETI_INLINE int gasnet_AMRequestLongAsync14(gasnet_node_t dest, gasnet_handle
     gasnet_handlerarg_t a13)
 {
     gasnet_handlerarg_t a[14];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13;
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 14, a);
@@ -658,6 +740,7 @@ GASNETI_INLINE int gasnet_AMRequestLongAsync15(gasnet_node_t dest, gasnet_handle
     gasnet_handlerarg_t a13, gasnet_handlerarg_t a14)
 {
     gasnet_handlerarg_t a[15];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13; a[14] = a14;
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 15, a);
@@ -670,6 +753,7 @@ GASNETI_INLINE int gasnet_AMRequestLongAsync16(gasnet_node_t dest, gasnet_handle
     gasnet_handlerarg_t a13, gasnet_handlerarg_t a14, gasnet_handlerarg_t a15)
 {
     gasnet_handlerarg_t a[16];
+    gasneti_check_request(dest, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13; a[14] = a14;
     a[15] = a15;
@@ -682,12 +766,14 @@ extern int gasnetc_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, 
 extern int gasnet_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int numargs, ...);
 GASNETI_INLINE int gasnet_AMReplyShort0(gasnet_token_t token, gasnet_handler_t handler)
 {
+    gasneti_check_reply(token, handler);
     return gasnetc_AMReplyShort(token, handler, 0, NULL);
 }
 GASNETI_INLINE int gasnet_AMReplyShort1(gasnet_token_t token, gasnet_handler_t handler,
     gasnet_handlerarg_t a0)
 {
     gasnet_handlerarg_t a[1];
+    gasneti_check_reply(token, handler);
     a[0] = a0;
     return gasnetc_AMReplyShort(token, handler, 1, a);
 }
@@ -695,6 +781,7 @@ GASNETI_INLINE int gasnet_AMReplyShort2(gasnet_token_t token, gasnet_handler_t h
     gasnet_handlerarg_t a0, gasnet_handlerarg_t a1)
 {
     gasnet_handlerarg_t a[2];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1;
     return gasnetc_AMReplyShort(token, handler, 2, a);
 }
@@ -702,6 +789,7 @@ GASNETI_INLINE int gasnet_AMReplyShort3(gasnet_token_t token, gasnet_handler_t h
     gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2)
 {
     gasnet_handlerarg_t a[3];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2;
     return gasnetc_AMReplyShort(token, handler, 3, a);
 }
@@ -709,6 +797,7 @@ GASNETI_INLINE int gasnet_AMReplyShort4(gasnet_token_t token, gasnet_handler_t h
     gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2, gasnet_handlerarg_t a3)
 {
     gasnet_handlerarg_t a[4];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3;
     return gasnetc_AMReplyShort(token, handler, 4, a);
 }
@@ -717,6 +806,7 @@ GASNETI_INLINE int gasnet_AMReplyShort5(gasnet_token_t token, gasnet_handler_t h
     gasnet_handlerarg_t a4)
 {
     gasnet_handlerarg_t a[5];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4;
     return gasnetc_AMReplyShort(token, handler, 5, a);
 }
@@ -725,6 +815,7 @@ GASNETI_INLINE int gasnet_AMReplyShort6(gasnet_token_t token, gasnet_handler_t h
     gasnet_handlerarg_t a4, gasnet_handlerarg_t a5)
 {
     gasnet_handlerarg_t a[6];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5;
     return gasnetc_AMReplyShort(token, handler, 6, a);
 }
@@ -733,6 +824,7 @@ GASNETI_INLINE int gasnet_AMReplyShort7(gasnet_token_t token, gasnet_handler_t h
     gasnet_handlerarg_t a4, gasnet_handlerarg_t a5, gasnet_handlerarg_t a6)
 {
     gasnet_handlerarg_t a[7];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6;
     return gasnetc_AMReplyShort(token, handler, 7, a);
 }
@@ -741,6 +833,7 @@ GASNETI_INLINE int gasnet_AMReplyShort8(gasnet_token_t token, gasnet_handler_t h
     gasnet_handlerarg_t a4, gasnet_handlerarg_t a5, gasnet_handlerarg_t a6, gasnet_handlerarg_t a7)
 {
     gasnet_handlerarg_t a[8];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     return gasnetc_AMReplyShort(token, handler, 8, a);
 }
@@ -750,6 +843,7 @@ GASNETI_INLINE int gasnet_AMReplyShort9(gasnet_token_t token, gasnet_handler_t h
     gasnet_handlerarg_t a8)
 {
     gasnet_handlerarg_t a[9];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8;
     return gasnetc_AMReplyShort(token, handler, 9, a);
@@ -760,6 +854,7 @@ GASNETI_INLINE int gasnet_AMReplyShort10(gasnet_token_t token, gasnet_handler_t 
     gasnet_handlerarg_t a8, gasnet_handlerarg_t a9)
 {
     gasnet_handlerarg_t a[10];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9;
     return gasnetc_AMReplyShort(token, handler, 10, a);
@@ -770,6 +865,7 @@ GASNETI_INLINE int gasnet_AMReplyShort11(gasnet_token_t token, gasnet_handler_t 
     gasnet_handlerarg_t a8, gasnet_handlerarg_t a9, gasnet_handlerarg_t a10)
 {
     gasnet_handlerarg_t a[11];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10;
     return gasnetc_AMReplyShort(token, handler, 11, a);
@@ -781,6 +877,7 @@ GASNETI_INLINE int gasnet_AMReplyShort12(gasnet_token_t token, gasnet_handler_t 
     gasnet_handlerarg_t a11)
 {
     gasnet_handlerarg_t a[12];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11;
     return gasnetc_AMReplyShort(token, handler, 12, a);
@@ -792,6 +889,7 @@ GASNETI_INLINE int gasnet_AMReplyShort13(gasnet_token_t token, gasnet_handler_t 
     gasnet_handlerarg_t a11, gasnet_handlerarg_t a12)
 {
     gasnet_handlerarg_t a[13];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12;
     return gasnetc_AMReplyShort(token, handler, 13, a);
@@ -803,6 +901,7 @@ GASNETI_INLINE int gasnet_AMReplyShort14(gasnet_token_t token, gasnet_handler_t 
     gasnet_handlerarg_t a11, gasnet_handlerarg_t a12, gasnet_handlerarg_t a13)
 {
     gasnet_handlerarg_t a[14];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13;
     return gasnetc_AMReplyShort(token, handler, 14, a);
@@ -815,6 +914,7 @@ GASNETI_INLINE int gasnet_AMReplyShort15(gasnet_token_t token, gasnet_handler_t 
     gasnet_handlerarg_t a14)
 {
     gasnet_handlerarg_t a[15];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13; a[14] = a14;
     return gasnetc_AMReplyShort(token, handler, 15, a);
@@ -827,6 +927,7 @@ GASNETI_INLINE int gasnet_AMReplyShort16(gasnet_token_t token, gasnet_handler_t 
     gasnet_handlerarg_t a14, gasnet_handlerarg_t a15)
 {
     gasnet_handlerarg_t a[16];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13; a[14] = a14;
     a[15] = a15;
@@ -841,12 +942,14 @@ extern int gasnet_AMReplyMedium(gasnet_token_t token, gasnet_handler_t handler, 
 GASNETI_INLINE int gasnet_AMReplyMedium0(gasnet_token_t token, gasnet_handler_t handler,
     const void *src, size_t nbytes)
 {
+    gasneti_check_reply(token, handler);
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 0, NULL);
 }
 GASNETI_INLINE int gasnet_AMReplyMedium1(gasnet_token_t token, gasnet_handler_t handler,
     const void *src, size_t nbytes, gasnet_handlerarg_t a0)
 {
     gasnet_handlerarg_t a[1];
+    gasneti_check_reply(token, handler);
     a[0] = a0;
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 1, a);
 }
@@ -854,6 +957,7 @@ GASNETI_INLINE int gasnet_AMReplyMedium2(gasnet_token_t token, gasnet_handler_t 
     const void *src, size_t nbytes, gasnet_handlerarg_t a0, gasnet_handlerarg_t a1)
 {
     gasnet_handlerarg_t a[2];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1;
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 2, a);
 }
@@ -862,6 +966,7 @@ GASNETI_INLINE int gasnet_AMReplyMedium3(gasnet_token_t token, gasnet_handler_t 
     gasnet_handlerarg_t a2)
 {
     gasnet_handlerarg_t a[3];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2;
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 3, a);
 }
@@ -870,6 +975,7 @@ GASNETI_INLINE int gasnet_AMReplyMedium4(gasnet_token_t token, gasnet_handler_t 
     gasnet_handlerarg_t a2, gasnet_handlerarg_t a3)
 {
     gasnet_handlerarg_t a[4];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3;
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 4, a);
 }
@@ -878,6 +984,7 @@ GASNETI_INLINE int gasnet_AMReplyMedium5(gasnet_token_t token, gasnet_handler_t 
     gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4)
 {
     gasnet_handlerarg_t a[5];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4;
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 5, a);
 }
@@ -886,6 +993,7 @@ GASNETI_INLINE int gasnet_AMReplyMedium6(gasnet_token_t token, gasnet_handler_t 
     gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4, gasnet_handlerarg_t a5)
 {
     gasnet_handlerarg_t a[6];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5;
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 6, a);
 }
@@ -895,6 +1003,7 @@ GASNETI_INLINE int gasnet_AMReplyMedium7(gasnet_token_t token, gasnet_handler_t 
     gasnet_handlerarg_t a6)
 {
     gasnet_handlerarg_t a[7];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6;
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 7, a);
 }
@@ -904,6 +1013,7 @@ GASNETI_INLINE int gasnet_AMReplyMedium8(gasnet_token_t token, gasnet_handler_t 
     gasnet_handlerarg_t a6, gasnet_handlerarg_t a7)
 {
     gasnet_handlerarg_t a[8];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 8, a);
 }
@@ -913,6 +1023,7 @@ GASNETI_INLINE int gasnet_AMReplyMedium9(gasnet_token_t token, gasnet_handler_t 
     gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8)
 {
     gasnet_handlerarg_t a[9];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8;
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 9, a);
@@ -923,6 +1034,7 @@ GASNETI_INLINE int gasnet_AMReplyMedium10(gasnet_token_t token, gasnet_handler_t
     gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8, gasnet_handlerarg_t a9)
 {
     gasnet_handlerarg_t a[10];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9;
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 10, a);
@@ -934,6 +1046,7 @@ GASNETI_INLINE int gasnet_AMReplyMedium11(gasnet_token_t token, gasnet_handler_t
     gasnet_handlerarg_t a10)
 {
     gasnet_handlerarg_t a[11];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10;
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 11, a);
@@ -945,6 +1058,7 @@ GASNETI_INLINE int gasnet_AMReplyMedium12(gasnet_token_t token, gasnet_handler_t
     gasnet_handlerarg_t a10, gasnet_handlerarg_t a11)
 {
     gasnet_handlerarg_t a[12];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11;
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 12, a);
@@ -956,6 +1070,7 @@ GASNETI_INLINE int gasnet_AMReplyMedium13(gasnet_token_t token, gasnet_handler_t
     gasnet_handlerarg_t a10, gasnet_handlerarg_t a11, gasnet_handlerarg_t a12)
 {
     gasnet_handlerarg_t a[13];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12;
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 13, a);
@@ -968,6 +1083,7 @@ GASNETI_INLINE int gasnet_AMReplyMedium14(gasnet_token_t token, gasnet_handler_t
     gasnet_handlerarg_t a13)
 {
     gasnet_handlerarg_t a[14];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13;
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 14, a);
@@ -980,6 +1096,7 @@ GASNETI_INLINE int gasnet_AMReplyMedium15(gasnet_token_t token, gasnet_handler_t
     gasnet_handlerarg_t a13, gasnet_handlerarg_t a14)
 {
     gasnet_handlerarg_t a[15];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13; a[14] = a14;
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 15, a);
@@ -992,6 +1109,7 @@ GASNETI_INLINE int gasnet_AMReplyMedium16(gasnet_token_t token, gasnet_handler_t
     gasnet_handlerarg_t a13, gasnet_handlerarg_t a14, gasnet_handlerarg_t a15)
 {
     gasnet_handlerarg_t a[16];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13; a[14] = a14;
     a[15] = a15;
@@ -1007,12 +1125,14 @@ extern int gasnet_AMReplyLong(gasnet_token_t token, gasnet_handler_t handler, co
 GASNETI_INLINE int gasnet_AMReplyLong0(gasnet_token_t token, gasnet_handler_t handler,
     const void *src, size_t nbytes, void *dst)
 {
+    gasneti_check_reply(token, handler);
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, 0, NULL);
 }
 GASNETI_INLINE int gasnet_AMReplyLong1(gasnet_token_t token, gasnet_handler_t handler,
     const void *src, size_t nbytes, void *dst, gasnet_handlerarg_t a0)
 {
     gasnet_handlerarg_t a[1];
+    gasneti_check_reply(token, handler);
     a[0] = a0;
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, 1, a);
 }
@@ -1020,6 +1140,7 @@ GASNETI_INLINE int gasnet_AMReplyLong2(gasnet_token_t token, gasnet_handler_t ha
     const void *src, size_t nbytes, void *dst, gasnet_handlerarg_t a0, gasnet_handlerarg_t a1)
 {
     gasnet_handlerarg_t a[2];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1;
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, 2, a);
 }
@@ -1028,6 +1149,7 @@ GASNETI_INLINE int gasnet_AMReplyLong3(gasnet_token_t token, gasnet_handler_t ha
     gasnet_handlerarg_t a2)
 {
     gasnet_handlerarg_t a[3];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2;
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, 3, a);
 }
@@ -1036,6 +1158,7 @@ GASNETI_INLINE int gasnet_AMReplyLong4(gasnet_token_t token, gasnet_handler_t ha
     gasnet_handlerarg_t a2, gasnet_handlerarg_t a3)
 {
     gasnet_handlerarg_t a[4];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3;
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, 4, a);
 }
@@ -1044,6 +1167,7 @@ GASNETI_INLINE int gasnet_AMReplyLong5(gasnet_token_t token, gasnet_handler_t ha
     gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4)
 {
     gasnet_handlerarg_t a[5];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4;
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, 5, a);
 }
@@ -1052,6 +1176,7 @@ GASNETI_INLINE int gasnet_AMReplyLong6(gasnet_token_t token, gasnet_handler_t ha
     gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4, gasnet_handlerarg_t a5)
 {
     gasnet_handlerarg_t a[6];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5;
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, 6, a);
 }
@@ -1061,6 +1186,7 @@ GASNETI_INLINE int gasnet_AMReplyLong7(gasnet_token_t token, gasnet_handler_t ha
     gasnet_handlerarg_t a6)
 {
     gasnet_handlerarg_t a[7];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6;
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, 7, a);
 }
@@ -1070,6 +1196,7 @@ GASNETI_INLINE int gasnet_AMReplyLong8(gasnet_token_t token, gasnet_handler_t ha
     gasnet_handlerarg_t a6, gasnet_handlerarg_t a7)
 {
     gasnet_handlerarg_t a[8];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, 8, a);
 }
@@ -1079,6 +1206,7 @@ GASNETI_INLINE int gasnet_AMReplyLong9(gasnet_token_t token, gasnet_handler_t ha
     gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8)
 {
     gasnet_handlerarg_t a[9];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8;
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, 9, a);
@@ -1089,6 +1217,7 @@ GASNETI_INLINE int gasnet_AMReplyLong10(gasnet_token_t token, gasnet_handler_t h
     gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8, gasnet_handlerarg_t a9)
 {
     gasnet_handlerarg_t a[10];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9;
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, 10, a);
@@ -1100,6 +1229,7 @@ GASNETI_INLINE int gasnet_AMReplyLong11(gasnet_token_t token, gasnet_handler_t h
     gasnet_handlerarg_t a10)
 {
     gasnet_handlerarg_t a[11];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10;
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, 11, a);
@@ -1111,6 +1241,7 @@ GASNETI_INLINE int gasnet_AMReplyLong12(gasnet_token_t token, gasnet_handler_t h
     gasnet_handlerarg_t a10, gasnet_handlerarg_t a11)
 {
     gasnet_handlerarg_t a[12];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11;
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, 12, a);
@@ -1122,6 +1253,7 @@ GASNETI_INLINE int gasnet_AMReplyLong13(gasnet_token_t token, gasnet_handler_t h
     gasnet_handlerarg_t a10, gasnet_handlerarg_t a11, gasnet_handlerarg_t a12)
 {
     gasnet_handlerarg_t a[13];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12;
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, 13, a);
@@ -1134,6 +1266,7 @@ GASNETI_INLINE int gasnet_AMReplyLong14(gasnet_token_t token, gasnet_handler_t h
     gasnet_handlerarg_t a13)
 {
     gasnet_handlerarg_t a[14];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13;
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, 14, a);
@@ -1146,6 +1279,7 @@ GASNETI_INLINE int gasnet_AMReplyLong15(gasnet_token_t token, gasnet_handler_t h
     gasnet_handlerarg_t a13, gasnet_handlerarg_t a14)
 {
     gasnet_handlerarg_t a[15];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13; a[14] = a14;
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, 15, a);
@@ -1158,6 +1292,7 @@ GASNETI_INLINE int gasnet_AMReplyLong16(gasnet_token_t token, gasnet_handler_t h
     gasnet_handlerarg_t a13, gasnet_handlerarg_t a14, gasnet_handlerarg_t a15)
 {
     gasnet_handlerarg_t a[16];
+    gasneti_check_reply(token, handler);
     a[0] = a0; a[1] = a1; a[2] = a2; a[3] = a3; a[4] = a4; a[5] = a5; a[6] = a6; a[7] = a7;
     a[8] = a8; a[9] = a9; a[10] = a10; a[11] = a11; a[12] = a12; a[13] = a13; a[14] = a14;
     a[15] = a15;

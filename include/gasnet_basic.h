@@ -10,8 +10,8 @@
 #ifndef GASNETI_BASIC_H
 #define GASNETI_BASIC_H
 
-/* A client compiled with -std=cXX that selects no POSIX level gets the default one: pthread.h needs
- * it.  Effective because clients include the public headers first.  */
+/* A client compiled with -std=cXX that selects no POSIX level gets the default level, which
+ * pthread.h needs.  Effective because clients include the public headers first.  */
 #if defined(__STRICT_ANSI__) && !defined(_DEFAULT_SOURCE) && !defined(_GNU_SOURCE) &&              \
     !defined(_POSIX_C_SOURCE) && !defined(_POSIX_SOURCE) && !defined(_XOPEN_SOURCE)
 #define _DEFAULT_SOURCE 1
@@ -73,7 +73,8 @@
 #define _CONCAT(a, b) GASNETI_CONCAT_(a, b)
 #endif
 
-/* The same tokens as in <sys/param.h>, so that including that header later redefines nothing.  */
+/* MIN and MAX have the same tokens as in <sys/param.h>, so that including that header later
+ * redefines nothing.  */
 /* clang-format off */
 #ifndef MIN
 #define MIN(a,b) (((a)<(b))?(a):(b))
@@ -109,6 +110,7 @@
 
 /* Prefix of each inline function of these headers: one copy per object, no warning if unused.  */
 #define GASNETI_INLINE static GASNETI_INLINE_KEYWORD GASNETI_ATTRIBUTE((__unused__))
+#define GASNETI_UNUSED GASNETI_ATTRIBUTE((__unused__)) /* some clients use it too */
 
 #define if_pf(cond) if (GASNETI_EXPECT(!!(cond), 0))
 #define if_pt(cond) if (GASNETI_EXPECT(!!(cond), 1))

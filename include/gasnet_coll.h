@@ -4,12 +4,13 @@
  *
  * Images: the participants.  Each node has one image, or as many as gasnet_coll_init says, each a
  * thread.  Images are numbered from 0 over all nodes in the order of nodes, consecutively on a
- * node.  In a team made by gasnet_coll_team_split the node of rank r comes in the place of node r.
+ * node.  In a team made by gasnet_coll_team_split images are numbered in the order of the nodes'
+ * ranks in the team.
  *
- * All images of a team call the same collectives of it in the same order, with equal sizes, roots,
- * flags and functions.  All calls: P2, client code with no lock held, on a thread that has called
- * gasnet_coll_init; errors are fatal.  No collective, except the team barriers, may be in flight
- * between gasnet_barrier_notify and gasnet_barrier_wait.
+ * All images of a team call the same collectives of the team in the same order, with equal sizes,
+ * roots, flags and functions.  All calls: P2, client code with no lock held, on a thread that has
+ * called gasnet_coll_init; errors are fatal.  No collective, except the team barriers, may be in
+ * flight between gasnet_barrier_notify and gasnet_barrier_wait.
  *
  * nbytes is the size of one image's block, at least 1.  Addresses need no alignment, except the
  * vectors of reductions.  Buffers and lists of addresses must neither be written nor, where they
@@ -29,7 +30,8 @@ typedef uint32_t gasnet_image_t; /* the number of an image, or of images */
 
 /* A team; valid from its creation to gasnet_coll_team_free. */
 struct gasnete_coll_team;
-typedef struct gasnete_coll_team *gasnet_team_handle_t;
+typedef struct gasnete_coll_team *gasnete_coll_team_t;
+typedef gasnete_coll_team_t gasnet_team_handle_t;
 
 /* The team of all images; NULL before gasnet_coll_init.  */
 extern gasnet_team_handle_t gasnete_coll_team_all;
@@ -65,18 +67,18 @@ typedef struct {
 
 /* --- Flags of collectives --- */
 
-/* Exactly one: from when on the operation may touch data of an image.  NOSYNC: since any image has
- * entered; MYSYNC: since that image has entered; ALLSYNC: since all have.  */
+/* Exactly one: the time from which the operation may touch data of an image.  NOSYNC: when any
+ * image has entered; MYSYNC: when that image has entered; ALLSYNC: when all images have.  */
 #define GASNET_COLL_IN_NOSYNC  (1 << 0)
 #define GASNET_COLL_IN_MYSYNC  (1 << 1)
 #define GASNET_COLL_IN_ALLSYNC (1 << 2)
-/* Exactly one: what is over when the handle is synced.  NOSYNC: nothing yet, but all is over when
- * the last image has synced; MYSYNC: the use of this image's data; ALLSYNC: of all images'.  */
+/* Exactly one: the data whose use is over when the handle is synced.  NOSYNC: none, but all of it
+ * when the last image has synced; MYSYNC: this image's; ALLSYNC: all images'.  */
 #define GASNET_COLL_OUT_NOSYNC     (1 << 3)
 #define GASNET_COLL_OUT_MYSYNC     (1 << 4)
 #define GASNET_COLL_OUT_ALLSYNC    (1 << 5)
 #define GASNET_COLL_SYNC_FLAG_MASK 0x3F
-/* Exactly one.  SINGLE: every image passes the same addresses, which are valid on all of them.
+/* Exactly one.  SINGLE: every image passes the same addresses, which are valid on all images.
  * LOCAL: every image passes its own addresses; those of other images are ignored.  */
 #define GASNET_COLL_SINGLE (1 << 6)
 #define GASNET_COLL_LOCAL  (1 << 7)
@@ -84,15 +86,15 @@ typedef struct {
  * synced together; this call returns GASNET_COLL_INVALID_HANDLE.  */
 #define GASNET_COLL_AGGREGATE              (1 << 8)
 #define GASNET_COLL_FIXED_THREADS_PER_NODE (1 << 9) /* a hint, without effect */
-/* Promises: all destinations (sources) are in the segments of their nodes.  */
+/* Promises of the caller: all destinations (sources) are in the segments of their nodes.  */
 #define GASNET_COLL_DST_IN_SEGMENT (1 << 10)
 #define GASNET_COLL_SRC_IN_SEGMENT (1 << 11)
-/* Accepted, without effect. */
+/* Flags that are accepted, without effect. */
 #define GASNET_COLL_REDUCE_OP_SUM    (1 << 12)
 #define GASNET_COLL_REDUCE_OP_MAX    (1 << 13)
 #define GASNET_COLL_REDUCE_OP_MIN    (1 << 14)
 #define GASNET_COLL_REDUCE_OP_CUSTOM (1 << 15)
-/* Scans only. */
+/* Flags of scans only. */
 #define GASNET_COLL_INCLUSIVE_SCAN   (1 << 16)
 #define GASNET_COLL_EXCLUSIVE_SCAN   (1 << 17)
 #define GASNET_COLL_DISABLE_AUTOTUNE (1 << 18) /* a hint, without effect */
@@ -101,12 +103,12 @@ typedef struct {
 
 /* --- Initialisation --- */
 
-/* Before any other call of this header, on every node; returns when all images have called.
- * images[gasnet_nodes()]: how many images each node has, each at least 1; NULL: one each.
- * my_image: the number of the calling image; without threads, or if images is NULL, it is ignored.
- * fn_tbl: the functions of reductions, copied; NULL if fn_count is 0.  Functions may differ between
- * nodes, their number and flags may not.  init_flags: 0.  In SEQ and PARSYNC, where a node has one
- * image, once; in PAR by every image once, at the same time, with equal arguments but my_image.  */
+/* Called before any other call of this header, on every node; returns when all images have called.
+ * images[gasnet_nodes()]: the number of images of each node, at least 1; NULL: one each. my_image:
+ * the number of the calling image; without threads, or if images is NULL, it is ignored. fn_tbl:
+ * the functions of reductions, copied; NULL if fn_count is 0.  Functions may differ between nodes,
+ * their number and flags may not.  init_flags: 0.  In SEQ and PARSYNC, where a node has one image,
+ * once; in PAR by every image once, at the same time, with equal arguments but my_image.  */
 extern void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
                              gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags);
 
@@ -224,7 +226,7 @@ extern gasnet_coll_handle_t gasnet_coll_scanM_nb(gasnet_team_handle_t team, void
 
 /* --- Synchronisation --- */
 
-/* By the thread that initiated the operation, in any order.  The rules are those of
+/* Called by the thread that initiated the operation, in any order.  The rules are those of
  * gasnet_wait_syncnb and so on: all forms poll; a try returns GASNET_OK, which invalidates the
  * handle, or GASNET_ERR_NOT_READY; in lists, completed handles are overwritten with
  * GASNET_COLL_INVALID_HANDLE and invalid ones are ignored.  */
@@ -237,11 +239,12 @@ extern int gasnet_coll_try_sync_some(gasnet_coll_handle_t *handles, size_t numha
 
 /* --- Team barriers --- */
 
-/* As gasnet_barrier_notify and so on, among the nodes of a team.  With GASNET_BARRIERFLAG_IMAGES
- * every image calls notify and wait (or try), and none leaves before all have entered.  Without it
- * one thread of each node does: another thread that notifies before the node has left the team's
- * barrier ends the job with an error.  Barriers of several teams may be in progress at once.  On
- * GASNET_TEAM_ALL the barrier is that of gasnet_barrier_*: phases of both kinds may alternate.  */
+/* gasnet_barrier_notify and so on among the nodes of a team.  With GASNET_BARRIERFLAG_IMAGES every
+ * image calls notify and wait (or try), and none leaves before all have entered.  Without that flag
+ * one thread of each node calls them: another thread that notifies before the node has left the
+ * team's barrier ends the job with an error.  Barriers of several teams may be in progress at once.
+ * On GASNET_TEAM_ALL the barrier is that of gasnet_barrier_*: phases of both kinds may alternate.
+ */
 extern void gasnet_coll_barrier_notify(gasnet_team_handle_t team, int id, int flags);
 extern int gasnet_coll_barrier_try(gasnet_team_handle_t team, int id, int flags);
 extern int gasnet_coll_barrier_wait(gasnet_team_handle_t team, int id, int flags);
@@ -251,8 +254,8 @@ extern int gasnet_coll_barrier_result(gasnet_team_handle_t team, int *id);
 /* --- Teams --- */
 
 /* Collective over the images of `parent`: nodes that pass an equal color form a team; their ranks
- * in it follow relrank, and among equal ones the order in the parent.  All images of a node pass
- * the same color and relrank and get the same team, of which they all are images.  clientdata:
+ * in the team follow relrank, and for equal relrank the order in the parent.  All images of a node
+ * pass the same color and relrank and get the same team, of which they all are images.  clientdata:
  * NULL, or a gasnet_seginfo_t for the library's use, which it does not need.  The team has the
  * settings (below) that the parent has now.  */
 extern gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t parent, gasnet_node_t color,
@@ -320,24 +323,23 @@ typedef struct {
 typedef void (*gasnet_coll_overlap_sample_work_t)(void *arg);
 
 /* Settings of a team: equal calls on all its nodes, with no collective of the team in flight.
- * get_num_tree_classes: 2 for operations with a root, and 0 for the others.
- * set_tree_kind: such an operation uses a flat tree (tree_type 0) or a k-nomial one (1) for all
- * sizes; a fanout of at least 2 is the k of all the team's trees.
- * set_dissem_limit: gather_all or exchange uses dissemination if all that a node receives is at
- * most `limit` bytes; 0: the library chooses.  */
+ * get_num_tree_classes: 2 for operations with a root, and 0 for the others. set_tree_kind: an
+ * operation with a root uses a flat tree (tree_type 0) or a k-nomial one (1) for all sizes; a
+ * fanout of at least 2 is the k of all the team's trees. set_dissem_limit: gather_all or exchange
+ * uses dissemination if a node receives at most `limit` bytes in total; 0: the library chooses.  */
 extern int gasnet_coll_get_num_tree_classes(gasnet_team_handle_t team, gasnet_coll_optype_t op);
 extern void gasnet_coll_set_tree_kind(gasnet_team_handle_t team, int tree_type, int fanout,
                                       gasnet_coll_optype_t op);
 extern void gasnet_coll_set_dissem_limit(gasnet_team_handle_t team, size_t limit,
                                          gasnet_coll_optype_t op);
 
-/* The settings as a file; collective over the team's images.  A NULL filename stands for
- * gasnet_coll_tuning_defaults.bin in the working directory.  Image 0 writes the file, and only if
- * one of the calls above or a file has set something; it reads the file for all, and a file that is
- * missing or wrong is a fatal error.  The file is text: the line "gasnet-coll-settings 1", and any
- * of "radix N", "segment N" (bytes), "dissemination OPERATION N" (bytes) and "algorithm OPERATION
- * NAME", one a line; # begins a comment.  NAME: flat, tree, scatter_first, dissemination or
- * pairwise.  */
+/* Read and write the settings as a file; collective over the team's images.  A NULL filename stands
+ * for gasnet_coll_tuning_defaults.bin in the working directory.  Image 0 writes the file, and only
+ * if a call of this section or a file has changed a setting.  Image 0 reads the file for all
+ * images; a file that is missing or wrong is a fatal error.  The file is text: the line
+ * "gasnet-coll-settings 1", and any of "radix N", "segment N" (bytes), "dissemination OPERATION N"
+ * (bytes) and "algorithm OPERATION NAME", one a line; # begins a comment.  NAME: flat, tree,
+ * scatter_first, dissemination or pairwise.  */
 extern void gasnet_coll_loadTuningState(char *filename, gasnet_team_handle_t team);
 extern void gasnet_coll_dumpTuningState(char *filename, gasnet_team_handle_t team);
 /* Writes nothing: the library keeps no profile.  */
@@ -345,11 +347,11 @@ extern void gasnet_coll_dumpProfile(char *filename, gasnet_team_handle_t team);
 
 /* Executes the operation once, and fn(work_arg) meanwhile if fn is not NULL; for reductions,
  * args.nbytes / args.elem_size is the number of elements.  For the single-address forms dst[0] and
- * src[0] are the addresses.  Collective over the team's images.  Tells what the library uses for
- * it: *best_algidx: 0 flat, 1 tree, 2 scatter first, 3 dissemination, 4 pairwise; *num_params and
- * *best_param: the values by gasnet_coll_tuning_param_type_t, where TREE_TYPE is that of
- * gasnet_coll_set_tree_kind; *best_tree: "FLAT_TREE,0", "KNOMIAL_TREE,k" or "".  *best_param and
- * *best_tree are to be freed.  Each of the four may be NULL.  */
+ * src[0] are the addresses.  Collective over the team's images.  Reports what the library uses for
+ * the operation: *best_algidx: 0 flat, 1 tree, 2 scatter first, 3 dissemination, 4 pairwise;
+ * *num_params and *best_param: the values by gasnet_coll_tuning_param_type_t, where TREE_TYPE is
+ * that of gasnet_coll_set_tree_kind; *best_tree: "FLAT_TREE,0", "KNOMIAL_TREE,k" or "". *best_param
+ * and *best_tree are to be freed.  Each of the four may be NULL.  */
 extern void gasnet_coll_tune_generic_op(gasnet_team_handle_t team, gasnet_coll_optype_t op,
                                         gasnet_coll_args_t args, int flags,
                                         gasnet_coll_overlap_sample_work_t fn, void *work_arg,

@@ -36,7 +36,7 @@
 #define GASNETC_MAX_LONG_REPLY 4016 /* sent in one message: a handler cannot wait for pinning */
 #endif
 
-/* The most client threads alive at once in one node (PARSYNC and PAR).  */
+/* The default of GASNET_MAX_THREADS (PARSYNC and PAR).  */
 #define GASNETC_MAX_THREADS 256
 
 #endif

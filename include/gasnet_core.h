@@ -96,7 +96,8 @@ GASNETI_INLINE uintptr_t gasnet_getMaxLocalSegmentSize(void)
     return gasnetc_max_local_segsize();
 }
 
-/* The minimum of the above over all nodes, the same on every node.  Does not communicate.  */
+/* The minimum of gasnet_getMaxLocalSegmentSize() over all nodes, the same on every node.  Does not
+ * communicate.  */
 extern uintptr_t gasnetc_max_global_segsize(void);
 GASNETI_INLINE uintptr_t gasnet_getMaxGlobalSegmentSize(void)
 {
@@ -106,7 +107,7 @@ GASNETI_INLINE uintptr_t gasnet_getMaxGlobalSegmentSize(void)
 
 /* --- Environment queries --- */
 
-/* Set by gasnet_init, then constant. */
+/* Rank and number of nodes; set by gasnet_init, then constant. */
 extern gasnet_node_t gasneti_mynode;
 extern gasnet_node_t gasneti_nodes;
 
@@ -134,7 +135,8 @@ GASNETI_INLINE int gasnet_getSegmentInfo(gasnet_seginfo_t *table, int numentries
     return gasnetc_segment_info(table, numentries);
 }
 
-/* The same for the nodes' hosts (gasnet_nodeinfo_t).  P1, P2.  */
+/* Writes the nodes' hosts and supernodes to table[0 .. min(numentries, nodes) - 1].  Returns as
+ * gasnet_getSegmentInfo.  P1, P2.  */
 extern int gasnetc_node_info(gasnet_nodeinfo_t *table, int numentries);
 GASNETI_INLINE int gasnet_getNodeInfo(gasnet_nodeinfo_t *table, int numentries)
 {
@@ -168,8 +170,8 @@ extern const char *gasnet_ErrorDesc(int errval);
 
 /* --- Hooks that a client may set --- */
 
-/* To be set before gasnet_attach, which calls it on each node after the segment is mapped and
- * before it is pinned or used by the network.  NULL by default.  */
+/* A hook to be set before gasnet_attach, which calls it on each node after the segment is mapped
+ * and before the segment is pinned or used by the network.  NULL by default.  */
 extern void (*gasnet_client_attach_hook)(void *segbase, uintptr_t segsize);
 
 /* A client may define this variable, non-zero, to replace the configured default of the largest
@@ -190,7 +192,7 @@ GASNETI_INLINE int gasnet_AMPoll(void)
 /* One iteration of a wait: polls once, then spins, yields or blocks according to the wait mode.  */
 extern void gasneti_wait_poll(void);
 
-/* Ends a loop of such iterations whose condition came true.  */
+/* Ends a loop of gasneti_wait_poll whose condition came true.  */
 extern void gasneti_wait_over(void);
 
 /* A statement that polls until cond is true, then executes a read fence.  Only a handler run on

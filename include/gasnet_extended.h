@@ -24,7 +24,7 @@ extern void gasnete_get(void *dest, gasnet_node_t node, void *src, size_t nbytes
 extern void gasnete_put(gasnet_node_t node, void *dest, void *src, size_t nbytes);
 extern void gasnete_memset(gasnet_node_t node, void *dest, int val, size_t nbytes);
 
-/* For nodes that are not near (gasnet_pshm.h). */
+/* For nodes whose memory is not shared with this one (gasnet_pshm.h). */
 extern void gasnete_get_far(void *dest, gasnet_node_t node, void *src, size_t nbytes);
 extern void gasnete_put_far(gasnet_node_t node, void *dest, void *src, size_t nbytes);
 extern gasnet_handle_t gasnete_get_nb_far(void *dest, gasnet_node_t node, void *src,
@@ -109,7 +109,7 @@ GASNETI_INLINE void gasnete_check_barrier(const char *call, int flags)
 }
 #endif
 
-/* One of two calls, if a transfer was not done by gasnet_pshm.h: `far` where the network alone
+/* Makes one of two calls, if gasnet_pshm.h has not done a transfer: `far` where the network alone
  * reaches the node, else `any`. */
 #define GASNETI_UNLESS_NEAR(outcome, far, any)                                                     \
     do {                                                                                           \
@@ -305,8 +305,9 @@ GASNETI_INLINE void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, s
     gasnete_memset_nbi(node, dest, val, nbytes);
 }
 
-/* These apply to the operations that this thread started outside access regions; memset and value
- * puts count as puts.  The try forms poll once and return GASNET_OK or GASNET_ERR_NOT_READY.  */
+/* The calls below apply to the operations that this thread started outside access regions; memset
+ * and value puts count as puts.  The try forms poll once and return GASNET_OK or
+ * GASNET_ERR_NOT_READY.  */
 GASNETI_INLINE void gasnet_wait_syncnbi_gets(void)
 {
     gasnete_wait_syncnbi_gets();
@@ -400,8 +401,8 @@ GASNETI_INLINE gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, void
     gasnete_check_value("gasnet_get_nb_val", nbytes);
     return gasnete_get_nb_val(node, src, nbytes);
 }
-/* Waits for the value and returns it.  Once for each handle, in any order, by the thread that
- * created it.  */
+/* Waits for the value and returns it.  Called once for each handle, in any order, by the thread
+ * that created it.  */
 GASNETI_INLINE gasnet_register_value_t gasnet_wait_syncnb_valget(gasnet_valget_handle_t handle)
 {
     return gasnete_wait_syncnb_valget(handle);
@@ -453,7 +454,9 @@ GASNETI_INLINE int gasnet_barrier_result(int *id)
 #else
 #define GASNET_GET_THREADINFO() ((gasnet_threadinfo_t)0)
 #endif
-#define GASNETE_THREAD_GET GASNET_GET_THREADINFO() /* name used by some clients */
+/* Empty.  Clients write it behind the last argument of a call, for a further argument and its
+ * comma, which this library's calls do not have.  */
+#define GASNETE_THREAD_GET
 
 /* Set by GASNET_POST_THREADINFO, under a name that some clients read; NULL in functions that do not
  * post.  */
@@ -474,7 +477,7 @@ extern int gasneti_takes_the_semicolon; /* never defined; see below */
         gasneti_posted_threadinfo;                                                                 \
     GASNETI_SHADOWING_END                                                                          \
     extern int gasneti_takes_the_semicolon GASNETI_ATTRIBUTE((__unused__))
-/* The library does not use the posted value, so none is fetched.  */
+/* Posts 0: the library does not use the posted value.  */
 #define GASNET_BEGIN_FUNCTION() GASNET_POST_THREADINFO((gasnet_threadinfo_t)0)
 
 GASNETI_EXPORTS_END

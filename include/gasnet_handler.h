@@ -74,7 +74,7 @@
 
 /* --- Definitions: name_32 or name_64 calls name_inner with the given arguments --- */
 
-/* Follows a function definition, so that a `;` may come next: strict compilers reject a stray one.
+/* Follows a function definition, so that a `;` may follow: strict compilers reject a `;` alone.
  */
 #if defined(__GNUC__)
 #define GASNETI_DEFINITION_END __extension__

@@ -1,8 +1,9 @@
 /* gasnet_hsl.h - atomicity control: no-interrupt sections and handler-safe locks (HSL).
  *
- * Private part of gasnet.h.  These are the only locks that a handler may acquire.  In production
- * builds a lock is a mutex, or nothing in SEQ builds where all handlers run on the client's thread.
- * In debug builds every call is a function of the library that checks these rules:
+ * Private part of gasnet.h.  Handler-safe locks are the only locks that a handler may acquire.  In
+ * production builds a lock is a mutex, or nothing in SEQ builds where all handlers run on the
+ * client's thread.  In debug builds every call is a function of the library that checks these
+ * rules:
  *
  * gasnet_hold_interrupts and gasnet_resume_interrupts enclose code during which no handler runs in
  * this thread.  They are paired, not nested, and ignored in handlers and with a lock held.
@@ -21,45 +22,40 @@
 
 GASNETI_EXPORTS_BEGIN
 
-/* A lock, initialised statically by GASNET_HSL_INITIALIZER or once by gasnet_hsl_init.  */
+#include "gasnet_mutex.h"
+
+/* A lock, initialised statically by GASNET_HSL_INITIALIZER or once by gasnet_hsl_init.  The thread
+ * that holds it may wait by gasnett_cond_wait with `lock`, which is a gasnett_mutex_t.  */
+#if GASNETI_HSL_LOCKS
+typedef gasneti_mutex_t gasneti_hsl_mutex_t;
+#define GASNETI_HSL_MUTEX_INITIALIZER GASNETI_MUTEX_INITIALIZER
+#else
+typedef gasneti_seqlock_t gasneti_hsl_mutex_t;
+#define GASNETI_HSL_MUTEX_INITIALIZER                                                              \
+    {                                                                                              \
+        0                                                                                          \
+    }
+#endif
 #if GASNET_DEBUG
 #define GASNETI_HSL_LIVE   0x48534c21 /* state of a lock that gasnet_hsl_init has initialised */
 #define GASNETI_HSL_STATIC 0x48534c53 /* state of a lock with GASNET_HSL_INITIALIZER */
 typedef struct gasneti_hsl {
-#if GASNETI_HSL_LOCKS
-    pthread_mutex_t mutex;
-#endif
+    gasneti_hsl_mutex_t lock;
     int live;                  /* GASNETI_HSL_LIVE or _STATIC from initialisation to destruction */
-    void *owner;               /* identifies the holding thread; NULL if free */
     struct gasneti_hsl *below; /* lock that the holder acquired before this one */
     uint64_t since;            /* time of acquisition, ns */
 } gasnet_hsl_t;
-#if GASNETI_HSL_LOCKS
 #define GASNET_HSL_INITIALIZER                                                                     \
     {                                                                                              \
-        PTHREAD_MUTEX_INITIALIZER, GASNETI_HSL_STATIC, 0, 0, 0                                     \
-    }
-#else
-#define GASNET_HSL_INITIALIZER                                                                     \
-    {                                                                                              \
-        GASNETI_HSL_STATIC, 0, 0, 0                                                                \
-    }
-#endif
-#elif GASNETI_HSL_LOCKS
-typedef struct gasneti_hsl {
-    pthread_mutex_t mutex;
-} gasnet_hsl_t;
-#define GASNET_HSL_INITIALIZER                                                                     \
-    {                                                                                              \
-        PTHREAD_MUTEX_INITIALIZER                                                                  \
+        GASNETI_HSL_MUTEX_INITIALIZER, GASNETI_HSL_STATIC, 0, 0                                    \
     }
 #else
 typedef struct gasneti_hsl {
-    char nothing; /* an empty structure is not standard C */
+    gasneti_hsl_mutex_t lock;
 } gasnet_hsl_t;
 #define GASNET_HSL_INITIALIZER                                                                     \
     {                                                                                              \
-        0                                                                                          \
+        GASNETI_HSL_MUTEX_INITIALIZER                                                              \
     }
 #endif
 
@@ -104,7 +100,7 @@ GASNETI_INLINE int gasnet_hsl_trylock(gasnet_hsl_t *hsl)
 
 #else /* production */
 
-/* Empty: handlers run in calls that poll only.  */
+/* Empty in production builds: handlers run only in calls that poll.  */
 GASNETI_INLINE void gasnet_hold_interrupts(void) {}
 GASNETI_INLINE void gasnet_resume_interrupts(void) {}
 
@@ -112,23 +108,23 @@ GASNETI_INLINE void gasnet_resume_interrupts(void) {}
 
 GASNETI_INLINE void gasnet_hsl_init(gasnet_hsl_t *hsl)
 {
-    (void)pthread_mutex_init(&hsl->mutex, NULL);
+    (void)pthread_mutex_init(&hsl->lock.lock, NULL);
 }
 GASNETI_INLINE void gasnet_hsl_destroy(gasnet_hsl_t *hsl)
 {
-    (void)pthread_mutex_destroy(&hsl->mutex);
+    (void)pthread_mutex_destroy(&hsl->lock.lock);
 }
 GASNETI_INLINE void gasnet_hsl_lock(gasnet_hsl_t *hsl)
 {
-    (void)pthread_mutex_lock(&hsl->mutex);
+    (void)pthread_mutex_lock(&hsl->lock.lock);
 }
 GASNETI_INLINE void gasnet_hsl_unlock(gasnet_hsl_t *hsl)
 {
-    (void)pthread_mutex_unlock(&hsl->mutex);
+    (void)pthread_mutex_unlock(&hsl->lock.lock);
 }
 GASNETI_INLINE int gasnet_hsl_trylock(gasnet_hsl_t *hsl)
 {
-    return pthread_mutex_trylock(&hsl->mutex) ? GASNET_ERR_NOT_READY : GASNET_OK;
+    return pthread_mutex_trylock(&hsl->lock.lock) ? GASNET_ERR_NOT_READY : GASNET_OK;
 }
 
 #else

@@ -53,12 +53,26 @@ GASNETI_ONE_KIND(gasneti_one_conduit,
                  GASNETI_WITH(GASNETI_WORD_CONDUIT, gasneti_object_among_those_of_another_conduit));
 GASNETI_EXPORTS_END
 
-/* Not for the library's own objects: some are shared between modes.  */
+/* Left out of the library's own objects, of which some are shared between modes.  */
 #if !defined(GASNETI_NO_LINKCHECK)
 static const int *const gasneti_linkcheck_ref GASNETI_KEPT = &GASNETI_LINKCHECK_NAME;
 
-/* The texts that launchers look for in an executable.  Pointers to literals, of which the linker
- * keeps one copy.  */
+#if GASNETI_TSAN && !defined(GASNETI_SANITIZED_LIBRARY)
+/* Tells the thread sanitizer to ignore the calls of this library.  Of a library that is compiled
+ * without the sanitizer it sees only the calls of the C library, and none of the atomic operations
+ * that order them.  A program's own definition replaces this one.  */
+GASNETI_EXPORTS_BEGIN
+extern const char *__tsan_default_suppressions(void);
+__attribute__((weak)) const char *__tsan_default_suppressions(void)
+{
+    return "called_from_lib:libgasnet-\ncalled_from_lib:libsofthca.so\n"
+           "called_from_lib:libportals.so\ncalled_from_lib:libvapi.so\n";
+}
+GASNETI_EXPORTS_END
+#endif
+
+/* The texts that launchers look for in an executable.  They are pointers to literals, of which the
+ * linker keeps one copy.  */
 static const char *const gasneti_client_idents[] GASNETI_KEPT = {
     "$GASNetConfig: (libgasnet.a) " GASNET_CONFIG_STRING " $",
     "$GASNetConduitName: " GASNET_CONDUIT_NAME_STR " $",

@@ -19,11 +19,12 @@
 
 GASNETI_EXPORTS_BEGIN
 
+extern int gasneti_fence_word; /* declared in all builds: clients need what the library exports */
+
 #if GASNETI_TSAN
-/* The thread sanitizer does not model fences, only atomic operations, so a fence is a
- * read-modify-write of one word here.  That orders more than a fence, so no false race is reported.
+/* The thread sanitizer does not model fences, only atomic operations, so with the sanitizer a fence
+ * is a read-modify-write of one word.  That orders more than a fence, so no false race is reported.
  */
-extern int gasneti_fence_word;
 GASNETI_INLINE void gasneti_local_wmb(void)
 {
     (void)__atomic_fetch_add(&gasneti_fence_word, 0, __ATOMIC_SEQ_CST);

@@ -1,7 +1,7 @@
 /* gasnet_more.h - names outside the documented interface that existing programs use.
  *
- * Private: included by gasnet_basic.h, and so by both gasnet.h and gasnet_tools.h.  Those about
- * threads are in gasnet_types.h and gasnet_extended.h.
+ * Private: included by gasnet_basic.h, and so by both gasnet.h and gasnet_tools.h.  Such names
+ * about threads are in gasnet_types.h and gasnet_extended.h.
  */
 #if !defined(GASNETI_IN_GASNET_H) && !defined(GASNETI_IN_GASNET_TOOLS_H)
 #error "gasnet_more.h is private: include gasnet.h or gasnet_tools.h"
@@ -11,7 +11,8 @@
 
 GASNETI_EXPORTS_BEGIN
 
-/* This host's name; valid for ever, not to be modified.  The second is an older name.  */
+/* This host's name; valid for ever, not to be modified. gasneti_gethostname is the older name of
+ * the call.  */
 extern const char *gasnett_gethostname(void);
 GASNETI_INLINE const char *gasneti_gethostname(void)
 {

@@ -1,5 +1,5 @@
 /* gasnet_pshm.h - shared memory within a host: the nodes whose segments this node has mapped, and
- * puts and gets of few bytes to them, inlined.
+ * inlined puts and gets of few bytes to such nodes.
  *
  * Private part of gasnet.h.
  */
@@ -9,8 +9,8 @@
 #ifndef GASNETI_PSHM_H
 #define GASNETI_PSHM_H
 
-/* What became of a transfer: done; not done, and the node is reached by the network alone; not
- * known, so that the library decides. */
+/* The outcome of a transfer: done; not done, since the network alone reaches the node; not known,
+ * so that the library decides. */
 enum { GASNETI_NEAR_DONE, GASNETI_NEAR_FAR, GASNETI_NEAR_UNKNOWN };
 
 /* The longest transfer that is inlined, if its length is a constant. */
@@ -22,14 +22,14 @@ GASNETI_EXPORTS_BEGIN
 
 /* The segment of a node, as this node reaches it by loads and stores. */
 typedef struct {
-    uintptr_t base;  /* in that node */
-    uintptr_t inner; /* GASNETI_NEAR_INLINE bytes at offsets less than this are in it; 0: empty */
+    uintptr_t base;  /* its address in that node */
+    uintptr_t inner; /* GASNETI_NEAR_INLINE bytes at smaller offsets lie in the segment; 0: empty */
     uintptr_t here;  /* the address of `base` in this node */
-    uint32_t place;  /* of the node in this node's supernode, from 1; 0: not in it */
+    uint32_t place;  /* number of the node in this node's supernode, from 1; 0: not a member */
 } gasneti_near_t;
 
-/* A node whose place is 0 is reached by the network alone.  There is an entry for each value of
- * gasnet_node_t, so that an invalid rank needs no test.
+/* The table of nodes.  The network alone reaches a node whose `place` is 0.  Each value of
+ * gasnet_node_t has an entry, so that an invalid rank needs no test.
  *
  * Entries are 0 until gasnet_attach, and do not change after it.  No transfer is legal before it,
  * so the table is const for programs: a compiler may keep an entry in registers during a loop of

@@ -131,7 +131,7 @@ GASNETI_INLINE uint32_t gasnett_atomic32_swap(gasnett_atomic32_t *p, uint32_t v,
     gasneti_fence_post(flags);
     return v;
 }
-/* Both return the new value, modulo the width.  */
+/* gasnett_atomic32_add and gasnett_atomic32_subtract return the new value, modulo the width.  */
 GASNETI_INLINE uint32_t gasnett_atomic32_add(gasnett_atomic32_t *p, uint32_t v, int flags)
 {
     gasneti_fence_pre(flags);
@@ -203,7 +203,7 @@ GASNETI_INLINE uint64_t gasnett_atomic64_swap(gasnett_atomic64_t *p, uint64_t v,
     gasneti_fence_post(flags);
     return v;
 }
-/* Both return the new value, modulo the width.  */
+/* gasnett_atomic64_add and gasnett_atomic64_subtract return the new value, modulo the width.  */
 GASNETI_INLINE uint64_t gasnett_atomic64_add(gasnett_atomic64_t *p, uint64_t v, int flags)
 {
     gasneti_fence_pre(flags);

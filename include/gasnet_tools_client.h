@@ -24,7 +24,7 @@
 #define gasnett_threadkey_get(key)        (gasneti_key_##key)
 #define gasnett_threadkey_set(key, value) ((void)(gasneti_key_##key = (value)))
 
-/* Keys need no initialisation; for clients that initialise them, once or several times.  */
+/* Keys need no initialisation: this is for clients that initialise them, once or several times.  */
 #define gasnett_threadkey_init(key)              ((void)gasneti_key_##key)
 #define gasnett_threadkey_get_noinit(key)        gasnett_threadkey_get(key)
 #define gasnett_threadkey_set_noinit(key, value) gasnett_threadkey_set(key, value)
@@ -56,7 +56,7 @@ GASNETI_EXPORTS_END
 #define GASNETT_TRACE_ENABLED      0
 #define GASNETT_TRACE_PRINTF       _gasnett_trace_printf_noop
 #define GASNETT_TRACE_PRINTF_FORCE _gasnett_trace_printf_noop
-/* sizeof: the arguments may be uninitialised; they are used but not read.  */
+/* sizeof uses the arguments, which may be uninitialised, without reading them.  */
 #define GASNETT_TRACE_SETSOURCELINE(file, line)   ((void)sizeof(file), (void)sizeof(line))
 #define GASNETT_TRACE_GETSOURCELINE(pfile, pline) ((void)(pfile), (void)(pline))
 #define GASNETT_TRACE_FREEZESOURCELINE()          ((void)0)

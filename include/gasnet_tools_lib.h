@@ -17,7 +17,8 @@ GASNETI_EXPORTS_BEGIN
  * failure.  */
 extern void *gasnett_mmap(uintptr_t size);
 
-/* size in bytes, alignment a power of two.  Fatal on failure; gasnett_free_aligned accepts NULL. */
+/* Allocates `size` bytes; alignment is a power of two.  Fatal on failure; gasnett_free_aligned
+ * accepts NULL. */
 extern void *gasnett_malloc_aligned(size_t alignment, size_t size);
 extern void gasnett_free_aligned(void *p);
 

@@ -9,62 +9,15 @@
 #ifndef GASNETI_TOOLS_LOCKS_H
 #define GASNETI_TOOLS_LOCKS_H
 
-#include <pthread.h>
+#include "gasnet_mutex.h"
 #ifndef PTHREAD_RWLOCK_INITIALIZER
 #error "threads are hidden by the language mode: include gasnet_tools.h first of all headers"
 #endif
 
 GASNETI_EXPORTS_BEGIN
 
-/* The holder of a lock; debug builds only.  */
-#if GASNET_DEBUG
-typedef struct {
-    int held; /* 1 while a thread holds the lock exclusively */
-    int readers;
-    pthread_t owner; /* that thread */
-} gasneti_holder_t;
-#define GASNETI_HOLDER_INITIALIZER                                                                 \
-    ,                                                                                              \
-    {                                                                                              \
-        0, 0, 0                                                                                    \
-    }
-
-GASNETI_INLINE int gasneti_holder_is_me(gasneti_holder_t *h)
-{
-    return __atomic_load_n(&h->held, __ATOMIC_RELAXED) &&
-           pthread_equal(__atomic_load_n(&h->owner, __ATOMIC_RELAXED), pthread_self());
-}
-GASNETI_INLINE void gasneti_holder_take(gasneti_holder_t *h)
-{
-    __atomic_store_n(&h->owner, pthread_self(), __ATOMIC_RELAXED);
-    __atomic_store_n(&h->held, 1, __ATOMIC_RELAXED);
-}
-GASNETI_INLINE void gasneti_holder_drop(gasneti_holder_t *h)
-{
-    __atomic_store_n(&h->held, 0, __ATOMIC_RELAXED);
-}
-GASNETI_INLINE int gasneti_holder_readers(gasneti_holder_t *h)
-{
-    return __atomic_load_n(&h->readers, __ATOMIC_RELAXED);
-}
-GASNETI_INLINE void gasneti_holder_require(int truth, const char *what)
-{
-    if (!truth) gasnett_fatalerror("%s", what);
-}
-#else
-#define GASNETI_HOLDER_INITIALIZER
-#endif
-
-typedef struct {
-    pthread_mutex_t lock;
-#if GASNET_DEBUG
-    gasneti_holder_t holder;
-#endif
-} gasnett_mutex_t;
-#define GASNETT_MUTEX_INITIALIZER                                                                  \
-    {                                                                                              \
-        PTHREAD_MUTEX_INITIALIZER GASNETI_HOLDER_INITIALIZER                                       \
-    }
+typedef gasneti_mutex_t gasnett_mutex_t;
+#define GASNETT_MUTEX_INITIALIZER GASNETI_MUTEX_INITIALIZER
 
 typedef pthread_cond_t gasnett_cond_t;
 #define GASNETT_COND_INITIALIZER PTHREAD_COND_INITIALIZER
@@ -79,6 +32,13 @@ typedef struct {
     {                                                                                              \
         PTHREAD_RWLOCK_INITIALIZER GASNETI_HOLDER_INITIALIZER                                      \
     }
+
+#if GASNET_DEBUG
+GASNETI_INLINE void gasneti_holder_require(int truth, const char *what)
+{
+    if (!truth) gasnett_fatalerror("%s", what);
+}
+#endif
 
 /* --- Mutexes: not recursive --- */
 
@@ -112,7 +72,7 @@ GASNETI_INLINE void gasnett_mutex_lock(gasnett_mutex_t *m)
     gasneti_holder_take(&m->holder);
 #endif
 }
-/* 0, or EBUSY if another thread holds the mutex.  */
+/* Returns 0, or EBUSY if another thread holds the mutex.  */
 GASNETI_INLINE int gasnett_mutex_trylock(gasnett_mutex_t *m)
 {
     int busy;
@@ -225,7 +185,7 @@ GASNETI_INLINE void gasnett_rwlock_wrlock(gasnett_rwlock_t *l)
     gasneti_holder_take(&l->holder);
 #endif
 }
-/* 0, EBUSY, or EAGAIN for too many readers.  */
+/* Returns 0, EBUSY, or EAGAIN for too many readers.  */
 GASNETI_INLINE int gasnett_rwlock_tryrdlock(gasnett_rwlock_t *l)
 {
     int busy = pthread_rwlock_tryrdlock(&l->lock);
@@ -256,7 +216,7 @@ GASNETI_INLINE void gasnett_rwlock_unlock(gasnett_rwlock_t *l)
     (void)pthread_rwlock_unlock(&l->lock);
 }
 /* Debug builds abort the program if the assertion is false.  Readers are counted, not identified,
- * so assertions about readers only test whether there are any.  */
+ * so assertions about readers only test whether any exist.  */
 GASNETI_INLINE void gasnett_rwlock_assertlocked(gasnett_rwlock_t *l)
 {
 #if GASNET_DEBUG

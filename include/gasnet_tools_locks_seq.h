@@ -1,6 +1,6 @@
 /* gasnet_tools_locks_seq.h - gasnett_ mutexes, conditions and reader/writer locks without threads.
  *
- * Private part of gasnet_tools.h.  No code remains of them in production builds; debug builds
+ * Private part of gasnet_tools.h.  In production builds they compile to no code; debug builds
  * record whether a lock is held, and abort the program on recursion, on release of a free lock, and
  * on a failed assertion.
  */
@@ -10,11 +10,9 @@
 #ifndef GASNETI_TOOLS_LOCKS_H
 #define GASNETI_TOOLS_LOCKS_H
 
-GASNETI_EXPORTS_BEGIN
+#include "gasnet_mutex.h"
 
-typedef struct {
-    int held; /* 0 free, 1 exclusively, -1 for reading; debug builds only */
-} gasneti_seqlock_t;
+GASNETI_EXPORTS_BEGIN
 
 typedef gasneti_seqlock_t gasnett_mutex_t;
 typedef gasneti_seqlock_t gasnett_rwlock_t;

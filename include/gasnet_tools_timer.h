@@ -27,15 +27,15 @@ GASNETI_INLINE uint64_t gasnett_ticks_to_us(gasnett_tick_t ticks)
     return ticks / 1000;
 }
 
-/* Measured, in microseconds, > 0: the smallest step of the clock, and the cost of
- * gasnett_ticks_now.  */
+/* The measured smallest step of the clock, and the cost of gasnett_ticks_now; in microseconds, > 0.
+ */
 extern double gasnett_tick_granularityus(void);
 extern double gasnett_tick_overheadus(void);
 
 /* Wall-clock time in microseconds since 1970.  */
 extern uint64_t gasnett_gettimeofday_us(void);
 
-/* Fences for processor and compiler.  Without threads the weak ones are compiler fences only.  */
+/* Fences for processor and compiler.  Without threads the weak fences are compiler fences only.  */
 GASNETI_INLINE void gasnett_local_wmb(void)
 {
     gasneti_local_wmb();

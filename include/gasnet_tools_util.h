@@ -19,13 +19,14 @@ GASNETI_EXPORTS_BEGIN
  * NULL if unset or key is NULL.  The result stays valid and must not be modified.  */
 extern char *gasnett_getenv(const char *key);
 
-/* The same with a default, which may be NULL; reported if GASNET_VERBOSEENV is set.  */
+/* gasnett_getenv with a default, which may be NULL; the value is reported if GASNET_VERBOSEENV is
+ * set.  */
 extern char *gasnett_getenv_withdefault(const char *key, const char *dflt);
 
 /* 1 for Y, YES, 1, and 0 for N, NO, 0, in upper or lower case; another value is fatal.  */
 extern int gasnett_getenv_yesno_withdefault(const char *key, int dflt);
 
-/* Parsed like gasnett_parse_int; a value that is no number is fatal.  */
+/* The value as gasnett_parse_int parses it; a value that is not a number is fatal.  */
 extern int64_t gasnett_getenv_int_withdefault(const char *key, int64_t dflt,
                                               uint64_t mem_multiplier);
 
@@ -47,7 +48,7 @@ extern void gasnett_envdbl_display(const char *key, double val, int is_dflt);
 
 /* Parses a decimal or 0x number with optional sign.  With mem_multiplier > 0, in bytes, the number
  * is a memory size in that unit, unless a letter B, K, M, G or T follows; decimal fractions are
- * allowed.  The empty string is 0; parsing ends at text that is no number.  */
+ * allowed.  The empty string is 0; parsing ends at text that is not a number.  */
 extern int64_t gasnett_parse_int(const char *str, uint64_t mem_multiplier);
 
 /* Writes val to buf (bufsz bytes) in a form that gasnett_parse_int accepts; is_mem_size adds a
@@ -73,7 +74,8 @@ extern void gasnett_sched_yield(void);
 /* Number of processors that this process may use, determined at the first call; 0 if unknown.  */
 extern int gasnett_cpu_count(void);
 
-/* Binds the calling thread to the (rank mod gasnett_cpu_count())th of them; errors are ignored.  */
+/* Binds the calling thread to the (rank mod gasnett_cpu_count())th processor that this process may
+ * use; errors are ignored.  */
 extern void gasnett_set_affinity(int rank);
 
 /* Physical memory of this host in bytes.  If unknown: 0, or fatal if fatal_on_failure is non-zero.
@@ -88,7 +90,8 @@ extern int gasnett_maximize_rlimit(int resource, const char *name);
 /* "", or lines that name the build options that reduce performance.  */
 extern const char *gasnett_performance_warning_str(void);
 
-/* "function at file:line" of the place of use, allocated by malloc; used without parentheses.  */
+/* "function at file:line" of the line that uses it, allocated by malloc; used without parentheses.
+ */
 #define gasnett_current_loc gasneti_build_loc(GASNETT_CURRENT_FUNCTION, __FILE__, __LINE__)
 extern char *gasneti_build_loc(const char *function, const char *file, int line);
 
@@ -104,7 +107,8 @@ extern const char *gasnett_signame_fromval(int sig);
 
 /* --- Bytes --- */
 
-/* Depends on every byte and its position; the same on all nodes for the same data.  */
+/* A checksum that depends on every byte and its position; the same on all nodes for the same data.
+ */
 extern uint64_t gasnett_checksum(const void *p, int nbytes);
 
 /* Number of zero bytes among n; the second function also copies the n bytes.  Any alignment.  */
@@ -138,7 +142,7 @@ GASNETI_INLINE int gasnett_isLittleEndian(void)
 #endif
 }
 
-/* For the body of a loop that waits for another thread's store.  */
+/* A hint for the body of a loop that waits for another thread's store.  */
 GASNETI_INLINE void gasnett_spinloop_hint(void)
 {
 #if PLATFORM_ARCH_X86 || PLATFORM_ARCH_X86_64
@@ -155,11 +159,12 @@ GASNETI_INLINE void gasnett_spinloop_hint(void)
 /* To be set non-zero in a debugger to continue a frozen process.  */
 extern volatile int gasnet_frozen;
 
-/* Prints host, process id and how to continue, then waits until *flag is non-zero.  name: of the
- * flag, for the message.  */
+/* Prints host, process id and how to continue, then waits until *flag is non-zero.  name: the
+ * flag's, for the message.  */
 extern void gasnett_freezeForDebuggerNow(volatile int *flag, const char *name);
 
-/* The same if GASNET_FREEZE_ON_ERROR is set, otherwise nothing. */
+/* Freezes as gasnett_freezeForDebuggerNow if GASNET_FREEZE_ON_ERROR is set, otherwise does nothing.
+ */
 extern void gasnett_freezeForDebuggerErr(void);
 
 /* Reads the GASNET_BACKTRACE variables; argv0 is the path of the executable.  May be called again.
@@ -170,7 +175,8 @@ extern void gasnett_backtrace_init(const char *argv0);
  */
 extern int gasnett_print_backtrace(int fd);
 
-/* The same if GASNET_BACKTRACE enables it.  A client may assign another function.  */
+/* Writes a backtrace as gasnett_print_backtrace if GASNET_BACKTRACE enables it.  A client may
+ * assign another function.  */
 extern int (*gasnett_print_backtrace_ifenabled)(int fd);
 
 /* A client may define gasnett_backtrace_user, which adds a backtrace mechanism under its name.  fnp

@@ -30,8 +30,8 @@
 /* An anonymous barrier for which every node passes this flag.  */
 #define GASNET_BARRIERFLAG_UNNAMED (GASNET_BARRIERFLAG_ANONYMOUS | GASNETI_BARRIERFLAG_ALL)
 
-/* The most client threads alive at once in one node; clients use this name and GASNETT_MAX_THREADS.
- */
+/* The most client threads alive at once in one node, unless GASNET_MAX_THREADS sets another number;
+ * clients use this name and GASNETT_MAX_THREADS.  */
 #if GASNETI_THREADS
 #define GASNETI_MAX_THREADS GASNETC_MAX_THREADS
 #else
@@ -62,9 +62,9 @@ typedef struct gasnete_valget_op *gasnet_valget_handle_t;
 /* Identifies a thread; see GASNET_GET_THREADINFO. */
 typedef void *gasnet_threadinfo_t;
 
-/* An entry of the table passed to gasnet_attach; see there.  Clients initialise it as { index, fn }
- * or { index, (void (*)())fn }.  In C23, where () means no parameters and these initialisers would
- * not compile, the member is void * as in strict mode.  */
+/* An entry of the table passed to gasnet_attach, which describes it.  Clients initialise it as {
+ * index, fn } or { index, (void (*)())fn }.  In C23, where () means no parameters and these
+ * initialisers would not compile, the member is void * as in strict mode.  */
 #if defined(GASNET_USE_STRICT_PROTOTYPES) ||                                                       \
     (!defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ > 201710L)
 typedef void *gasneti_handlerfn_t;

@@ -1,7 +1,7 @@
 /* gasnet_vis.h - vector, indexed and strided puts and gets: many pieces of memory in one operation.
  *
- * gasnet.h includes it; a client may include it by itself as well.  The rules of gasnet_extended.h
- * hold, and these:
+ * gasnet.h includes this header; a client may include it by itself as well.  The rules of
+ * gasnet_extended.h hold, and these:
  * - The pieces of the source, in the order of its description, are one stream of bytes, which fills
  *   the pieces of the destination in the order of theirs.  The two may be cut differently; their
  *   totals are equal.
@@ -32,7 +32,7 @@ typedef struct {
 
 /* --- Entry points of the library; not for clients --- */
 
-/* How the caller synchronises.  */
+/* The form of a call: how the caller synchronises.  */
 enum gasnete_vis_form { GASNETE_VIS_BULK, GASNETE_VIS_NB, GASNETE_VIS_NBI };
 
 extern gasnet_handle_t gasnete_putv(enum gasnete_vis_form form, gasnet_node_t dstnode,
@@ -70,7 +70,7 @@ GASNETI_INLINE void gasnet_putv_bulk(gasnet_node_t dstnode, size_t dstcount,
     (void)gasnete_putv(GASNETE_VIS_BULK, dstnode, dstcount, dstlist, srccount, srclist);
 }
 
-/* The same with an explicit handle: returns when the operation has been started.  */
+/* gasnet_putv_bulk with an explicit handle: returns when the operation has been started.  */
 GASNETI_INLINE gasnet_handle_t
 gasnet_putv_nb_bulk(gasnet_node_t dstnode, size_t dstcount, gasnet_memvec_t const *dstlist,
                     size_t srccount, gasnet_memvec_t const *srclist) GASNETI_MUST_SYNC;
@@ -81,7 +81,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_putv_nb_bulk(gasnet_node_t dstnode, size_t
     return gasnete_putv(GASNETE_VIS_NB, dstnode, dstcount, dstlist, srccount, srclist);
 }
 
-/* The same as an implicit put of the calling thread, or in its open access region.  */
+/* gasnet_putv_bulk as an implicit put of the calling thread, or in its open access region.  */
 GASNETI_INLINE void gasnet_putv_nbi_bulk(gasnet_node_t dstnode, size_t dstcount,
                                          gasnet_memvec_t const *dstlist, size_t srccount,
                                          gasnet_memvec_t const *srclist)
@@ -98,7 +98,7 @@ GASNETI_INLINE void gasnet_getv_bulk(size_t dstcount, gasnet_memvec_t const *dst
     (void)gasnete_getv(GASNETE_VIS_BULK, dstcount, dstlist, srcnode, srccount, srclist);
 }
 
-/* The same with an explicit handle: returns when the operation has been started.  */
+/* gasnet_getv_bulk with an explicit handle: returns when the operation has been started.  */
 GASNETI_INLINE gasnet_handle_t
 gasnet_getv_nb_bulk(size_t dstcount, gasnet_memvec_t const *dstlist, gasnet_node_t srcnode,
                     size_t srccount, gasnet_memvec_t const *srclist) GASNETI_MUST_SYNC;
@@ -109,7 +109,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_getv_nb_bulk(size_t dstcount, gasnet_memve
     return gasnete_getv(GASNETE_VIS_NB, dstcount, dstlist, srcnode, srccount, srclist);
 }
 
-/* The same as an implicit get of the calling thread, or in its open access region.  */
+/* gasnet_getv_bulk as an implicit get of the calling thread, or in its open access region.  */
 GASNETI_INLINE void gasnet_getv_nbi_bulk(size_t dstcount, gasnet_memvec_t const *dstlist,
                                          gasnet_node_t srcnode, size_t srccount,
                                          gasnet_memvec_t const *srclist)
@@ -133,7 +133,7 @@ GASNETI_INLINE void gasnet_puti_bulk(gasnet_node_t dstnode, size_t dstcount, voi
                        srclen);
 }
 
-/* The same with an explicit handle: returns when the operation has been started.  */
+/* gasnet_puti_bulk with an explicit handle: returns when the operation has been started.  */
 GASNETI_INLINE gasnet_handle_t gasnet_puti_nb_bulk(gasnet_node_t dstnode, size_t dstcount,
                                                    void *const *dstlist, size_t dstlen,
                                                    size_t srccount, void *const *srclist,
@@ -147,7 +147,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_puti_nb_bulk(gasnet_node_t dstnode, size_t
                         srclen);
 }
 
-/* The same as an implicit put of the calling thread, or in its open access region.  */
+/* gasnet_puti_bulk as an implicit put of the calling thread, or in its open access region.  */
 GASNETI_INLINE void gasnet_puti_nbi_bulk(gasnet_node_t dstnode, size_t dstcount,
                                          void *const *dstlist, size_t dstlen, size_t srccount,
                                          void *const *srclist, size_t srclen)
@@ -166,7 +166,7 @@ GASNETI_INLINE void gasnet_geti_bulk(size_t dstcount, void *const *dstlist, size
                        srclen);
 }
 
-/* The same with an explicit handle: returns when the operation has been started.  */
+/* gasnet_geti_bulk with an explicit handle: returns when the operation has been started.  */
 GASNETI_INLINE gasnet_handle_t gasnet_geti_nb_bulk(size_t dstcount, void *const *dstlist,
                                                    size_t dstlen, gasnet_node_t srcnode,
                                                    size_t srccount, void *const *srclist,
@@ -180,7 +180,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_geti_nb_bulk(size_t dstcount, void *const 
                         srclen);
 }
 
-/* The same as an implicit get of the calling thread, or in its open access region.  */
+/* gasnet_geti_bulk as an implicit get of the calling thread, or in its open access region.  */
 GASNETI_INLINE void gasnet_geti_nbi_bulk(size_t dstcount, void *const *dstlist, size_t dstlen,
                                          gasnet_node_t srcnode, size_t srccount,
                                          void *const *srclist, size_t srclen)
@@ -208,7 +208,7 @@ GASNETI_INLINE void gasnet_puts_bulk(gasnet_node_t dstnode, void *dstaddr, const
                        stridelevels);
 }
 
-/* The same with an explicit handle: returns when the operation has been started.  */
+/* gasnet_puts_bulk with an explicit handle: returns when the operation has been started.  */
 GASNETI_INLINE gasnet_handle_t gasnet_puts_nb_bulk(gasnet_node_t dstnode, void *dstaddr,
                                                    const size_t *dststrides, void *srcaddr,
                                                    const size_t *srcstrides, const size_t *count,
@@ -222,7 +222,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_puts_nb_bulk(gasnet_node_t dstnode, void *
                         stridelevels);
 }
 
-/* The same as an implicit put of the calling thread, or in its open access region.  */
+/* gasnet_puts_bulk as an implicit put of the calling thread, or in its open access region.  */
 GASNETI_INLINE void gasnet_puts_nbi_bulk(gasnet_node_t dstnode, void *dstaddr,
                                          const size_t *dststrides, void *srcaddr,
                                          const size_t *srcstrides, const size_t *count,
@@ -242,7 +242,7 @@ GASNETI_INLINE void gasnet_gets_bulk(void *dstaddr, const size_t *dststrides, ga
                        stridelevels);
 }
 
-/* The same with an explicit handle: returns when the operation has been started.  */
+/* gasnet_gets_bulk with an explicit handle: returns when the operation has been started.  */
 GASNETI_INLINE gasnet_handle_t gasnet_gets_nb_bulk(void *dstaddr, const size_t *dststrides,
                                                    gasnet_node_t srcnode, void *srcaddr,
                                                    const size_t *srcstrides, const size_t *count,
@@ -256,7 +256,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_gets_nb_bulk(void *dstaddr, const size_t *
                         stridelevels);
 }
 
-/* The same as an implicit get of the calling thread, or in its open access region.  */
+/* gasnet_gets_bulk as an implicit get of the calling thread, or in its open access region.  */
 GASNETI_INLINE void gasnet_gets_nbi_bulk(void *dstaddr, const size_t *dststrides,
                                          gasnet_node_t srcnode, void *srcaddr,
                                          const size_t *srcstrides, const size_t *count,
@@ -272,7 +272,7 @@ GASNETI_INLINE void gasnet_gets_nbi_bulk(void *dstaddr, const size_t *dststrides
  * bytes that gasnett_format_X_bufsz returns for the same counts.  A long list is written as its
  * first and last entries.  */
 
-/* What a list contains.  Empty entries count in minsz only; in an empty list all is 0.  */
+/* The statistics of a list.  Empty entries count in minsz only; in an empty list all is 0.  */
 typedef struct {
     size_t minsz, maxsz;     /* bytes of the shortest and of the longest entry */
     void *minaddr, *maxaddr; /* the first and the last byte */

@@ -17,13 +17,16 @@ function wrap(text, indent,   line, n, i, word, parts) {
     print line
 }
 
-function call(category, lead, names, m,   i, line) {
+function call(category, lead, names, m,   i, line, check) {
     wrap("GASNETI_INLINE int gasnet_AM" category m "(" lead params(m) ")", "    ")
     print "{"
+    check = category ~ /^Request/ ? "gasneti_check_request(dest, handler);" : "gasneti_check_reply(token, handler);"
     if (m == 0) {
+        print "    " check
         print "    return gasnetc_AM" category "(" names ", 0, NULL);"
     } else {
         print "    gasnet_handlerarg_t a[" m "];"
+        print "    " check
         line = "   "
         for (i = 0; i < m; i++) {
             word = " a[" i "] = a" i ";"
@@ -53,7 +56,9 @@ BEGIN {
     print " *"
     print " * All calls return GASNET_OK; errors are fatal.  A call may block for flow control, and polls"
     print " * meanwhile: a request may run any handler, a reply only reply handlers."
-    print " * dest: a rank below gasnet_nodes().  handler: an index registered on the destination."
+    print " * dest: a rank below gasnet_nodes().  handler: an index registered on the destination, 128..255;"
+    print " * one below, which only the library has, is a fatal error here: for a constant index that is"
+    print " * decided by the compiler."
     print " * nbytes may be 0; then src and dst are ignored and may be NULL.  They need no alignment."
     print " * Requests: P2, client code with no lock held.  Replies: at most one in each request handler, with\n * the token that it was called with."
     print " */"
@@ -66,6 +71,20 @@ BEGIN {
     print "/* clang-format off */"
     print ""
     print "GASNETI_EXPORTS_BEGIN"
+    print ""
+    print "/* Fatal. */"
+    print "extern void gasneti_no_client_request(gasnet_node_t dest, gasnet_handler_t handler)"
+    print "    GASNETI_ATTRIBUTE((__noreturn__, __cold__));"
+    print "extern void gasneti_no_client_reply(gasnet_token_t token, gasnet_handler_t handler)"
+    print "    GASNETI_ATTRIBUTE((__noreturn__, __cold__));"
+    print "GASNETI_INLINE void gasneti_check_request(gasnet_node_t dest, gasnet_handler_t handler)"
+    print "{"
+    print "    if (handler < 128) gasneti_no_client_request(dest, handler);"
+    print "}"
+    print "GASNETI_INLINE void gasneti_check_reply(gasnet_token_t token, gasnet_handler_t handler)"
+    print "{"
+    print "    if (handler < 128) gasneti_no_client_reply(token, handler);"
+    print "}"
 
     req = "gasnet_node_t dest, gasnet_handler_t handler"
     rep = "gasnet_token_t token, gasnet_handler_t handler"

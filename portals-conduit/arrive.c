@@ -7,9 +7,11 @@
  */
 #include "portals.h"
 
+#include "other/tools/min.h"
+
 /* --- release of resources --- */
 
-/* The last event of the operation that holds the ticket. */
+/* Handles the last event of the operation that holds the ticket. */
 static void arrive_complete(net_slot_t *slot)
 {
     gasnetc_sent(&slot->sent);
@@ -48,7 +50,7 @@ void net_portals_answer_used(net_answer_t *answer)
     arrive_answer_used(answer);
 }
 
-/* The last reference to a receive buffer was dropped. */
+/* Attaches a receive buffer again, after its last reference was dropped. */
 static __attribute__((noinline)) void arrive_attach_again(net_reqrb_t *buffer)
 {
     net_portals_attach(buffer);
@@ -71,7 +73,7 @@ void net_portals_release(net_message_t *message)
     }
     net_answer_t *answer = (net_answer_t *)message;
     net_reqrb_t *buffer = answer->buffer;
-    arrive_answer_used(answer); /* another thread may take it */
+    arrive_answer_used(answer); /* another thread may take the answer */
     if (buffer) arrive_reqrb_put(buffer);
 }
 
@@ -166,10 +168,11 @@ unsigned net_portals_waiting(net_message_t **messages, unsigned budget, unsigned
 
 /* --- the SAFE queue --- */
 
-/* Releases nothing: the job ends, and the device may still access the memory. */
+/* Handles a failed event; releases nothing, since the job ends and the device may still access the
+ * memory. */
 static void arrive_failed(const ptl_event_t *event)
 {
-    if (event->type == PTL_EVENT_PUT_END) { /* of a Reply: the ticket is the sender's */
+    if (event->type == PTL_EVENT_PUT_END) { /* of a Reply: the ticket belongs to the sender */
         net_portals_failed("receiving from", bits_source(event->hdr_data), PTL_NAL_FAILED);
         return;
     }
@@ -193,7 +196,7 @@ void net_portals_note_failed(const net_slot_t *slot)
     net_portals_failed(slot->got ? "a get from" : "a put to", slot->peer->rank, PTL_NAL_FAILED);
 }
 
-/* Events of ReqSB, of PutSB, which covers the same memory, and of the tickets. */
+/* Handles an event of ReqSB, of PutSB, which covers the same memory, or of the tickets. */
 static void on_reqsb(const ptl_event_t *event)
 {
     net_slot_t *slot;
@@ -216,7 +219,7 @@ static void on_reqsb(const ptl_event_t *event)
     }
 }
 
-/* Events of RARSRC, PutSrc, or a temporary descriptor. */
+/* Handles an event of RARSRC, PutSrc, or a temporary descriptor. */
 static void on_user_memory(const ptl_event_t *event)
 {
     switch (event->type) {
@@ -279,7 +282,8 @@ void net_portals_safe_event(const ptl_event_t *event)
 
 /* --- the AM queue --- */
 
-/* A Request is complete.  `data` points into `buffer` or, if that is NULL, into the answer. */
+/* Fills the answer for a complete Request.  `data` points into `buffer` or, if that is NULL, into
+ * the answer. */
 HOT net_message_t *arrive_request_complete(net_answer_t *answer, net_peer_t *peer, uint32_t place,
                                            uint8_t credits, void *data, uint32_t length,
                                            net_reqrb_t *buffer)
@@ -315,7 +319,7 @@ static long_id_half_t *arrive_match_long(net_peer_t *peer, const ptl_event_t *ev
     gasneti_fatal("out of memory for the header or payload of an AMLong");
 }
 
-/* The payload of a Long Request was written to the segment. */
+/* Handles the payload of a Long Request, which was written to the segment. */
 static __attribute__((noinline)) net_message_t *arrive_long_payload(const ptl_event_t *event,
                                                                     net_answer_t *answer)
 {
@@ -367,7 +371,7 @@ HOT net_message_t *arrive_request(const ptl_event_t *event, net_answer_t *answer
                                    length, buffer);
 }
 
-/* An UNLINK, or a failure. */
+/* Handles an UNLINK event, or a failure. */
 static __attribute__((noinline)) void arrive_no_message(const ptl_event_t *event)
 {
     const bool payload = (uintptr_t)event->md.user_ptr == NET_ROLE_RARAM;
@@ -412,8 +416,8 @@ HOT net_answer_t *arrive_prepare(void)
 }
 
 /* A Reply returns the credits of its Request before the handler returns and releases the receive
- * buffer.  So the buffers held by handlers are not covered by credits; while NET_SPARE of them are
- * held, no further Request is taken. */
+ * buffer.  So buffers that handlers hold are not covered by credits.  True while NET_SPARE such
+ * buffers are held: no further Request is taken then. */
 HOT bool arrive_holds_enough(void)
 {
     return GASNETC_THREADED &&
@@ -421,8 +425,8 @@ HOT bool arrive_holds_enough(void)
                atomic_load_explicit(&net_portals.held, memory_order_acquire) >= NET_SPARE, 0);
 }
 
-/* The next events of a queue, in their places until PtlEQDone; NULL: there is none.  Any result
- * other than events or an empty queue is fatal. */
+/* The next events of a queue, which stay in it until PtlEQDone; NULL: the queue is empty.  Any
+ * other result is fatal. */
 HOT const ptl_event_t *arrive_events(ptl_handle_eq_t queue, const char *name, ptl_size_t *count)
 {
     const ptl_event_t *events;
@@ -430,11 +434,6 @@ HOT const ptl_event_t *arrive_events(ptl_handle_eq_t queue, const char *name, pt
     if (__builtin_expect(result == PTL_OK, 1)) return events;
     if (__builtin_expect(result != PTL_EQ_EMPTY, 0)) net_portals_queue_failed(name, result);
     return NULL;
-}
-
-static inline ptl_size_t arrive_least(ptl_size_t a, ptl_size_t b)
-{
-    return a < b ? a : b;
 }
 
 unsigned net_portals_requests(net_message_t **messages, unsigned n, unsigned budget)
@@ -449,7 +448,7 @@ unsigned net_portals_requests(net_message_t **messages, unsigned n, unsigned bud
         }
         /* An event completes no more than one message. */
         there =
-            arrive_least(arrive_least(there, net_portals.requests), arrive_least(left, budget - n));
+            gasneti_min(gasneti_min(there, net_portals.requests), gasneti_min(left, budget - n));
         for (done = 0; done < there && !arrive_holds_enough(); done++) {
             if (!answer && !(answer = arrive_prepare())) break;
             net_message_t *message = arrive_am_event(&events[done], answer);
@@ -506,7 +505,7 @@ void net_portals_sys_event(const ptl_event_t *event)
     }
 }
 
-/* Nothing to release: the core has copied the words. */
+/* Releases nothing: the core has copied the words. */
 void net_release_system(net_message_t *message)
 {
     (void)message;

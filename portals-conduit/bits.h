@@ -9,9 +9,8 @@
  *   header data  [63:32] source  [10:8] padding   [7:0] credit byte        (Active Messages)
  *                [63:32] source  [31:0] word                               (system messages)
  *
- * `place` is the offset of a Request's chunk at the initiator: the destination of its Reply, which
- * is also the number by which the header and the payload of a Long are matched.  `ticket` is a
- * number of the initiator.
+ * `place` is the offset of a Request's chunk at the initiator: the destination of the Reply.  The
+ * same number matches the header and the payload of a Long.  `ticket` is a number of the initiator.
  */
 #ifndef PORTALS_BITS_H
 #define PORTALS_BITS_H
@@ -34,7 +33,7 @@ enum bits_kind {
     BITS_PUT = 1,
     BITS_GET = 2,
     BITS_AM = 4,
-    BITS_HEADER = 5, /* of a Long whose payload is a message of its own */
+    BITS_HEADER = 5, /* header of a Long whose payload is a message of its own */
     BITS_DATA = 8,   /* that payload */
 };
 
@@ -64,7 +63,7 @@ static inline enum bits_kind bits_kind(uint64_t bits)
     return (enum bits_kind)(bits >> 4 & 15);
 }
 
-/* Whether both fields are these. */
+/* True if kind and selector of the match bits are these. */
 static inline bool bits_are(uint64_t bits, enum bits_kind kind, unsigned selector)
 {
     return (uint8_t)bits == ((unsigned)kind << 4 | selector);

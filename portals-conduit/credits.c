@@ -1,8 +1,8 @@
 /* credits.c - runs the state machine of portals-conduit/lending.h: its lock and its system messages
  * (PO-9, PO-10, PO-14).
  *
- * Called when Requests and Replies are sent and received.  With GASNET_PORTAL_FLOW_CONTROL=0 no
- * credits are counted.
+ * Called when Requests and Replies are sent and received.  No credits are counted with
+ * GASNET_PORTAL_FLOW_CONTROL=0.
  */
 #include <stdio.h>
 
@@ -81,9 +81,9 @@ void net_portals_returned(net_peer_t *peer, uint32_t word)
 static void credits_write_stats(FILE *out)
 {
     const gasnetc_lending_t *l = &net_portals.lending;
-    fprintf(out, "# rank %u: %u credits in the bank, %llu lent so far, %llu returned; epoch %u\n",
+    fprintf(out, "# rank %u: %u credits in the bank, %llu lent so far, %llu returned; epoch %llu\n",
             net_portals.rank, l->bank, (unsigned long long)l->lent, (unsigned long long)l->returned,
-            l->epoch);
+            (unsigned long long)l->epoch);
     fputs("# peer        lent    borrowed  in-use  most-used  stalls\n", out);
     for (uint32_t r = 0; r <= net_portals_rest.peers; r++) {
         const net_peer_t *peer = net_portals_rest.peer[r];

@@ -2,8 +2,8 @@
  *
  * Called by start-up, before the interface is opened.  Copies the PTL_* variables of the launching
  * console to every rank.  In a job over several hosts it also sets PTL_IFACE to the address by
- * which the other hosts reach this one, which libportals cannot determine from one host alone, and
- * gives the list of hosts to the software device.
+ * which the other hosts reach this host: libportals cannot determine that address from one host
+ * alone.  The list of hosts is given to the software device.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,10 @@
 #include "core/report.h"
 #include "core/job/host_addresses.h"
 #include "core/job/rank.h"
+#include "core/job/secret.h"
 #include "other/spawner/bootstrap.h"
 #include "other/tools/env_table.h"
+#include "other/tools/environment.h"
 #include "portals.h"
 
 static const struct setting {
@@ -26,22 +28,22 @@ static const struct setting {
 
 static bool environment_is_set(const char *name)
 {
-    const char *value = getenv(name);
+    const char *value = gasneti_variable(name);
     return value && *value;
 }
 
-/* Of libportals: PTL_RECEIVES and PTL_EAGER when not set, the least PTL_RECEIVES, and the first
- * send buffers. */
+/* Values of libportals: PTL_RECEIVES and PTL_EAGER when not set, the least PTL_RECEIVES, and the
+ * number of first send buffers. */
 enum { RECEIVES = 256, EAGER = 16384, RECEIVES_LEAST = 16, SENDS = 16, HEADER = 128 };
 
 static uint64_t environment_receive_size(void)
 {
-    const char *eager = getenv("PTL_EAGER");
+    const char *eager = gasneti_variable("PTL_EAGER");
     return HEADER + (eager && *eager ? strtoul(eager, NULL, 10) : EAGER);
 }
 
-/* libportals' receive buffers, of which a job of one process uses none, and which must leave room
- * for the segment where little memory may be locked. */
+/* Sets the number of libportals' receive buffers: a job of one process uses none, and where little
+ * memory may be locked they must leave some for the segment. */
 static void environment_receives(void)
 {
     char number[24];
@@ -55,17 +57,18 @@ static void environment_receives(void)
 
 uint64_t net_portals_library_bytes(void)
 {
-    const char *receives = getenv("PTL_RECEIVES");
+    const char *receives = gasneti_variable("PTL_RECEIVES");
     const uint64_t count = receives && *receives ? strtoul(receives, NULL, 10) : RECEIVES;
     return (count + SENDS) * environment_receive_size();
 }
 
-/* The hosts of the job, for the software device, and this host's address, for libportals. */
+/* Passes the hosts of the job to the software device, and this host's address to libportals. */
 static void environment_hosts(void)
 {
     const char *hosts = gasnetc_hosts_list(), *address = gasnetc_hosts_ipv4();
-    /* A user who lists the hosts also chooses the addresses. */
-    if (!hosts || !softhca_hosts(hosts, gasnetc_hosts_secret(), bootstrap_getenv)) return;
+    /* False if the user lists the hosts, and so chooses the addresses too. */
+    const bool used = softhca_hosts(hosts ? hosts : "", gasnetc_secret_text(), bootstrap_getenv);
+    if (!hosts || !used) return;
     if (!address || environment_is_set("PTL_IFACE") || environment_is_set("PTL_NIDMAP")) return;
     if (!*address)
         gasneti_fatal(

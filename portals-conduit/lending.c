@@ -1,9 +1,9 @@
 /* lending.c - credits lent at run time: the calls that are not on the path of a send.  See
  * lending.h.
  *
- * Three rules prevent credits from oscillating between nodes.  A borrower returns only credits that
+ * Three rules prevent credits from oscillating between ranks.  A borrower returns only credits that
  * it did not use in the last epochs, and none if one of its Requests stalled lately.  The credits
- * that may move between two nodes in an epoch are bounded.  A peer that returned none is asked
+ * that may move between two ranks in an epoch are bounded.  A peer that returned none is asked
  * again after a delay that doubles each time.
  */
 #include "portals-conduit/lending.h"
@@ -12,7 +12,7 @@ enum {
     asking_most = 4,       /* peers that are asked and have not answered */
     requests_per_ask = 32, /* received Requests that allow one further system message in an epoch */
     refusals_most = 10,    /* a peer is asked again after at most 2^10 epochs */
-    give_limit = 64,       /* credits added to a loan in an epoch: no further ones after as many */
+    give_limit = 64,       /* no credits are added to a loan in an epoch after as many */
     return_limit = 32,     /* credits that a borrower returns in an epoch of the lender */
 };
 
@@ -39,15 +39,15 @@ static uint16_t lending_min(uint32_t a, uint32_t b)
     return (uint16_t)(a < b ? a : b);
 }
 
-/* A count of past use: decays to a quarter with each epoch. */
+/* Decays a count of past use: to a quarter with each epoch. */
 static uint16_t lending_decay(uint16_t value, uint16_t epochs)
 {
     return epochs < 8 ? (uint16_t)(value >> 2 * epochs) : 0;
 }
 
-/* `epochs` epochs have ended at the lender.  The most credits in use in the last of them count
- * fully for one more epoch, then half as much with each: a faster decay would make a steady
- * borrower look idle just after the end of an epoch. */
+/* Decays a borrower's counts, when `epochs` epochs have ended at the lender.  The most credits in
+ * use in the last of them count fully for one more epoch, then half as much with each: a faster
+ * decay would make a steady borrower look idle just after the end of an epoch. */
 static void lending_age_borrower(gasnetc_loan_t *loan, uint16_t epochs)
 {
     if (epochs == 0) return;
@@ -59,10 +59,16 @@ static void lending_age_borrower(gasnetc_loan_t *loan, uint16_t epochs)
     loan->given_up = lending_decay(loan->given_up, epochs);
 }
 
+/* The epochs that ended at the lender since `then`, at most 65535. */
+static uint16_t lending_ended(const gasnetc_lending_t *l, uint32_t then)
+{
+    return lending_min((uint32_t)l->epoch - then, UINT16_MAX);
+}
+
 static void lending_age_lender(const gasnetc_lending_t *l, gasnetc_loan_t *loan)
 {
-    uint16_t epochs = (uint16_t)(l->epoch - loan->aged);
-    loan->aged = l->epoch;
+    uint16_t epochs = lending_ended(l, loan->aged);
+    loan->aged = (uint32_t)l->epoch;
     loan->stalled_requests = lending_decay(loan->stalled_requests, epochs);
     loan->given = lending_decay(loan->given, epochs);
 }
@@ -95,11 +101,11 @@ uint16_t gasnetc_lending_give_back(const gasnetc_lending_t *l, gasnetc_loan_t *l
 
 /* --- as a lender --- */
 
-/* Asking this peer was of no use: doubles the epochs until it may be asked again. */
+/* Doubles the epochs until the peer may be asked again, since it returned no credits. */
 static void lending_back_off(const gasnetc_lending_t *l, gasnetc_loan_t *loan)
 {
     if (loan->refusals < refusals_most) loan->refusals++;
-    loan->ask_from = (uint16_t)(l->epoch + (1U << loan->refusals));
+    loan->ask_from = l->epoch + (1U << loan->refusals);
     loan->returned_last = false;
 }
 
@@ -131,21 +137,21 @@ uint8_t gasnetc_lending_answer(gasnetc_lending_t *l, gasnetc_loan_t *loan, uint8
         l->epoch++;
     }
     unsigned more = wanted > 0 && l->dynamic ? lending_lend(l, loan, wanted) : 0;
-    unsigned ended = loan->reported != l->epoch;
-    loan->reported = l->epoch;
+    unsigned ended = loan->reported != (uint32_t)l->epoch;
+    loan->reported = (uint32_t)l->epoch;
     return (uint8_t)(ended << 7 | more << 4 | cost);
 }
 
-/* Whether the peer is to be asked for credits now. */
+/* True if the peer is to be asked for credits now. */
 static bool lending_ask(gasnetc_lending_t *l, gasnetc_loan_t *loan)
 {
     if (!l->bank_short || l->asking >= asking_most ||
         l->asks > asking_most + l->requests / requests_per_ask || loan->asked ||
-        loan->loan <= l->floor || (int16_t)(uint16_t)(l->epoch - loan->ask_from) < 0)
+        loan->loan <= l->floor || l->epoch < loan->ask_from)
         return false;
     lending_age_lender(l, loan);
     if (loan->stalled_requests > 0) return false;
-    if (loan->refusals > 0 && (uint16_t)(l->epoch - loan->ask_from) >> loan->refusals >= 4)
+    if (loan->refusals > 0 && (l->epoch - loan->ask_from) >> loan->refusals >= 4)
         loan->refusals--; /* the peer was not asked for at least four times the delay */
     loan->asked = true;
     l->asking++;
@@ -192,7 +198,7 @@ bool gasnetc_lending_gave_back(gasnetc_lending_t *l, gasnetc_loan_t *loan, uint1
 
 uint16_t gasnetc_lending_epochs(const gasnetc_lending_t *l, gasnetc_loan_t *loan)
 {
-    uint16_t epochs = (uint16_t)(l->epoch - loan->reported);
-    loan->reported = l->epoch;
+    uint16_t epochs = lending_ended(l, loan->reported);
+    loan->reported = (uint32_t)l->epoch;
     return epochs;
 }

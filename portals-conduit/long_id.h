@@ -2,9 +2,9 @@
  * (PO-7).
  *
  * The two are separate messages with the same number, which no other Long of the same source has
- * until this one is answered.  The half that arrives first is stored here; a header is stored as a
- * copy, so that it occupies neither a receive buffer nor reply space meanwhile.  The engine holds
- * its poll lock.  Pure.
+ * until the Long is answered.  The half that arrives first is stored; a header is stored as a copy,
+ * so that it occupies neither a receive buffer nor reply space meanwhile.  The engine holds its
+ * poll lock.  Pure.
  */
 #ifndef PORTALS_LONG_ID_H
 #define PORTALS_LONG_ID_H
@@ -19,7 +19,7 @@ typedef struct long_id_half {
     struct long_id_half *next;
     uint32_t source, number;
     bool is_header;
-    uint8_t credits; /* from here on: set for a header only */
+    uint8_t credits; /* this field and those below: set for a header only */
     uint32_t length;
     _Alignas(8) char bytes[LONG_ID_HEADER_MOST];
 } long_id_half_t;
@@ -37,8 +37,8 @@ void long_ids_fini(long_ids_t *ids);
 
 enum long_id_meeting {
     LONG_ID_FIRST,  /* *half is new: the caller fills it in */
-    LONG_ID_SECOND, /* *half is the stored one; the caller releases it by long_ids_done */
-    LONG_ID_TWICE,  /* the same half is stored already: a protocol error of the peer */
+    LONG_ID_SECOND, /* *half is the stored half; the caller releases it by long_ids_done */
+    LONG_ID_TWICE,  /* this half is stored already: a protocol error of the peer */
     LONG_ID_MEMORY, /* out of memory */
 };
 enum long_id_meeting long_ids_meet(long_ids_t *ids, uint32_t source, uint32_t number,

@@ -20,7 +20,7 @@ void *net_alloc(size_t size)
     return softhca_alloc(size);
 }
 
-/* While the job ends nothing is freed: libportals may write to the memory until the process exits.
+/* Frees nothing while the job ends: libportals may write to the memory until the process exits.
  */
 void net_free(void *memory)
 {
@@ -77,8 +77,9 @@ void net_portals_unlink(ptl_handle_md_t md)
     for (int i = 0; PtlMDUnlink(md) == PTL_MD_IN_USE && i < TRIES; i++) sched_yield();
 }
 
-/* libportals binds memory that is mapped read-only as well.  The kernel is asked by touching the
- * pages as a registration does; where it does not know the call, memory counts as writable. */
+/* True if the memory is mapped read-only, which libportals would bind as well.  The pages are
+ * touched as a registration does, by madvise; if the kernel does not know that advice, memory
+ * counts as writable. */
 static bool memory_is_read_only(void *start, size_t size)
 {
 #ifdef MADV_POPULATE_WRITE

@@ -13,9 +13,13 @@
 #include <portals3_ext.h>
 #include <string.h>
 
+#define NET_HAS_LONG
+#define NET_HAS_ARRIVED
+#define NET_HAS_RINGS
+
 #include "bits.h"
 #include "portals-conduit/lending.h"
-#include "core/network_listless.h"
+#include "core/network_defaults.h"
 #include "core/report.h"
 #include "long_id.h"
 #include "pair.h"
@@ -34,13 +38,14 @@ enum {
     NET_REAP_TELLS = 1,
     NET_SPARE =
         GASNETC_THREADED ? 2 : 1, /* receive buffers beyond those that the credits can fill */
-    NET_LANDING = 64,             /* bytes of a get that land beside its ticket */
+    NET_LANDING = 64,             /* longest get whose destination region is in its ticket */
     NET_CHECK_EVERY = 1024, /* polls without an event between two checks for broken connections */
 };
 
 enum { NET_PT_SEGMENT = 38, NET_PT_AM = 39, NET_AC = 0 };
 
-/* The role of a descriptor, stored as its user_ptr; that of a receive buffer is its net_reqrb_t. */
+/* The role of a descriptor, stored as its user_ptr; the user_ptr of a receive buffer is its
+ * net_reqrb_t instead. */
 enum net_role {
     NET_ROLE_SEGMENT = 1, /* RARSRC: local side inside the segment, payload of Long Replies */
     NET_ROLE_RARAM,
@@ -71,13 +76,13 @@ struct net_key {
 struct net_peer {
     uint32_t rank;
     ptl_process_id_t id;
-    ptl_path_t segment, am; /* to both table entries; NULL: not known yet */
-    net_pair_t *pair;       /* of a neighbour that shares its memory; NULL: it is none */
+    ptl_path_t segment, am; /* paths to both table entries; NULL: not known yet */
+    net_pair_t *pair;       /* record of a shared-memory peer; NULL: another peer */
     gasnetc_loan_t loan;
     unsigned short_of; /* credits that the stalled Request lacks, or 0 */
     uint64_t puts, gets, put_bytes, get_bytes, puts_not_inlined;
-    uint32_t launched, in_flight_most; /* the peer's lock */
-    _Atomic uint32_t landed;           /* the poll lock */
+    uint32_t launched, in_flight_most; /* under the peer's lock */
+    _Atomic uint32_t landed;           /* under the poll lock */
 };
 
 struct net_spare {
@@ -86,8 +91,8 @@ struct net_spare {
 
 /* A ticket, and the operation that holds it. */
 typedef struct net_slot {
-    ptl_note_t note; /* first; of a free one, note.next is the next free one */
-    char *bounce;    /* of a bounced put or get: a chunk, or `landing`; else NULL */
+    ptl_note_t note; /* first; note.next of a free ticket is the next free ticket */
+    char *bounce;    /* buffer of a bounced put or get: a chunk, or `landing`; else NULL */
     union {
         uint32_t got;              /* length of a get; 0: a put */
         ptl_handle_md_t temporary; /* of a Long's payload, or PTL_INVALID_HANDLE */
@@ -95,15 +100,15 @@ typedef struct net_slot {
     gasnetc_sent_t sent;
     net_peer_t *peer;
     union {
-        char landing[sizeof(void *) + NET_LANDING]; /* of a short get */
+        char landing[sizeof(void *) + NET_LANDING]; /* destination region of a short get */
         struct {
             const void *to;
             const net_region_t *local;
-        } direct; /* of a get into a region */
+        } direct; /* destination of a get into a region */
     };
 } net_slot_t;
 
-/* The mark of a message in a chunk of ReqSB; any other one is in an answer. */
+/* The mark of a message in a chunk of ReqSB; a message without it is in an answer. */
 enum { NET_MARK_CHUNK = 1 };
 
 /* A chunk of ReqSB.  The chunk of a Request is the receive buffer of its Reply. */
@@ -124,7 +129,7 @@ typedef struct net_reqrb {
  */
 typedef struct net_answer {
     net_message_t message;   /* first: the Request; all but peer, data and length is always 0 */
-    struct net_answer *next; /* of a free one */
+    struct net_answer *next; /* the next free answer */
     net_reqrb_t *buffer;     /* holds the Request; NULL: `header` does */
     uint32_t place;          /* offset of the Request's chunk at its sender */
     uint8_t credits;         /* credit byte of the Request */
@@ -134,10 +139,10 @@ typedef struct net_answer {
     _Alignas(8) char header[LONG_ID_HEADER_MOST];
 } net_answer_t;
 
-/* All answers.  The one released last is taken first. */
+/* All answers.  The answer released last is taken first. */
 typedef struct net_answers {
     net_answer_t *free;
-    uint32_t count, total; /* free ones; all */
+    uint32_t count, total; /* free answers; all answers */
 } net_answers_t;
 
 /* A system message for the core. */
@@ -146,11 +151,11 @@ typedef struct net_words {
     uint64_t word[2];
 } net_words_t;
 
-/* All tickets.  The one released last is taken first.  A ticket can be reserved: it is not counted
- * any more, and which one it is is decided when it is needed. */
+/* All tickets.  The ticket released last is taken first.  Reserving a ticket only reduces `count`;
+ * the ticket is chosen when it is needed. */
 typedef struct net_tickets {
-    net_slot_t *free;      /* free ones, reserved or not */
-    uint32_t count, total; /* free ones that are not reserved; all */
+    net_slot_t *free;      /* free tickets, reserved or not */
+    uint32_t count, total; /* free tickets that are not reserved; all tickets */
 } net_tickets_t;
 
 /* State of the process. */
@@ -181,8 +186,8 @@ struct net_portals {
     unsigned safe_limit, am_limit, sys_limit;
     uint32_t rank;
     uint32_t empty_rounds;
-    uint64_t news;         /* PtlPoll: no event was logged since */
-    bool arrived;          /* a poll left something that is not news any more */
+    uint64_t news;         /* of PtlPoll: changes when an event is logged */
+    bool arrived;          /* a poll left events that `news` does not show */
     ptl_size_t requests;   /* events of the AM queue that net_reap has seen */
     _Atomic uint32_t held; /* receive buffers that are full, and still referenced by handlers */
     bool sleeps;           /* the receive thread exists */
@@ -195,11 +200,11 @@ extern struct net_portals net_portals;
 
 /* Reports a failure, naming operation, peer, cause and remedy; the next poll ends the job. */
 void net_portals_failed(const char *what, uint32_t rank, int error);
-/* Start a put or get with events, by the longer way.  False: there is no chunk for a put. */
+/* Start a put or get with events.  False: no chunk is free for a put. */
 bool net_portals_put(net_slot_t *slot, uint64_t dst, const net_key_t *key, const void *src,
                      const net_region_t *local, size_t length);
 void net_portals_get(const net_slot_t *slot, uint64_t src, const net_key_t *key);
-/* A get that lands in a chunk; nothing is held for it. */
+/* Posts a get whose destination region is a chunk; no resource is held before. */
 enum net_result net_portals_get_by_chunk(net_peer_t *peer, void *dst, uint64_t src,
                                          const net_key_t *key, size_t length,
                                          gasnetc_counter_t *counter);
@@ -207,7 +212,7 @@ enum net_result net_portals_get_by_chunk(net_peer_t *peer, void *dst, uint64_t s
 void net_portals_chunk_ended(const net_slot_t *slot);
 /* An operation without events has failed. */
 void net_portals_note_failed(const net_slot_t *slot);
-/* Handles events of the SYS and SAFE queues, and counts those of the AM queue. */
+/* Handles events of the SYS and SAFE queues, and counts events of the AM queue. */
 unsigned net_portals_events(void);
 /* Handle one event of the SAFE or SYS queue. */
 void net_portals_safe_event(const ptl_event_t *event);
@@ -220,21 +225,21 @@ void net_portals_check_connections(void);
 void net_portals_attach(net_reqrb_t *buffer);
 /* Asks peers to return credits, while the bank is short. */
 void net_portals_scavenge(void);
-/* The cases of net_am: by Portals, and by a ring in a neighbour's memory, where a Request that
- * finds no room goes by Portals. */
+/* The cases of net_am: by Portals, and by a ring in memory of a shared-memory peer, where a Request
+ * that finds no free slot goes by Portals. */
 enum net_result net_portals_request(net_peer_t *peer, void *data, size_t length);
 enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t length,
                                   net_answer_t *answer);
 enum net_result net_portals_near_request(net_peer_t *peer, void *data, size_t length);
 enum net_result net_portals_near_reply(net_peer_t *peer, const void *data, size_t length);
-/* The calls about neighbours, in pairs.c. */
+/* The calls for messages in rings of shared-memory peers, in pairs.c. */
 void *net_portals_near_room(net_peer_t *peer, size_t length, bool reply);
 void net_portals_near_written(net_peer_t *peer, size_t length, bool reply);
 #pragma GCC visibility pop
 
 /* --- tickets and stocks --- */
 
-/* With the lock: of those that are reserved.  */
+/* Takes one of the reserved tickets; the lock is held.  */
 HOT net_slot_t *net_portals_pop_ticket(void)
 {
     net_slot_t *slot = net_portals.tickets.free;
@@ -249,7 +254,7 @@ HOT void net_portals_push_ticket(net_slot_t *slot)
     net_portals.tickets.count++;
 }
 
-/* NULL: there is none. */
+/* Takes a ticket; NULL: no ticket is free. */
 HOT net_slot_t *net_portals_take_ticket(void)
 {
     net_slot_t *slot = NULL;
@@ -262,7 +267,7 @@ HOT net_slot_t *net_portals_take_ticket(void)
     return slot;
 }
 
-/* One of those that the caller has reserved. */
+/* Takes one of the tickets that the caller has reserved. */
 static inline net_slot_t *net_portals_reserved_ticket(void)
 {
     gasneti_lock(&net_portals.lock);
@@ -292,7 +297,7 @@ HOT void net_portals_push_answer(net_answer_t *answer)
     net_portals.answers.count++;
 }
 
-/* The number in match bits. */
+/* The number of a ticket in match bits. */
 static inline uint32_t net_portals_ticket_number(const net_slot_t *slot)
 {
     return (uint32_t)(slot - net_portals.slot);
@@ -336,7 +341,7 @@ static inline char *net_portals_chunk(uint32_t number)
 HOT void net_portals_launch(net_peer_t *peer, net_slot_t *slot, const gasnetc_sent_t *sent)
 {
     slot->peer = peer;
-    /* The core has no buffers here, so `sent` asks for no copy. */
+    /* The core has no buffers with this network, so `sent` never asks for a copy. */
     slot->sent.counter = sent->counter;
     slot->sent.held = sent->held;
     gasnetc_sent_copy_pin(&slot->sent, sent);
@@ -345,7 +350,7 @@ HOT void net_portals_launch(net_peer_t *peer, net_slot_t *slot, const gasnetc_se
     if (__builtin_expect(now > peer->in_flight_most, 0)) peer->in_flight_most = now;
 }
 
-/* Counts it off, and releases its ticket.  The caller holds the poll lock. */
+/* Counts an operation as complete, and releases its ticket.  The caller holds the poll lock. */
 HOT void net_portals_landed(net_slot_t *slot)
 {
     net_peer_t *peer = slot->peer;
@@ -357,7 +362,7 @@ HOT void net_portals_landed(net_slot_t *slot)
 
 /* --- posting --- */
 
-/* Without events, if libportals can: it copies short data at once, so no chunk is needed. */
+/* Puts without events, if libportals can: it copies short data at once, so no chunk is needed. */
 HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key, const void *src,
                             const net_region_t *local, size_t length, enum net_order order,
                             const gasnetc_sent_t *sent)
@@ -382,7 +387,8 @@ HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key
     return NET_POSTED;
 }
 
-/* Starts a get to `to`, in memory of that descriptor; `bounce`: of net_portals_bounce, or NULL. */
+/* Starts a get to `to`, in memory of the descriptor `md`; `bounce`: of net_portals_bounce, or NULL.
+ */
 HOT enum net_result net_portals_start_get(net_peer_t *peer, net_slot_t *slot, void *to,
                                           char *bounce, ptl_handle_md_t md, uint64_t src,
                                           const net_key_t *key, size_t length,
@@ -401,15 +407,15 @@ HOT enum net_result net_portals_start_get(net_peer_t *peer, net_slot_t *slot, vo
     return NET_POSTED;
 }
 
-/* A get to `bounce` lands behind the address where the data belong (PO-13), which this writes;
- * returns its place. */
+/* Prepares a get to `bounce`: writes the final destination there, and returns the address behind
+ * it, for the data (PO-13). */
 HOT char *net_portals_bounce(char *bounce, void *dst)
 {
     memcpy(bounce, &dst, sizeof dst);
     return bounce + sizeof dst;
 }
 
-/* A get to memory that has no descriptor lands beside its ticket, or in a chunk. */
+/* Gets to a region, or, for memory that has no descriptor, to the ticket or a chunk. */
 HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local, uint64_t src,
                             const net_key_t *key, size_t length, const gasnetc_sent_t *sent)
 {
@@ -457,7 +463,7 @@ static inline bool net_is_near(net_peer_t *peer)
     return peer->pair && net_portals_pair_open(peer->pair);
 }
 
-/* A Reply takes the way of its Request. */
+/* A Reply goes by the ring if its Request came by a ring. */
 static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_reply,
                                   const net_message_t *answers)
 {
@@ -471,7 +477,7 @@ static inline void net_near_written(net_peer_t *peer, size_t length, const net_m
     net_portals_near_written(peer, length, answers != NULL);
 }
 
-/* Rings are given at the first message, so it does not matter who sends most. */
+/* Rings are given at the first message, so messages need not be counted. */
 static inline void net_ring_taken(unsigned count)
 {
     (void)count;
@@ -485,7 +491,7 @@ static inline bool net_unanswered(const net_message_t *request)
 
 /* --- reaping --- */
 
-/* A bounced get is complete: the destination address is in front of the data. */
+/* Copies a complete bounced get to its destination, whose address is in front of the data. */
 HOT void net_portals_copy_got(const char *bounced, size_t length)
 {
     void *to;
@@ -498,7 +504,7 @@ HOT void net_portals_copy_got(const char *bounced, size_t length)
         memcpy(to, bounced + sizeof to, length);
 }
 
-/* A bounced put or get is complete. */
+/* Ends the use of the buffer of a bounced put or get. */
 HOT void net_portals_unbounce(const net_slot_t *slot)
 {
     if (slot->bounce == slot->landing)
@@ -507,7 +513,7 @@ HOT void net_portals_unbounce(const net_slot_t *slot)
         net_portals_chunk_ended(slot);
 }
 
-/* A put or get without events has ended. */
+/* Ends a put or get that was posted without events. */
 HOT void net_portals_noted(net_slot_t *slot)
 {
     if (__builtin_expect(slot->note.fail != PTL_NI_OK, 0)) {
@@ -528,7 +534,7 @@ HOT unsigned net_reap(void)
         next = ended->next; /* the slot is free after this */
         net_portals_noted((net_slot_t *)ended);
     }
-    /* What is left has `arrived`, too. */
+    /* If events were left, `arrived` is set too. */
     if (__builtin_expect(result != PTL_EQ_EMPTY || net_portals.arrived, 0) &&
         (result != PTL_EQ_EMPTY || net_portals.left))
         reaped += net_portals_events();
@@ -537,9 +543,10 @@ HOT unsigned net_reap(void)
     return reaped;
 }
 
-/* Messages from the queues that net_reap polled which await their handlers; in arrive.c. */
+/* Takes messages from the SAFE and SYS queues that await their handlers; in arrive.c. */
 unsigned net_portals_waiting(net_message_t **messages, unsigned budget, unsigned *systems);
-/* The same of the AM queue: adds to the `n` messages, up to `budget`, and returns their number. */
+/* Takes messages from the AM queue: adds them to the `n` messages, up to `budget`, and returns the
+ * number of all. */
 unsigned net_portals_requests(net_message_t **messages, unsigned n, unsigned budget);
 
 static inline bool net_arrived(void)
@@ -564,7 +571,7 @@ HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *s
 
 /* --- receive space --- */
 
-/* Nothing to post: the credits guarantee receive space. */
+/* Posts nothing: the credits guarantee receive space. */
 static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare)
 {
     (void)spare;

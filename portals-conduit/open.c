@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/job/rank.h"
+#include "core/job/secret.h"
 #include "core/params/params.h"
 #include "events.h"
 #include "other/tools/memory_limits.h"
@@ -27,8 +28,10 @@ void net_portals_must(int error, const char *what, const char *remedy)
 
 /* --- sizes --- */
 
-/* Of GASNET_PORTAL_SB_CHUNKS. */
+/* Default and least value of GASNET_PORTAL_SB_CHUNKS. */
 enum { SB_CHUNKS_DEFAULT = 2048, SB_CHUNKS_LEAST = 64 };
+
+enum { MAXVICTIM_R_DEFAULT = 1024 }; /* of GASNET_FIREHOSE_MAXVICTIM_R */
 
 static void open_plan(uint32_t nodes, plan_t *plan)
 {
@@ -60,22 +63,21 @@ static void open_credits(const plan_t *plan, uint32_t peers)
     net_portals_rest.each = plan->each;
 }
 
-/* A limit whose value 0 means `most`. */
+/* The value of a limit whose 0 means `most`. */
 static unsigned open_limit(int64_t limit, unsigned most)
 {
     return limit && limit < most ? (unsigned)limit : most;
 }
 
-/* Temporary descriptors, and those that the registration cache keeps: neither ever waits for the
- * others. */
+/* The number of temporary descriptors, with those that the registration cache keeps: one stock. */
 static int64_t open_temporaries(void)
 {
     const gasnetc_params_t *p = &gasnetc_params;
     return p->num_tmpmd + (p->use_firehose ? p->firehose_maxvictim_r : 0);
 }
 
-/* No more chunks than tickets and credits allow to be in use; where little memory may be locked, a
- * quarter of that. */
+/* Sets the number of chunks: no more than tickets and credits allow to be in use; where little
+ * memory may be locked, at most a quarter of it. */
 static void open_chunks(uint32_t peers)
 {
     gasnetc_params_t *p = &gasnetc_params;
@@ -122,7 +124,7 @@ static char *open_alloc(size_t size, const char *what, const char *variable)
 
 /* --- descriptors --- */
 
-/* A match entry before or after `base`; with base 0, at an end of the list of table entry
+/* Makes a match entry before or after `base`; with base 0, at an end of the list of table entry
  * NET_PT_AM. */
 static ptl_handle_me_t open_match_entry(ptl_handle_me_t base, enum bits_selector selector,
                                         ptl_ins_pos_t where)
@@ -135,8 +137,8 @@ static ptl_handle_me_t open_match_entry(ptl_handle_me_t base, enum bits_selector
     return me;
 }
 
-/* A descriptor without memory: SYS receives headers only, CB the messages that no receive buffer
- * could take. */
+/* Attaches a descriptor without memory: SYS receives headers only, CB the messages that no receive
+ * buffer could take. */
 static void open_attach_empty(ptl_handle_me_t me, enum net_role role, ptl_handle_eq_t queue,
                               unsigned options)
 {
@@ -213,7 +215,7 @@ static void open_tickets(void)
               &net_portals.slots_md, "the tickets", "GASNET_PORTAL_MSG_LIMIT");
 }
 
-/* The match list of NET_PT_AM, in order: all receive buffers, CB, ReqSB, SYS. */
+/* Makes the match list of NET_PT_AM, in order: all receive buffers, CB, ReqSB, SYS. */
 static void open_descriptors(void)
 {
     size_t sb = (size_t)gasnetc_params.sb_chunks * PLAN_CHUNK,
@@ -235,8 +237,7 @@ static void open_descriptors(void)
               &net_portals.rplsb, "the buffer that Replies are sent from",
               "GASNET_PORTAL_RPL_CHUNKS");
     open_tickets();
-    /* Nothing is sent from this descriptor.  It keeps the memory registered while buffers are
-     * detached. */
+    /* This descriptor sends nothing: it keeps the memory registered while buffers are detached. */
     open_bind(net_portals_rest.reqrb_memory, rb, NET_ROLE_REQRB, PTL_EQ_NONE, 0, &all,
               "the receive buffers", "GASNET_PORTAL_AMRECV_SPACE");
     for (uint32_t i = 0; i < net_portals_rest.buffers; i++) {
@@ -257,7 +258,7 @@ static void open_queue(uint64_t events, const char *what, ptl_handle_eq_t *queue
 
 /* --- opening --- */
 
-/* The limits that memory may have been refused for: this process has them both, or one. */
+/* The names of the limits by which memory may have been refused, of those that this process has. */
 static const char *open_limits(void)
 {
     static char text[480];
@@ -277,25 +278,48 @@ static const char *open_remedy(int error)
                : "check ibv_devinfo; SOFTHCA=on runs the job on the software device";
 }
 
+enum { OPEN_OTHER_MDS = 64 }; /* memory descriptors besides temporary ones and those of the cache */
+
+/* PO-16: a cache of more memory has more regions, if the user has not set their number. */
+static void open_size_cache(void)
+{
+    gasnetc_params_t *p = &gasnetc_params;
+    if (p->firehose_maxvictim_m > 0 && p->firehose_maxvictim_r == MAXVICTIM_R_DEFAULT)
+        p->firehose_maxvictim_r = (p->firehose_maxvictim_m - 1) / p->firehose_max_region + 1;
+}
+
+/* PO-16: reduces the registration cache to the memory descriptors that libportals has left. */
+static void open_truncate_cache(int max_mds)
+{
+    const int64_t left = max_mds - OPEN_OTHER_MDS - gasnetc_params.num_tmpmd;
+    if (left > 0 && gasnetc_params.firehose_maxvictim_r > left)
+        gasnetc_params.firehose_maxvictim_r = left;
+}
+
 static void open_interface(void)
 {
     ptl_ni_limits_t limits;
     int interfaces;
     net_portals_must(PtlInit(&interfaces), "PtlInit", "see its messages");
+    net_portals_must(PtlSetKey(gasnetc_secret(), GASNETC_SECRET_BYTES), "PtlSetKey",
+                     "see its messages");
     int error = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, &limits, &net_portals.ni);
     if (error != PTL_IFACE_DUP)
         net_portals_must(error, "opening the interface", open_remedy(error));
     net_portals_must(PtlGetId(net_portals.ni, &net_portals_rest.id), "PtlGetId",
                      "see its messages");
     net_portals_rest.open = true;
-    if (limits.max_pt_index < NET_PT_AM || limits.max_mds < open_temporaries() + 64)
+    open_size_cache();
+    open_truncate_cache(limits.max_mds);
+    if (limits.max_pt_index < NET_PT_AM || limits.max_mds < open_temporaries() + OPEN_OTHER_MDS)
         gasneti_fatal("this libportals offers %d memory descriptors and %d table entries; %lld and "
                       "%d are needed (GASNET_PORTAL_NUM_TMPMD and GASNET_FIREHOSE_MAXVICTIM_R)",
-                      limits.max_mds, limits.max_pt_index + 1, (long long)open_temporaries() + 64,
-                      NET_PT_AM + 1);
+                      limits.max_mds, limits.max_pt_index + 1,
+                      (long long)open_temporaries() + OPEN_OTHER_MDS, NET_PT_AM + 1);
 }
 
-/* An eighth is for temporary descriptors and for the queues of the device. */
+/* Sets caps->pinnable.  An eighth of the limit is for temporary descriptors and for the queues of
+ * the device. */
 static void open_set_pinnable(struct net_caps *caps)
 {
     const uint64_t limit = net_portals_memlock();

@@ -9,9 +9,9 @@
 #include "core/params/params.h"
 #include "portals.h"
 
-static net_pair_t *all;           /* records of neighbours */
-static _Atomic uint32_t reserved; /* pairs of rings; */
-static uint32_t given;            /* of them, under the poll lock */
+static net_pair_t *all;           /* records of shared-memory peers */
+static _Atomic uint32_t reserved; /* pairs of rings that are reserved */
+static uint32_t given;            /* pairs that are given; under the poll lock */
 
 static uint32_t pairs_most(void)
 {
@@ -59,7 +59,7 @@ static bool reserve(void)
     return true;
 }
 
-/* From one state to another; false: it is in neither, or in the other one already. */
+/* Changes the state; false if the state was not `from`. */
 static bool change(net_pair_t *pair, enum pair_state from, enum pair_state to)
 {
     int state = from;
@@ -76,17 +76,18 @@ static void ask(net_peer_t *peer)
         atomic_fetch_sub(&reserved, 1);
 }
 
-/* Adds a ring of this process; returns what the peer sees of it. */
+/* Adds a ring of this process; returns its part in shared memory. */
 static net_near_ring_t *add(net_peer_t *peer, net_ring_t *ring, enum pair_ring which)
 {
-    static amrdma_out_t no_ring; /* trailers tell of none */
+    static amrdma_out_t no_ring; /* trailers report no ring */
     net_near_ring_t *near = net_near_ring_mine(given * PAIR_RINGS + which);
     net_rings_add(&ring[which], (char *)(near + 1), peer, 0, &near->released, &no_ring);
     return near;
 }
 
-/* Poll lock held.  A thread that finds the pair open may write a Request at once, whose trailer
- * then releases the offer too: the peer needs it for the Reply. */
+/* Gives the peer a pair; poll lock held.  A thread that finds the pair open may write a Request at
+ * once.  The release store of its trailer covers the offer too, which the peer needs for the Reply.
+ */
 static void give(net_peer_t *peer)
 {
     net_pair_t *pair = peer->pair;
@@ -127,7 +128,8 @@ void net_portals_pair_message(net_peer_t *peer, uint32_t word)
         refused(peer);
 }
 
-/* No Request was written to the peer yet. */
+/* Called while the pair is not in use yet: asks for it, or begins its use when the peer has given
+ * it. */
 static __attribute__((noinline)) bool meet(net_peer_t *peer)
 {
     net_pair_t *pair = peer->pair;
@@ -151,7 +153,7 @@ static __attribute__((noinline)) bool look(const net_peer_t *peer, net_pair_t *p
     return pair_may_request(&pair->flow, sent, slots);
 }
 
-/* Where a Request is to be written. */
+/* The address for a Request; NULL: the ring has no room, or is not in use yet. */
 static inline char *request_place(net_peer_t *peer, size_t length)
 {
     net_pair_t *pair = peer->pair;

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* Initial credits of each peer and of the bank, by the number of nodes.  The fewer credits a peer
+/* Initial credits of each peer and of the bank, by the number of ranks.  The fewer credits a peer
  * begins with, the larger is the bank. */
 static const struct row {
     uint32_t nodes, each, bank;
@@ -34,8 +34,8 @@ static uint64_t plan_clip(uint64_t value, uint64_t least, uint64_t most)
     return value < least ? least : value > most ? most : value;
 }
 
-/* The last chunk of a buffer is not counted: a buffer with less than a chunk left takes no more
- * Requests. */
+/* The credits for a number of buffers.  The last chunk of a buffer is not counted: a buffer with
+ * less than a chunk left takes no more Requests. */
 static uint64_t plan_credits(uint64_t buffers, uint64_t chunks)
 {
     return buffers * (chunks - 1) * PLAN_COST_MOST;
@@ -98,8 +98,8 @@ bool plan_make(const plan_input_t *in, plan_t *plan, char *why, size_t size)
     /* The operation of a ticket logs at most two events; the chunk of a Request two for its Reply
      * and one for a put sent from it; a Reply one. */
     plan->safe_events = 2ull * in->tickets + 3ull * in->send_chunks + in->reply_chunks + 1;
-    /* From and to each peer: three messages of the core and their acknowledgements, and one about
-     * credits; from each peer one about rings. */
+    /* Events for each peer, in both directions: three messages of the core and their
+     * acknowledgements, and one about credits; and one about rings from the peer. */
     plan->system_events = 9ull * in->nodes + 10;
     return true;
 }

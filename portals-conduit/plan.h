@@ -1,8 +1,8 @@
 /* plan.h - computes the receive space of a job, and the length of its event queues (PO-4, PO-9,
  * PO-11).
  *
- * From a table by the number of nodes, interpolated between its rows, or from the user's
- * parameters.  Every node computes the same.  Pure.
+ * They come from a table by the number of ranks, interpolated between its rows, or from the user's
+ * parameters.  Every rank computes the same.  Pure.
  */
 #ifndef PORTALS_PLAN_H
 #define PORTALS_PLAN_H
@@ -18,7 +18,7 @@ enum {
     PLAN_CREDIT = 256,                  /* bytes of receive space for each credit */
     PLAN_COST_MOST =
         PLAN_CHUNK / PLAN_CREDIT, /* credits of the largest Request, and least credits of a peer */
-    PLAN_CHUNKS_MOST = 1024,      /* in one receive buffer */
+    PLAN_CHUNKS_MOST = 1024,      /* chunks in one receive buffer */
     PLAN_CEILING_MOST = 65535,
 };
 
@@ -38,8 +38,8 @@ typedef struct plan {
     uint64_t am_events, safe_events, system_events;
 } plan_t;
 
-/* false, with the reason as one sentence in `why` (size bytes), if the parameters contradict each
- * other. */
+/* Computes the plan. false, with the reason as one sentence in `why` (size bytes), if the
+ * parameters contradict each other. */
 bool plan_make(const plan_input_t *input, plan_t *plan, char *why, size_t size);
 
 /* Credits that a Request of `length` bytes costs. */

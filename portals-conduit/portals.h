@@ -27,7 +27,7 @@ extern struct net_portals_rest net_portals_rest;
 
 /* Sets the variables that libportals reads; before PtlInit. */
 void net_portals_environment(void);
-/* After that: bytes that libportals registers when it opens. */
+/* Bytes that libportals registers when it opens; after net_portals_environment. */
 uint64_t net_portals_library_bytes(void);
 /* Bytes that may be registered under the limit on locked memory; UINT64_MAX: no limit. */
 uint64_t net_portals_memlock(void);
@@ -36,12 +36,13 @@ const char *net_portals_error(int error);
 /* For start-up: fatal unless error is PTL_OK. */
 void net_portals_must(int error, const char *what, const char *remedy);
 
-/* Acquire the credits of one Request; release them with its Reply, false if its byte is invalid. */
+/* Acquire the credits of one Request, and release them with its Reply; false if the Reply's byte is
+ * invalid. */
 bool net_portals_take_credits(net_peer_t *peer, unsigned cost, uint8_t *byte);
 bool net_portals_credits_back(net_peer_t *peer, uint8_t byte);
 /* The credit byte of the Reply to a Request that arrived with `byte`. */
 uint8_t net_portals_answer_credits(net_peer_t *peer, uint8_t byte);
-/* Whether `byte` is a valid credit byte of a Request. */
+/* True if `byte` is a valid credit byte of a Request. */
 static inline bool net_portals_credits_valid(const net_peer_t *peer, uint8_t byte)
 {
     if (!net_portals.flow) return true;
@@ -50,13 +51,14 @@ static inline bool net_portals_credits_valid(const net_peer_t *peer, uint8_t byt
     gasneti_unlock(&net_portals.lending_lock);
     return sound;
 }
-/* A BITS_REVOKE or BITS_RETURN message arrived. */
+/* Handle a BITS_REVOKE or BITS_RETURN message. */
 void net_portals_revoked(net_peer_t *peer, uint32_t word);
 void net_portals_returned(net_peer_t *peer, uint32_t word);
 
-/* A BITS_PAIR message arrived. */
+/* Handles a BITS_PAIR message. */
 void net_portals_pair_message(net_peer_t *peer, uint32_t word);
-/* For net_peer_counts: messages written into rings of the peer, and rings here that it writes. */
+/* For net_peer_counts: messages written into rings of the peer, and local rings that the peer
+ * writes. */
 uint64_t net_portals_near_messages(const net_peer_t *peer);
 uint64_t net_portals_near_rings(const net_peer_t *peer);
 void net_portals_near_close(void);
@@ -65,8 +67,8 @@ void net_portals_near_close(void);
  */
 bool net_portals_system(net_peer_t *peer, enum bits_message message, uint32_t word, uint32_t more);
 
-/* A temporary descriptor of [start, start+length); PTL_INVALID_HANDLE and errno on failure.  The
- * caller has taken its ticket, by net_portals_take_temporary or in a net_answer_t. */
+/* Makes a temporary descriptor of [start, start+length); PTL_INVALID_HANDLE and errno on failure.
+ * The caller has taken its ticket, by net_portals_take_temporary or in a net_answer_t. */
 ptl_handle_md_t net_portals_temporary(const void *start, size_t length);
 void net_portals_unlink(ptl_handle_md_t md);
 bool net_portals_take_temporary(void);

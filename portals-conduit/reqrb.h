@@ -1,9 +1,9 @@
 /* reqrb.h - reference count of a receive buffer for Requests, as a plain state machine (PO-8).
  *
- * The library holds a reference while the buffer is attached, and so does every Request in it that
- * has not been released.  The library's UNLINK event follows that of the last Request.  The thread
- * that drops the last reference attaches the buffer again, at the end of the chain.  The engine
- * orders events by its poll lock; any thread may release a Request.  Pure.
+ * libportals holds a reference while the buffer is attached, and so does every Request in it that
+ * has not been released.  The UNLINK event follows the event of the last Request.  The thread that
+ * drops the last reference attaches the buffer again, at the end of the chain.  The engine orders
+ * events by its poll lock; any thread may release a Request.  Pure.
  */
 #ifndef PORTALS_REQRB_H
 #define PORTALS_REQRB_H
@@ -16,19 +16,20 @@ typedef struct reqrb {
     _Atomic uint32_t holders;
 } reqrb_t;
 
-/* The buffer is attached. */
+/* Records that the buffer is attached. */
 static inline void reqrb_attached(reqrb_t *buffer)
 {
     atomic_store_explicit(&buffer->holders, 1, memory_order_relaxed);
 }
 
-/* A Request arrived in the buffer. */
+/* Adds the reference of a Request that arrived in the buffer. */
 static inline void reqrb_filled(reqrb_t *buffer)
 {
     atomic_fetch_add_explicit(&buffer->holders, 1, memory_order_relaxed);
 }
 
-/* A Request was released, or the library unlinked the buffer: true if it is to be attached again.
+/* Drops a reference: a Request was released, or libportals unlinked the buffer.  True if the buffer
+ * is to be attached again.
  */
 static inline bool reqrb_given_up(reqrb_t *buffer)
 {

@@ -1,5 +1,5 @@
-/* send.c - sends Active Messages and system messages, and puts and gets that cannot take the short
- * way (PO-5, PO-6, PO-7, PO-9).
+/* send.c - sends Active Messages and system messages, and puts and gets with events (PO-5, PO-6,
+ * PO-7, PO-9).
  *
  * A Request acquires a ticket, a chunk that also receives its Reply, and credits: all of them or
  * none.  A Reply uses a chunk and tickets that were reserved before its Request was taken from the
@@ -9,7 +9,7 @@
 
 #include "portals.h"
 
-/* The short way to a table entry, for later operations: none is needed for the first ones. */
+/* Looks up the path to a table entry of the peer, for later operations without events. */
 static void send_find_path(const net_peer_t *peer, ptl_pt_index_t entry, ptl_path_t *path)
 {
     if (!*path && PtlPathOpen(net_portals.ni, peer->id, entry, path) != PTL_OK) *path = NULL;
@@ -25,7 +25,8 @@ static void send_put(const char *what, net_peer_t *peer, ptl_handle_md_t md, uin
     if (__builtin_expect(error != PTL_OK, 0)) net_portals_failed(what, peer->rank, error);
 }
 
-/* Sends a message without events: what it holds may be reused at once.  False: send_put must.  */
+/* Sends a message without events, whose resources may be reused at once.  False: send_put must send
+ * it.  */
 static inline bool send_bytes(const net_peer_t *peer, const void *data, size_t length,
                               uint64_t bits, uint64_t there, uint64_t header)
 {
@@ -45,7 +46,7 @@ static inline uint64_t send_header(uint8_t credits, size_t length, size_t sent)
 
 /* --- Requests --- */
 
-/* The resources of a Request: the tickets are reserved. */
+/* The resources of a Request; the tickets are reserved. */
 typedef struct means {
     uint32_t chunk;
     uint8_t tickets; /* two for a Long, whose payload is an operation of its own */
@@ -73,7 +74,7 @@ HOT enum net_result send_acquire(net_peer_t *peer, size_t length, bool pair, sen
     return NET_NO_CREDIT;
 }
 
-/* From the chunk that will receive the Reply. */
+/* Sends a Request from the chunk that will receive the Reply. */
 static __attribute__((noinline)) void send_from_chunk(net_peer_t *peer, const void *data,
                                                       size_t length, const send_means_t *means,
                                                       enum bits_kind kind)
@@ -88,7 +89,7 @@ static __attribute__((noinline)) void send_from_chunk(net_peer_t *peer, const vo
              send_header(means->credits, length, send_padded(length)));
 }
 
-/* Sends a Request, or the header of a Long.  After `data` is room for the padding. */
+/* Sends a Request, or the header of a Long.  `data` is followed by room for the padding. */
 HOT void send_request(net_peer_t *peer, char *data, size_t length, const send_means_t *means,
                       enum bits_kind kind)
 {
@@ -117,7 +118,7 @@ enum net_result net_portals_request(net_peer_t *peer, void *data, size_t length)
 
 /* --- Replies --- */
 
-/* From the chunk of RplSB that was reserved for it. */
+/* Sends a Reply from the chunk of RplSB that was reserved for it. */
 static __attribute__((noinline)) void send_from_reserve(net_peer_t *peer, const void *data,
                                                         size_t length, net_answer_t *answer,
                                                         enum bits_kind kind, uint64_t header)
@@ -153,7 +154,7 @@ enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t len
 
 /* --- Longs --- */
 
-/* A temporary descriptor of a payload outside the segment; its ticket is taken already. */
+/* Makes a temporary descriptor of a payload outside the segment; its ticket is taken already. */
 static ptl_handle_md_t send_temporary(const net_payload_t *payload)
 {
     ptl_handle_md_t md = net_portals_temporary(payload->src, payload->length);
@@ -222,7 +223,8 @@ static uint64_t send_bits(const net_slot_t *slot, enum bits_kind kind, const net
     return bits_pack(0, net_portals_ticket_number(slot), kind, key->selector);
 }
 
-/* Short data go through a chunk: where the peer's list is known without events all the same. */
+/* Starts a put.  Short data are sent from a chunk, without events if the path to the peer is known.
+ */
 bool net_portals_put(net_slot_t *slot, uint64_t dst, const net_key_t *key, const void *src,
                      const net_region_t *local, size_t length)
 {
@@ -233,7 +235,7 @@ bool net_portals_put(net_slot_t *slot, uint64_t dst, const net_key_t *key, const
     if (!local) {
         const uint32_t chunk = net_portals_take(&net_portals.chunks);
         if (chunk == STOCK_NONE) {
-            slot->peer->launched--; /* it was not sent */
+            slot->peer->launched--; /* undoes net_portals_launch */
             net_portals_give_ticket(slot);
             return false;
         }
@@ -297,8 +299,8 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
     return NET_POSTED;
 }
 
-/* True when the process may exit: its system messages are acknowledged, and libportals has no
- * answers left to send that peers wait for. */
+/* True when the process may exit: its system messages are acknowledged, and libportals has sent all
+ * answers that peers wait for. */
 bool net_quiet(void)
 {
     ptl_sr_value_t answers;

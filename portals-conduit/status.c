@@ -1,7 +1,7 @@
-/* status.c - error messages, counters, and what ends the sleep of waiting threads and of the
- * receive thread.
+/* status.c - error messages, counters, and the wake-up of waiting threads and of the receive
+ * thread.
  *
- * gasneti_failed returns to posting or reaping; the next poll ends the job, unless it was ending
+ * gasneti_failed returns to posting or reaping; the next poll ends the job, unless the job ends
  * already.
  */
 #include <poll.h>
@@ -14,6 +14,7 @@
 #include "core/params/params.h"
 #include "events.h"
 #include "portals.h"
+#include "other/tools/uncancelled.h"
 
 const char *net_portals_error(int error)
 {
@@ -57,8 +58,9 @@ void net_portals_trouble_init(void)
     PtlTroubleHandler(status_trouble);
 }
 
-/* An Active Message is not acknowledged.  If it is lost there is no event, and the next message is
- * sent over a new connection; only the count of broken connections shows the loss. */
+/* Ends the job if a connection broke.  An Active Message is not acknowledged: if it is lost, no
+ * event reports that, and the next message is sent over a new connection; only the count of broken
+ * connections shows the loss. */
 void net_portals_check_connections(void)
 {
     ptl_sr_value_t breaks;
@@ -114,8 +116,9 @@ __attribute__((no_sanitize("thread"))) void net_counts(struct net_counts *counts
 static _Atomic uint32_t *sleeper;
 static void (*wake_rank)(uint32_t rank);
 
-/* In the thread of libportals, after its stores of events.  It may have taken an arrival before the
- * word was set, and logged the event after the last look of the thread that sleeps. */
+/* Called in the thread of libportals, after it has stored events.  That thread may have taken an
+ * arrival before the word was set, and logged the event after the last poll of the sleeping thread.
+ */
 static void status_progress(void)
 {
     atomic_signal_fence(memory_order_seq_cst); /* pairs with the membarrier of the sleeper */
@@ -151,14 +154,15 @@ void net_portals_wake_init(void)
 
 void net_portals_wake(ptl_event_t *event)
 {
+    GASNETI_UNCANCELLED;
     const uint64_t one = 1;
-    /* Only events that lead to a handler. */
+    /* Only events that lead to a handler wake the thread. */
     if (event->type != PTL_EVENT_PUT_END || !atomic_exchange(&armed, false)) return;
     ssize_t written = write(wake_fd, &one, sizeof one);
     (void)written;
 }
 
-/* One for the events of Portals, and one that neighbours wake. */
+/* One channel for the events of Portals, and one that shared-memory peers wake. */
 unsigned net_rx_channels(void)
 {
     return 1u + net_near_sleeps();
@@ -166,11 +170,12 @@ unsigned net_rx_channels(void)
 
 void net_spare_own(net_spare_t *spare)
 {
-    (void)spare; /* buffers are the network's */
+    (void)spare; /* the network owns the buffers */
 }
 
 void net_arm(unsigned channel)
 {
+    GASNETI_UNCANCELLED;
     uint64_t old;
     if (channel) {
         net_near_arm();
@@ -181,10 +186,11 @@ void net_arm(unsigned channel)
     atomic_store(&armed, true);
 }
 
-/* No event announces work that a poll left for lack of resources or at a limit: then the wait is 1
- * ms. */
+/* Sleeps.  No event announces work that a poll left for lack of resources or at a limit: the sleep
+ * is 1 ms then. */
 void net_block(unsigned channel)
 {
+    GASNETI_UNCANCELLED;
     if (channel) {
         net_near_block();
         return;

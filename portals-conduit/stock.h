@@ -1,7 +1,7 @@
 /* stock.h - a pool of numbered objects: chunks, records.  Pure.
  *
- * Last in, first out: the object released last is in the processor's cache.  The caller holds a
- * lock if there are several threads.
+ * The order is last in, first out: the object released last is in the processor's cache.  With
+ * several threads the caller holds a lock.
  */
 #ifndef PORTALS_STOCK_H
 #define PORTALS_STOCK_H
@@ -13,11 +13,11 @@
 enum { STOCK_NONE = UINT32_MAX };
 
 typedef struct stock {
-    uint32_t *number; /* the free ones, [count] */
+    uint32_t *number; /* [count]: the free numbers */
     uint32_t count, total, fewest;
 } stock_t;
 
-/* Numbers 0 .. total-1; false: out of memory. */
+/* Makes a stock of the numbers 0 .. total-1; false: out of memory. */
 static inline bool stock_init(stock_t *stock, uint32_t total)
 {
     *stock = (stock_t){.number = malloc((total ? total : 1) * sizeof *stock->number),

@@ -57,15 +57,16 @@ found=$(includes core/*.h | grep -E "\"core/($higher)/")
 tap_ok "$([ -z "$found" ]; echo $?)" "the contract with the networks includes no room of core/"
 if [ -n "$found" ]; then tap_note "$found"; fi
 # Of the core a network may use the contract alone: these headers, and its own.
-contract='core/(network|network_listless|network_nearless|network_unpaired|network_untold|completion|lock|clock|report)\.h|core/params/params\.h|core/job/(rank|host_addresses)\.h'
+contract='core/(network|network_defaults|completion|lock|report)\.h|core/params/params\.h|core/job/(rank|secret|host_addresses)\.h'
 found=$(includes core/ib core/rings portals-conduit ibv-conduit vapi-conduit | grep -E '"core/' | grep -vE "\"($contract|core/(ib|rings)/[^\"]*)\"")
 tap_ok "$([ -z "$found" ]; echo $?)" "the networks use the headers of the contract, and no others of core/"
 if [ -n "$found" ]; then tap_note "$found"; fi
 found=$(includes portals-conduit core/rings | grep -E '"core/ib/')
 tap_ok "$([ -z "$found" ]; echo $?)" "portals-conduit and core/rings include nothing of core/ib"
 if [ -n "$found" ]; then tap_note "$found"; fi
-# A user may have asked for the software device, so messages and manuals name it; code does so in one place.
-found=$(grep -rniE --include='*.[ch]' --include='*.def' 'softhca' core include extended-ref ibv-conduit vapi-conduit | grep -v '^core/ib/software_device\.')
+# A user may have asked for the software device, so messages and manuals name it, and so does what the headers tell the thread
+# sanitizer; code does so in one place.
+found=$(grep -rniE --include='*.[ch]' --include='*.def' 'softhca' core include extended-ref ibv-conduit vapi-conduit | grep -vE '^core/ib/software_device\.|called_from_lib:')
 tap_ok "$([ -z "$found" ]; echo $?)" "core/ib/software_device.c alone knows the software verbs device"
 if [ -n "$found" ]; then tap_note "$found"; fi
 unknown=$(find core -mindepth 1 -maxdepth 1 -type d ! -name ib ! -name rings -printf '%f\n' | grep -vxE "$higher")
@@ -85,15 +86,15 @@ for part in handshake rdmacm roce softhca spawner vapi portals3 dapl firehose ho
     forbid "other/$part knows nothing of the client API" "$gasnet_headers" other/$part
 done
 forbid "other/contrib/doctor knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/contrib/doctor
-forbid "other/handshake is pure: it includes no part of other/, no network's header and none of I/O or time" \
-    "other/[^h][^/]*/.*|$networks|sys/.*|pthread\.h|stdio\.h|time\.h|unistd\.h" other/handshake
+forbid "other/handshake is pure: of other/ it includes the hash function alone, and no network's header and none of I/O or time" \
+    "other/([^ht]|t[^o])[^/]*/.*|other/tools/[^s].*|$networks|sys/.*|pthread\.h|stdio\.h|time\.h|unistd\.h" other/handshake
 machines=$(mktemp -d "$tap_scratch/machines.XXXX")
 cp other/firehose/{table,local,remote,target,wire,pools}.[ch] "$machines" 2>/dev/null
 forbid "the state machines of other/firehose are pure: they include nothing of the engine, I/O or time" \
     "other/firehose/engine\.h|$networks|sys/.*|pthread\.h|stdlib\.h|time\.h|unistd\.h" "$machines"
-forbid "other/firehose includes no other part of other/" "other/([^f]|f[^i])[^/]*/.*|$networks" other/firehose
-forbid "other/hostmem includes no other part of other/" "other/([^h]|h[^o])[^/]*/.*|$networks" other/hostmem
-forbid "other/memory-events includes no other part of other/" "other/([^m]|m[^e])[^/]*/.*|$networks" other/memory-events
+forbid "other/firehose includes no other part of other/, but for its tools" "other/([^ft]|f[^i]|t[^o])[^/]*/.*|$networks" other/firehose
+forbid "other/hostmem includes no other part of other/, but for its tools" "other/([^ht]|h[^o]|t[^o])[^/]*/.*|$networks" other/hostmem
+forbid "other/memory-events includes no other part of other/, but for its tools" "other/([^mt]|m[^e]|t[^o])[^/]*/.*|$networks" other/memory-events
 # The folders of other/spawner share what lies in other/spawner itself.
 found=$(includes other/spawner/*.[ch] | grep -E '"other/spawner/[a-z]+/')
 tap_ok "$([ -z "$found" ]; echo $?)" "what the folders of other/spawner share includes nothing of theirs"
@@ -123,4 +124,12 @@ for part in handshake rdmacm softhca spawner vapi portals3 dapl firehose hostmem
         grep -vxFf "$own" | grep -xE "${core_names:-none}")
     tap_ok "$([ -z "$strange" ]; echo $?)" "other/$part includes no core header by its bare name${strange:+ ($strange)}"
 done
+
+# What the libraries read of the environment, a program with more rights than its user must not obey.  Programs that start
+# jobs are not among them, nor are the modules of MPI and PMIx, which such a program does not load.
+found=$(grep -rnE --include='*.[ch]' '(^|[^_[:alnum:]])getenv\(' core extended-ref ./*-conduit include other |
+    grep -vE '^(\./)?other/(contrib|softhca/run|spawner/modules|spawner/ssh/ssh_(control|master|place|remote)\.c|tools/environment\.h)' |
+    grep -vE 'getenv\(SPAWNER_CONTROL\)')
+tap_ok "$([ -z "$found" ]; echo $?)" "the libraries read the environment by other/tools/environment.h alone"
+if [ -n "$found" ]; then tap_note "$found"; fi
 tap_end

@@ -23,7 +23,7 @@ if [ -z "$TEST_NO_BUILD" ]; then
     fi
 fi
 
-# family NAME SCRIPT [SETTING]: runs it; counts its lines, and shows what is not ok.
+# family NAME SCRIPT [SETTING]: runs the script; counts its lines, and shows failures.
 family() {
     local name=$1 script=$2 setting=$3 logs=$TEST_LOG/$1 log=$TEST_LOG/$1/output status ok bad skip planned seconds processor
     local TIMEFORMAT='%0R %0U %0S'

@@ -15,7 +15,7 @@
 /* Of a function that a shared library is to call instead of its own. */
 #define GATE_INTERPOSED __attribute__((visibility("default")))
 
-extern pthread_mutex_t gate_lock; /* also the test's */
+extern pthread_mutex_t gate_lock; /* the test may use it, too */
 extern pthread_cond_t gate_changed;
 
 /* The first thread that passes a gate of this number, above 0, stays there until it is opened; the
@@ -33,16 +33,16 @@ struct gate_worker {
     int code;
     bool ended;                  /* with gate_lock, as is: */
     pid_t id;                    /* 0 until it runs */
-    struct rusage before, after; /* its own, before and after the call */
+    struct rusage before, after; /* of this thread, before and after the call */
     pthread_t thread;
 };
 void gate_begin(struct gate_worker *w, void *argument, gate_call *call);
-int gate_end(struct gate_worker *w); /* what the call returned */
+int gate_end(struct gate_worker *w); /* returns the result of the call */
 
 /* Waits until the thread has ended its call (false), or sleeps and goes on sleeping: a thread that
  * wakes now and then, or spins, does not. */
 bool gate_sleeps(struct gate_worker *w);
-/* The same of all threads but the calling one. */
+/* Waits until all threads but the calling one sleep and go on sleeping. */
 bool gate_others_sleep(void);
 
 #endif

@@ -9,7 +9,7 @@ cd "$TEST_SOURCE/.." || exit 1
 
 # The halves of a network, which core/network.h includes between its types and its calls; and a rule over types that
 # core/ib and the simulator each have their own of.
-exempt='core/network_listless.h core/network_nearless.h core/network_unpaired.h core/network_untold.h core/ib/network_ib.h core/ib/qp_select.h portals-conduit/network_portals.h'
+exempt='core/network_defaults.h core/ib/network_ib.h core/ib/qp_select.h portals-conduit/network_portals.h'
 exempt+=' core/rings/local_rings.h core/rings/neighbours.h portals-conduit/pair.h'
 exempt+=' ibv-conduit/conduit_network.h vapi-conduit/conduit_network.h portals-conduit/conduit_network.h'
 

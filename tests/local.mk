@@ -2,9 +2,9 @@
 # and the scripts that run them.  `make check` runs everything; `make check-programs` only builds.
 EXTRA_DIST += tests/README.md tests/descriptors.h tests/tap.sh tests/variant.sh tests/netns.sh tests/check.sh \
 	tests/arrows.sh tests/headers.sh tests/promises.sh tests/am/flow.sh \
-	tests/builds/debug.sh tests/builds/reference.sh tests/builds/sanitizers.sh tests/builds/segments.sh tests/clients/run.sh tests/clients/names.sh \
-	tests/clients/examples.sh tests/coll/run.sh tests/wrong/collective.sh \
-	tests/exit/crowd.sh tests/exit/exit.py tests/exit/rounds.py tests/exit/signals.sh \
+	tests/builds/debug.sh tests/builds/reference.sh tests/builds/sanitizers.sh tests/builds/segments.sh tests/clients/run.sh tests/clients/names.sh tests/clients/sanitized.sh \
+	tests/clients/examples.sh tests/coll/run.sh tests/wrong/collective.sh tests/wrong/forged.sh \
+	tests/exit/crowd.sh tests/faults/faults.py tests/exit/exit.py tests/exit/rounds.py tests/exit/files.sh tests/exit/qualify.sh tests/exit/signals.sh tests/qualify.sh \
 	tests/ib/amrdma.sh tests/ib/rings.sh tests/portals/near.sh tests/ib/connect.sh tests/ib/faults.sh tests/ib/firmware.sh tests/ib/peers.sh tests/ib/rails.sh tests/ib/rdmacm.sh \
 	tests/ib/srq.sh tests/ib/rnr_once.c tests/ib/torn.sh tests/ib/given_back.sh tests/job/hardship.sh tests/job/many.sh tests/job/pshm.sh tests/job/words.sh tests/legal/run.sh \
 	tests/params/run.sh tests/params/rows.sh tests/params/defaults.sh tests/params/documents.table tests/install/configure.sh tests/portals/run.sh tests/programs/matrix.table \
@@ -15,13 +15,14 @@ EXTRA_DIST += tests/README.md tests/descriptors.h tests/tap.sh tests/variant.sh 
 	tests/bench/firehose.sh tests/bench/outside.sh tests/bench/segments.sh tests/bench/trace_ucx.c tests/bench/vis.sh tests/bench/counters.sh tests/vis/ways.sh
 EXTRA_DIST += tests/mutate/mutate.py tests/mutate/mutations.py tests/mutate/suites.py tests/mutate/tree.py tests/mutate/verdicts.txt
 EXTRA_DIST += tests/clients/fragments.sh tests/clients/names.table tests/clients/hello.c tests/clients/tools.c tests/clients/names.c tests/clients/handlers.c \
-	tests/clients/calls.c tests/clients/wild.c tests/clients/with_mpi.c tests/clients/mpi/mpi.h
+	tests/exit/files/cout.cc tests/exit/files/profile.c tests/exit/files/unit.c tests/exit/files/unit.f90 \
+	tests/clients/calls.c tests/clients/threads.c tests/clients/wild.c tests/clients/with_mpi.c tests/clients/mpi/mpi.h
 
 EXTRA_DIST += tests/sim/network/conduit_network.h tests/unit/script/conduit_network.h ibv-conduit/PROMISES.md vapi-conduit/PROMISES.md portals-conduit/PROMISES.md
 EXTRA_DIST += tests/vm/README.md tests/vm/run.sh tests/vm/build.sh tests/vm/packages.sh tests/vm/siw.sh tests/vm/init.sh tests/vm/setup.sh \
 	tests/vm/guest.sh tests/vm/pair.sh tests/vm/remote.c tests/vm/tsc.c tests/vm/lists/common.sh tests/vm/lists/one.sh tests/vm/lists/iwarp.sh \
 	tests/vm/lists/pair.sh tests/vm/lists/broken.sh
-.PHONY: check-programs bench soak mutate check-vm
+.PHONY: check-programs qualify bench soak mutate check-vm
 # `all` runs a make of its own: beside it this one would make the same files at the same time.
 check-programs: all
 	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
@@ -33,6 +34,11 @@ mutate:
 # On the kernel's soft RoCE and soft iWARP, in guests.
 check-vm: check-programs
 	TEST_BUILD=$(abs_top_builddir) VM_LIST=full $(srcdir)/tests/vm/run.sh
+# Whether this machine is fit for jobs, in a minute or two: what its users may rely on, by jobs on its hosts.
+qualify: all
+	for c in $${QUALIFY_CONDUITS:-$(CONDUITS)}; do for m in seq par; do \
+	    $(MAKE) $(AM_MAKEFLAGS) tests/testam-$$c-$$m tests/testexit-$$c-$$m || exit; done; done
+	TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/qualify.sh
 # A target missed is shown, and the next table follows.
 bench: check-programs
 	./gasnetrun_ibv -n 2 tests/bench/testlat-ibv-seq
@@ -53,9 +59,11 @@ bench: check-programs
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/dapl.sh
 	-SOFTHCA=on ./softhca_speed
 
-# Every exit in every peer state, everywhere, and thousands of random rounds; the races of other/dapl, and ten million events.
+# Every exit in every peer state, everywhere, and thousands of random rounds; each fault of each call; the races of other/dapl, and
+# ten million events.
 soak: check-programs
 	TEST_BUILD=$(abs_top_builddir) TEST_FULL=1 TEST_ROUNDS=$${TEST_ROUNDS:-5000} $(srcdir)/tests/exit/exit.py
+	TEST_BUILD=$(abs_top_builddir) TEST_FULL=1 $(srcdir)/tests/faults/faults.py
 	if [ -x tests/dapl/races ]; then TEST_ROUNDS=20 tests/dapl/races && TEST_ROUNDS=20 tests/dapl/races_life; fi
 	if [ -x tests/dapl/once ]; then TEST_EVENTS=10000000 tests/dapl/once; fi
 
@@ -73,11 +81,18 @@ tests_bench_firehose_SOURCES = tests/bench/firehose.c
 tests_bench_firehose_LDADD = other/firehose/libfirehose.la
 tests_noptrace_SOURCES = tests/job/noptrace.c
 
+# Loaded first, lets one call of the C library fail: tests/faults/faults.py.
+check_LTLIBRARIES += tests/faults/libinterpose.la
+tests_faults_libinterpose_la_SOURCES = tests/faults/interpose.c
+tests_faults_libinterpose_la_CPPFLAGS = -D_GNU_SOURCE
+tests_faults_libinterpose_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+tests_faults_libinterpose_la_LDFLAGS = -module -avoid-version -rpath $(abs_top_builddir)/tests/faults
+
 if CONDUIT_IBV
 # The library with the portable reference instead of RDMA, which takes the other's place in programs
 # that are linked already: tests/builds/reference.sh.  -rpath makes it a shared one.
 check_LTLIBRARIES += tests/reference/libgasnet-ibv-seq.la tests/reference/libgasnet-ibv-par.la
-reference_ldflags = $(conduit_ldflags) -rpath $(abs_top_builddir)/tests/reference
+reference_ldflags = $(conduit_ldflags) -Wl,-rpath,$(abs_top_builddir)/.libs -rpath $(abs_top_builddir)/tests/reference
 tests_reference_libgasnet_ibv_seq_la_SOURCES = $(extended_sources) $(extended_by_am)
 tests_reference_libgasnet_ibv_seq_la_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ -DGASNETE_BY_AM
 tests_reference_libgasnet_ibv_seq_la_LIBADD = ibv-conduit/libcore-seq.la $(ibv_conduit_libadd)

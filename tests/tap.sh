@@ -1,4 +1,4 @@
-# tap.sh - what the test scripts share: TAP lines, looking for left-over processes, the launcher.
+# tap.sh - functions of the test scripts: TAP lines, looking for left-over processes, the launcher.
 #
 # To be sourced by a bash script in tests/.  TEST_BUILD names the build tree (default: the present
 # directory).  Nothing here starts or ends anything by itself.
@@ -26,8 +26,14 @@ export TEST_BUILD TEST_SOURCE TEST_CONDUIT TEST_LAUNCH TEST_LOG
 # The families are about the network, unless they say otherwise: the processes of a host share no memory.
 export GASNET_SUPERNODE_MAXSIZE=${GASNET_SUPERNODE_MAXSIZE:-1}
 
-# What the standard does not promise of completion events, the library must not need.
+# The library must not need more of completion events than the standard promises.
 export SOFTHCA_EVENTS=${SOFTHCA_EVENTS:-strict}
+
+# Builds of the tests: configure and libtool take two thirds of bash's time where sh is dash.
+export CONFIG_SHELL=${CONFIG_SHELL:-/bin/sh}
+
+# Portals programs of the tests have a key of their own; that of the user is left alone.
+export PTL_KEYFILE=${PTL_KEYFILE:-$tap_scratch/portals.key}
 
 tap_count=0 tap_bad=0
 

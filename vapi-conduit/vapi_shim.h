@@ -34,8 +34,8 @@ _Static_assert((int)HCA_WRITE == VAPI_RDMA_WRITE && (int)HCA_SEND == VAPI_SEND &
 
 typedef struct hca_cq {
     struct hca_made made;
-    _Atomic bool taken; /* a waiting thread has reaped a completion, */
-    hca_wc_t wc;        /* this one, which the next poll returns */
+    _Atomic bool taken; /* a waiting thread has reaped `wc` */
+    hca_wc_t wc;        /* a completion that the next poll returns */
 } * hca_cq_t;
 
 typedef struct hca_device {
@@ -44,7 +44,7 @@ typedef struct hca_device {
     int events[2]; /* a socket pair of hca_event_t: read end, write end */
 } * hca_t;
 
-/* 0 or an errno. */
+/* The errno for a result of VAPI; 0 for VAPI_OK. */
 static inline int hca_error(VAPI_ret_t result)
 {
     if (result == VAPI_OK) return 0;
@@ -90,7 +90,7 @@ static inline enum hca_event_kind hca_event_kind(VAPI_event_record_type_t type)
     return (unsigned)type <= VAPI_PORT_ACTIVE ? kinds[type] : HCA_EVENT_UNKNOWN;
 }
 
-/* In a thread of libvapi.  An event that does not fit is lost, as in VAPI's own queue. */
+/* Runs in a thread of libvapi.  An event that does not fit is lost, as in VAPI's own queue. */
 static inline void hca_async_event(VAPI_hca_hndl_t hca, VAPI_event_record_t *record, void *device)
 {
     const enum hca_event_kind kind = hca_event_kind(record->type);
@@ -159,7 +159,7 @@ static inline bool hca_query(hca_t hca, hca_limits_t *limits)
     return true;
 }
 
-/* VAPI does not report Ethernet; a port without a LID is one. */
+/* VAPI does not report Ethernet: a port without a LID is taken for an Ethernet port. */
 static inline bool hca_query_port(hca_t hca, uint8_t number, hca_port_t *port)
 {
     VAPI_hca_port_t prop;
@@ -294,7 +294,7 @@ static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_
     return hca_keep(result, &qp, sizeof qp);
 }
 
-/* VAPI cannot report the order; the model of the device decides. */
+/* VAPI cannot report the order of bytes; the model of the device decides. */
 static inline bool hca_in_order(hca_t hca, hca_qp_t qp)
 {
     VAPI_hca_vendor_t maker;
@@ -392,9 +392,8 @@ static inline void hca_send_ah(hca_send_t *send, hca_ah_t ah, const hca_ud_addr_
 
 static inline int hca_post(hca_qp_t qp, hca_send_t *send, enum hca_kind kind, hca_local_t local)
 {
-    /* An id is an address, whose upper bits are 0, so the inline calls of libvapi need not test
-     * them.  It pays in the row "non-blocking implicit put, injection" of `make bench` (vapi, SEQ):
-     * 93 instructions, else 96. */
+    /* Removes a test from the inline calls of libvapi: an id is an address, whose upper bits are 0
+     * (row "non-blocking implicit put, injection" of `make bench`, vapi, SEQ). */
     if (send->wr.id >> 62) __builtin_unreachable();
     send->sge.addr = (uintptr_t)local.data;
     send->sge.len = local.length;
@@ -438,7 +437,8 @@ static inline void hca_recv_init(hca_recv_t *recv, uint64_t id, void *data, uint
 
 static inline int hca_post_recv(hca_qp_t qp, hca_recv_t *recv)
 {
-    /* As in hca_post; hca_recv_init has set the opcode.  A post takes 27 instructions, else 30. */
+    /* Removes two tests from the inline call of libvapi: the upper bits of the id are 0, and
+     * hca_recv_init has set the opcode. */
     if (recv->wr.id >> 62 || recv->wr.opcode != VAPI_RECEIVE) __builtin_unreachable();
     return hca_error(VAPI_post_rr(qp->hca, qp->it, &recv->wr));
 }
@@ -448,7 +448,8 @@ static inline int hca_post_srq_recv(hca_srq_t srq, hca_recv_t *recv)
     return hca_error(VAPI_post_srq(srq->hca, srq->it, 1, &recv->wr, NULL));
 }
 
-/* Polls on after the first completion.  Out of line: most polls find nothing. */
+/* Polls for further completions after the first; not inline, since most polls find no completion.
+ */
 static __attribute__((noinline, unused)) int hca_poll_on(hca_cq_t cq, int n, int budget,
                                                          hca_wc_t *wc)
 {

@@ -1,8 +1,8 @@
 /* am_deliver.c - the receiving half of the AM engine (IB-A2, A3, A4, A6).
  *
  * A message is checked completely before any field is used.  Before a Request's handler runs,
- * another receive buffer is posted in place of the message's: the spare of this poll, if there is
- * one.  Handlers run with no lock held.  For a Request whose handler sent no Reply see flow.h.
+ * another receive buffer replaces the message's in the receive queue: the spare of this poll, if it
+ * has one.  Handlers run with no lock held.  For a Request whose handler sent no Reply see flow.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,8 @@ static void act_on_system(net_message_t *message)
     gasnetc_exit_system_message(from, words[0], words[1]);
 }
 
-/* Short Requests are not counted: tally.c derives them from the number of all. */
+/* Counts the payload of a message, and a Medium or Long Request.  Short Requests are not counted:
+ * tally.c derives them from the number of all Requests. */
 void gasnetc_count_payload(enum gasnetc_am_category category, uint32_t nbytes, bool request)
 {
     gasnetc_counts_t *counts = &gasneti_self()->counts;
@@ -62,7 +63,16 @@ HOT bool deliver_as(enum gasnetc_am_category category, net_message_t *message, n
     gasnetc_am_t am;
     const char *wrong = gasnetc_am_parse_as(category, message->data, message->length, &am);
     if (__builtin_expect(wrong != NULL, 0)) gasnetc_malformed(message, wrong);
-    return gasnetc_act_on(category, am.request, &am, message, spare, true);
+    return gasnetc_act_on(category, am.request, &am, message, spare, false);
+}
+
+bool gasnetc_run_internal(net_message_t *message, net_spare_t *spare)
+{
+    gasnetc_peer_t *peer = gasnetc_peer_of(message->peer);
+    gasnetc_am_t am;
+    if (!gasnetc_am_parse_plain(message->data, message->length, &am))
+        gasnetc_malformed(message, "header (changed since it arrived)");
+    return gasnetc_run_and_release(GASNETC_AM_SHORT, am.request, false, &am, peer, message, spare);
 }
 
 bool gasnetc_deliver_any(net_message_t *message, net_spare_t *spare)
@@ -103,8 +113,8 @@ void gasnetc_drop(net_message_t **messages, unsigned n)
 
 /* --- loopback --- */
 
-/* A Request and its Reply have different buffers: a handler may reply from the buffer that it was
- * given. */
+/* The buffer for a Medium's payload in loopback.  A Request and its Reply have different buffers: a
+ * handler may reply from the buffer that it was given. */
 static void *loop_buffer(gasneti_thread_t *self, bool request)
 {
     void **buffer = &self->loop_buffer[request ? 0 : 1];
@@ -120,8 +130,12 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
     gasnetc_token_t token = {.peer = me,
                              .loopback = true,
                              .answer = request ? GASNETC_ANSWER_OPEN : GASNETC_ANSWER_NONE};
-    gasnetc_handler_fn handler = gasnetc_handler_of(out.handler, me);
     unsigned numargs = (unsigned)out.numargs;
+    const gasnetc_am_t am = {.category = (enum gasnetc_am_category)out.category,
+                             .request = request,
+                             .handler = out.handler,
+                             .numargs = numargs};
+    gasnetc_handler_fn handler = gasnetc_handler_of(&am, me);
     void *payload = NULL;
     if (out.category == GASNETC_AM_MEDIUM) {
         payload = loop_buffer(self, request);

@@ -1,7 +1,7 @@
 /* am_deliver.h - the receiving half of the AM engine: the inline part, for each poll.
  *
- * Most messages are Shorts without flags: they are parsed here.  All others are parsed in
- * am_deliver.c; gasnetc_act_on then serves both.
+ * Most messages are Shorts without flags: this file parses them.  am_deliver.c parses all other
+ * messages; gasnetc_act_on then serves both kinds.
  */
 #ifndef GASNETC_AM_DELIVER_H
 #define GASNETC_AM_DELIVER_H
@@ -15,13 +15,14 @@
 #include "core/report.h"
 #include "other/tools/hot.h"
 
-/* The address of a Long's payload; copies a packed payload there first. */
+/* Returns the destination of a Long's payload, to which a packed payload is copied first. */
 void *gasnetc_long_payload(const gasnetc_am_t *am, const net_message_t *message);
 void gasnetc_count_payload(enum gasnetc_am_category category, uint32_t nbytes, bool request);
-/* Delivers any message but a system message; returns as gasnetc_act_on.  `spare` NULL: it is from
- * net_ring_take. */
+/* Delivers any message but a system message.  True: the caller must send the peer a hidden Reply at
+ * the end of the poll.  `spare` is NULL if the message came by a ring. */
 bool gasnetc_deliver_any(net_message_t *message, net_spare_t *spare);
-/* Acts on the system messages and removes them from `messages`; returns the number of the others.
+/* Acts on the system messages and removes them from `messages`; returns the number of messages that
+ * are left.
  */
 unsigned gasnetc_deliver_system(net_message_t **messages, unsigned n) __attribute__((cold));
 void gasnetc_no_handler(unsigned index, const gasnetc_peer_t *peer) __attribute__((noreturn, cold));
@@ -32,17 +33,22 @@ gasnetc_malformed(const net_message_t *message, const char *field)
     gasneti_malformed(message->peer->rank, message->length, field);
 }
 
-static inline gasnetc_handler_fn gasnetc_handler_of(unsigned index, const gasnetc_peer_t *peer)
+/* Returns the handler for the message: a client's, or the library's own for messages of this form.
+ * Fatal if neither is registered. */
+static inline gasnetc_handler_fn gasnetc_handler_of(const gasnetc_am_t *am,
+                                                    const gasnetc_peer_t *peer)
 {
-    gasnetc_handler_fn handler = gasnetc_handlers[index];
-    if (__builtin_expect(!handler, 0)) gasnetc_no_handler(index, peer);
+    gasnetc_handler_fn handler = gasnetc_handlers[am->handler];
+    if (__builtin_expect(!handler, 0))
+        handler = gasnetc_internal_handler(
+            am->handler, gasnetc_am_head(am->category, am->request, am->numargs), peer);
     return handler;
 }
 
-HOT void gasnetc_run_handler(enum gasnetc_am_category category, const gasnetc_am_t *am,
-                             const net_message_t *message, gasnetc_token_t *token)
+HOT void gasnetc_run_handler(enum gasnetc_am_category category, gasnetc_handler_fn handler,
+                             const gasnetc_am_t *am, const net_message_t *message,
+                             gasnetc_token_t *token)
 {
-    gasnetc_handler_fn handler = gasnetc_handler_of(am->handler, token->peer);
     if (GASNETC_CHECKING) gasnetc_handler_begins(token);
     if (category == GASNETC_AM_SHORT) {
         if (am->numargs == 0) /* the usual case: no switch */
@@ -58,7 +64,7 @@ HOT void gasnetc_run_handler(enum gasnetc_am_category category, const gasnetc_am
     if (GASNETC_CHECKING) gasnetc_handler_ends(token);
 }
 
-/* Peer's lock held. */
+/* Counts a Reply that has arrived; peer's lock held. */
 HOT void gasnetc_count_reply(gasnetc_peer_counts_t *counts, enum gasnetc_am_category category,
                              bool hidden)
 {
@@ -70,8 +76,8 @@ HOT void gasnetc_count_reply(gasnetc_peer_counts_t *counts, enum gasnetc_am_cate
                                             : &counts->got_replies_long);
 }
 
-/* For a message that returns credits or is a Reply, and that is valid otherwise; peer's lock held,
- * which it releases. */
+/* Takes the credits that a message returns, and counts a Reply; fatal if the message returns more
+ * than are due.  Called with the peer's lock held, which it releases. */
 HOT void gasnetc_take_credits(enum gasnetc_am_category category, bool request,
                               const gasnetc_am_t *am, gasnetc_peer_t *peer,
                               const net_message_t *message, bool at_hand)
@@ -87,16 +93,49 @@ HOT void gasnetc_take_credits(enum gasnetc_am_category category, bool request,
     gasneti_unlock(&peer->lock);
 }
 
+static inline void gasnetc_release(net_message_t *message, net_spare_t *spare)
+{
+    if (spare)
+        net_release(message, spare);
+    else
+        net_release_at_hand(message);
+}
+
+/* gasnetc_run_and_release for a message that gasnetc_am_parse_plain has parsed and whose handler is
+ * the library's own: parses the message again, off the hot path. */
+bool gasnetc_run_internal(net_message_t *message, net_spare_t *spare);
+
+/* Runs the handler of a message and releases the message; returns as gasnetc_act_on. */
+HOT bool gasnetc_run_and_release(enum gasnetc_am_category category, bool request, bool plain,
+                                 const gasnetc_am_t *am, gasnetc_peer_t *peer,
+                                 net_message_t *message, net_spare_t *spare)
+{
+    bool overdue = false;
+    gasnetc_token_t token;
+    token.peer = peer;
+    token.loopback = false;
+    token.answer = request ? GASNETC_ANSWER_OPEN : GASNETC_ANSWER_NONE;
+    flow_set_answers(&token, message);
+    gasnetc_handler_fn handler =
+        plain ? gasnetc_handlers[am->handler] : gasnetc_handler_of(am, peer);
+    if (plain && __builtin_expect(!handler, 0)) return gasnetc_run_internal(message, spare);
+    gasnetc_run_handler(category, handler, am, message, &token);
+    if (request && token.answer != GASNETC_ANSWERED) overdue = flow_not_replied(&token, message);
+    gasnetc_release(message, spare);
+    return overdue;
+}
+
 /* Acts on a parsed message and releases it.  True when the caller must send the peer a hidden Reply
- * at the end of the poll.  `spare` NULL: the message is from net_ring_take.  `waits` false: where
- * another thread has the peer's lock, gasnetc_deliver_any does all of it instead, so that no
- * register is saved for a wait.  Each category and direction has its own copy of this function. */
+ * at the end of the poll.  `spare` NULL: the message is from net_ring_take.  `plain`:
+ * gasnetc_am_parse_plain has parsed the message.  If another thread holds the peer's lock then,
+ * gasnetc_deliver_any delivers the message instead, so that the hot path has no wait.  Each
+ * category and direction has its own copy of this function. */
 HOT bool gasnetc_act_on(enum gasnetc_am_category category, bool request, const gasnetc_am_t *am,
-                        net_message_t *message, net_spare_t *spare, bool waits)
+                        net_message_t *message, net_spare_t *spare, bool plain)
 {
     gasnetc_peer_t *peer = gasnetc_peer_of(message->peer);
     if (!request || __builtin_expect(am->credits, 0)) {
-        if (waits)
+        if (!plain)
             gasneti_lock(&peer->lock);
         else if (!gasneti_trylock_quiet(&peer->lock))
             return gasnetc_deliver_any(message, spare);
@@ -104,22 +143,11 @@ HOT bool gasnetc_act_on(enum gasnetc_am_category category, bool request, const g
     }
     if (category != GASNETC_AM_SHORT) gasnetc_count_payload(category, am->nbytes, request);
     if (request && spare) message = net_refill(message, spare);
-    bool overdue = false;
-    if (__builtin_expect(!am->hidden, 1)) {
-        gasnetc_token_t token;
-        token.peer = peer;
-        token.loopback = false;
-        token.answer = request ? GASNETC_ANSWER_OPEN : GASNETC_ANSWER_NONE;
-        flow_set_answers(&token, message);
-        gasnetc_run_handler(category, am, message, &token);
-        if (request && token.answer != GASNETC_ANSWERED)
-            overdue = flow_not_replied(&token, message);
+    if (!plain && am->hidden) {
+        gasnetc_release(message, spare);
+        return false;
     }
-    if (spare)
-        net_release(message, spare);
-    else
-        net_release_at_hand(message);
-    return overdue;
+    return gasnetc_run_and_release(category, request, plain, am, peer, message, spare);
 }
 
 HOT bool gasnetc_deliver_one(net_message_t *message, net_spare_t *spare)
@@ -127,8 +155,8 @@ HOT bool gasnetc_deliver_one(net_message_t *message, net_spare_t *spare)
     gasnetc_am_t am;
     if (!gasnetc_am_parse_plain(message->data, message->length, &am))
         return gasnetc_deliver_any(message, spare);
-    return am.request ? gasnetc_act_on(GASNETC_AM_SHORT, true, &am, message, spare, false)
-                      : gasnetc_act_on(GASNETC_AM_SHORT, false, &am, message, spare, false);
+    return am.request ? gasnetc_act_on(GASNETC_AM_SHORT, true, &am, message, spare, true)
+                      : gasnetc_act_on(GASNETC_AM_SHORT, false, &am, message, spare, true);
 }
 
 /* Acts on `n` <= GASNETC_DELIVER_MAX messages from net_arrivals, `systems` of them from net_sys:
@@ -137,7 +165,7 @@ HOT bool gasnetc_deliver_one(net_message_t *message, net_spare_t *spare)
 HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems, net_spare_t *kept)
 {
     unsigned overdue = 0;
-    gasnetc_peer_t *peers[GASNETC_DELIVER_MAX]; /* the first `overdue`: hidden Replies to send */
+    gasnetc_peer_t *peers[GASNETC_DELIVER_MAX]; /* [overdue]: to send hidden Replies to */
     net_spare_t own = {0}, *spare = kept ? kept : &own;
     /* System messages first: a handler might not return. */
     if (__builtin_expect(systems, 0)) n = gasnetc_deliver_system(messages, n);
@@ -156,8 +184,8 @@ HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems,
     while (overdue > 0) gasnetc_send_hidden_reply(peers[--overdue], NULL);
 }
 
-/* The same for one message from net_ring_take.  True when the caller must send its peer a hidden
- * Reply at the end of the poll. */
+/* Delivers one message from net_ring_take.  True when the caller must send the peer a hidden Reply
+ * at the end of the poll. */
 HOT bool gasnetc_deliver_at_hand(net_message_t *message)
 {
     gasneti_handler_enter();

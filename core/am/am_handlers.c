@@ -1,28 +1,80 @@
-/* am_handlers.c - the handler table and its indices (section 2.3 of the client interface).
+/* am_handlers.c - the handler tables and their indices (section 2.3 of the client interface).
  *
- * Written during attach, read by every delivery, not changed afterwards.
+ * The tables are written during attach, and later only read, by every delivery.
  */
+#include <stdio.h>
 #include <string.h>
 
-#include "core/am/am.h"
+#include "core/am/am_deliver.h"
 #include "core/report.h"
 
-enum { FIRST_CLIENT = 128 };
-
-void (*gasnetc_handlers[256])(void);
+enum { FIRST_CLIENT = GASNETC_AM_CLIENT };
 
 typedef void (*handler_fn)(void);
 
-void gasnetc_register_internal(const gasnet_handlerentry_t *internal)
+handler_fn gasnetc_handlers[256];
+static const gasnetc_internal_t *internals[FIRST_CLIENT];
+
+/* --- the library's own --- */
+
+void gasnetc_register_internal(const gasnetc_internal_t *table, bool first)
 {
     /* A failed attach may have left entries. */
-    memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
-    for (; internal->fnptr; internal++) {
-        if (internal->index >= FIRST_CLIENT || gasnetc_handlers[internal->index])
-            gasneti_fatal("internal handler index %d is taken or not internal", internal->index);
-        gasnetc_handlers[internal->index] = (handler_fn)internal->fnptr;
+    if (first) {
+        memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
+        memset(internals, 0, sizeof internals);
+    }
+    for (; table->function; table++) {
+        if (table->index == 0 || table->index >= FIRST_CLIENT || internals[table->index])
+            gasneti_fatal("internal handler index %d is taken or not internal", table->index);
+        internals[table->index] = table;
     }
 }
+
+static const char *form_of(uint8_t head, char text[48])
+{
+    static const char *const categories[] = {"Short", "Medium", "Long", "unknown"};
+    snprintf(text, 48, "a %s %s with %d arguments", categories[head & 3],
+             head & 4 ? "Request" : "Reply", head >> 3);
+    return text;
+}
+
+handler_fn gasnetc_internal_handler(unsigned index, uint8_t head, const gasnetc_peer_t *peer)
+{
+    char sent[48], expected[48];
+    const gasnetc_internal_t *internal = index < FIRST_CLIENT ? internals[index] : NULL;
+    if (!internal) gasnetc_no_handler(index, peer);
+    if (internal->head == head) return internal->function;
+    gasneti_fatal("a malformed Active Message from %s for the library's own handler %u: it is %s "
+                  "and should be %s; do all ranks run the same program and library?",
+                  gasneti_rank_name(peer->net.rank), index, form_of(head, sent),
+                  form_of(internal->head, expected));
+}
+
+/* --- what clients may send to --- */
+
+static void __attribute__((noreturn, cold))
+refuse(const char *call, uint32_t to, gasnet_handler_t handler)
+{
+    gasneti_fatal("%s to rank %u names handler %d, but a client's handlers have the indices 128 to "
+                  "255, and those below are the library's own: pass an index of the table that "
+                  "gasnet_attach was given, which writes to it the one that it chooses for an "
+                  "entry with index 0",
+                  call, (unsigned)to, handler);
+}
+
+void gasneti_no_client_request(gasnet_node_t dest, gasnet_handler_t handler)
+{
+    refuse("an Active Message Request", dest, handler);
+}
+
+void gasneti_no_client_reply(gasnet_token_t opaque, gasnet_handler_t handler)
+{
+    const gasnetc_token_t *token = opaque;
+    refuse("an Active Message Reply", token->peer->net.rank, handler);
+}
+
+/* --- the client's table --- */
 
 static int register_fixed(const gasnet_handlerentry_t *entry)
 {

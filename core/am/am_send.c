@@ -2,7 +2,7 @@
  *
  * A Request that finds no credit or send slot polls, which runs handlers.  A Reply only reaps, so
  * that no handler runs inside a handler.  Messages that the network inlines are built on the stack,
- * others in memory of a neighbour, or in a bbuf.
+ * others in a ring of a shared-memory peer, or in a bbuf.
  */
 #include <string.h>
 
@@ -21,7 +21,8 @@
 #include "core/report.h"
 #include "other/tools/hot.h"
 
-/* A handler cannot wait until memory of the peer is pinned. */
+/* Long Replies are packed unless the whole segment is registered: a handler cannot wait for the
+ * registration of memory of the peer. */
 #ifdef GASNET_SEGMENT_FAST
 enum { LONG_REPLIES_PACKED = 0 };
 #else
@@ -75,8 +76,8 @@ HOT void count_sent(gasnetc_peer_counts_t *counts, const gasnetc_outgoing_t *am,
     counts->am_bytes += am->nbytes;
 }
 
-/* Tries to post the message at `bytes`, which the network captures unless it is in a bbuf.  True:
- * it is posted, or there is no need for it any more.  `am` is not read for a hidden Reply. */
+/* Tries to post the message at `bytes`, which the network sends inline unless it is in a bbuf.
+ * True: the message is posted, or is not needed any more.  `am` is not read for a hidden Reply. */
 HOT bool post_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, size_t length,
                    bool in_bbuf, enum flow_kind kind, net_message_t *answers, enum net_result *why)
 {
@@ -97,7 +98,7 @@ HOT bool post_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *byt
             return true;
         }
         gasnetc_count_stall(peer, *why);
-        flow.credits = header->credits; /* else a register is saved for them */
+        flow.credits = header->credits; /* read again, not kept in a register during net_am */
         flow_not_sent(peer, &flow);
     }
     gasneti_unlock(&peer->lock);
@@ -105,7 +106,7 @@ HOT bool post_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *byt
     return over;
 }
 
-/* Polls or reaps, and tries again, until that succeeds. */
+/* Repeats post_once until it succeeds; before each try polls for a Request, reaps for a Reply. */
 static __attribute__((noinline)) void post_again(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
                                                  char *bytes, size_t length, bool in_bbuf,
                                                  enum flow_kind kind, net_message_t *answers,
@@ -115,7 +116,8 @@ static __attribute__((noinline)) void post_again(gasnetc_peer_t *peer, gasnetc_o
     while (!post_once(peer, &am, bytes, length, in_bbuf, kind, answers, &why));
 }
 
-/* The first try is without a loop, of which the compiler would keep parts in memory. */
+/* Posts a message.  The first try is outside the loop, whose variables the compiler would keep in
+ * memory. */
 HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, size_t length,
               bool in_bbuf, enum flow_kind kind, net_message_t *answers)
 {
@@ -135,8 +137,8 @@ check_outgoing(gasnet_node_t dest, gasnetc_outgoing_t am, size_t limit)
     gasneti_fatal("an AMLong of %zu bytes: the most is %zu", am.nbytes, limit);
 }
 
-/* Writes the message into memory of a neighbour (net_is_near).  False: there is no room, or no
- * credit. */
+/* Writes the message into a ring of a shared-memory peer (net_is_near).  False: the ring has no
+ * room, or no credit is available. */
 static __attribute__((noinline)) bool send_in_place(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
                                                     bool request, uint8_t flags, size_t length,
                                                     size_t payload_bytes, net_message_t *answers)
@@ -161,15 +163,15 @@ static __attribute__((noinline)) bool send_in_place(gasnetc_peer_t *peer, gasnet
     return bytes;
 }
 
-/* For callers off the hot path.  Field by field: else the compiler keeps a part of *am in memory on
- * it. */
+/* A copy of *am for functions off the hot path.  It is made field by field, so that on the hot path
+ * *am stays in registers. */
 HOT gasnetc_outgoing_t copy_of(const gasnetc_outgoing_t *am)
 {
     return (gasnetc_outgoing_t){am->category, am->handler, am->numargs, am->args,
                                 am->src,      am->nbytes,  am->dst};
 }
 
-/* Sends a message that the network does not inline. */
+/* Sends a message that the network does not send inline. */
 static __attribute__((noinline)) void send_from_bbuf(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
                                                      bool request, uint8_t flags, size_t length,
                                                      size_t payload_bytes)
@@ -183,7 +185,7 @@ static __attribute__((noinline)) void send_from_bbuf(gasnetc_peer_t *peer, gasne
     post(peer, &am, bytes, length, true, request ? FLOW_REQUEST : FLOW_REPLY, NULL);
 }
 
-/* Sends to another node. */
+/* Sends a message to another rank. */
 HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
                       uint8_t flags, bool with_payload, net_message_t *answers)
 {
@@ -204,7 +206,7 @@ HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
     post(peer, am, bytes, length, false, request ? FLOW_REQUEST : FLOW_REPLY, answers);
 }
 
-/* Sends header and payload, which the network pairs at the receiver. */
+/* Sends a Long as header and payload, which the network pairs at the receiver. */
 static void send_pair(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
                       enum gasnetc_form form, net_message_t *answers)
 {
@@ -231,7 +233,8 @@ static void send_pair(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
     while (!gasnetc_counter_done(&local)) gasnetc_stall(!request);
 }
 
-/* The payload is put first; the header follows when it cannot overtake the payload. */
+/* Sends a Long whose payload is put first; the header follows when it cannot overtake the payload.
+ */
 static inline void send_after_payload(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request,
                                       enum gasnetc_form form)
 {
@@ -243,8 +246,8 @@ static inline void send_after_payload(gasnetc_peer_t *peer, gasnetc_outgoing_t a
     send_message(peer, &am, request, 0, false, NULL);
 }
 
-/* A small payload is packed: sent behind the header, in the same message.  That of a neighbour is
- * copied to its place. */
+/* Sends a Long.  The payload for a shared-memory peer is copied to its destination.  A small
+ * payload for another peer is packed: sent behind the header, in the same message. */
 static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
                                                 bool request, enum gasnetc_form form,
                                                 net_message_t *answers)
@@ -271,8 +274,9 @@ static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_ou
         send_after_payload(peer, am, request, form);
 }
 
-/* Polls, because a program may wait for another rank's message in a loop of such Requests; but not
- * inside a handler, where handlers would run inside handlers. */
+/* Sends a Request to this rank itself.  Then polls, because a program may wait for another rank's
+ * message in a loop of such Requests; but not inside a handler, where handlers would run inside
+ * handlers. */
 static __attribute__((noinline)) void send_to_self(gasnetc_outgoing_t am)
 {
     gasnetc_loopback(am, true);
@@ -326,11 +330,11 @@ void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers)
     bool in_bbuf = !bounce_inlines(sizeof header);
     if (in_bbuf) bytes = gasnetc_bbuf_wait(true);
     memcpy(bytes, &header, sizeof header);
-    post(peer, &(gasnetc_outgoing_t){GASNETC_AM_SHORT}, bytes, sizeof header, in_bbuf,
+    post(peer, &(gasnetc_outgoing_t){.category = GASNETC_AM_SHORT}, bytes, sizeof header, in_bbuf,
          FLOW_HIDDEN_REPLY, answers);
 }
 
-/* --- the calls of the client interface --- */
+/* --- the calls of the client interface; UNGUARDED: "AM Short, injection", bounce_inlines --- */
 
 #define SHORT(h, n, a) (&(gasnetc_outgoing_t){GASNETC_AM_SHORT, h, n, a, NULL, 0, NULL})
 #define MEDIUM(h, src, len, n, a)                                                                  \
@@ -338,14 +342,14 @@ void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers)
 #define LONG(h, src, len, dst, n, a)                                                               \
     (&(gasnetc_outgoing_t){GASNETC_AM_LONG, h, n, a, src, len, dst})
 
-int gasnetc_AMRequestShort(gasnet_node_t dest, gasnet_handler_t handler, int numargs,
-                           const gasnet_handlerarg_t *args)
+UNGUARDED int gasnetc_AMRequestShort(gasnet_node_t dest, gasnet_handler_t handler, int numargs,
+                                     const gasnet_handlerarg_t *args)
 {
     return send_request(dest, SHORT(handler, numargs, args), 0, GASNETC_LONG);
 }
 
-int gasnetc_AMRequestMedium(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
-                            size_t nbytes, int numargs, const gasnet_handlerarg_t *args)
+UNGUARDED int gasnetc_AMRequestMedium(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
+                                      size_t nbytes, int numargs, const gasnet_handlerarg_t *args)
 {
     return send_request(dest, MEDIUM(handler, src, nbytes, numargs, args), GASNETC_MAX_MEDIUM,
                         GASNETC_LONG);
@@ -366,14 +370,14 @@ int gasnetc_AMRequestLongAsync(gasnet_node_t dest, gasnet_handler_t handler, con
                         GASNETC_MAX_LONG_REQUEST, GASNETC_LONG_ASYNC);
 }
 
-int gasnetc_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int numargs,
-                         const gasnet_handlerarg_t *args)
+UNGUARDED int gasnetc_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int numargs,
+                                   const gasnet_handlerarg_t *args)
 {
     return send_reply(token, SHORT(handler, numargs, args), 0);
 }
 
-int gasnetc_AMReplyMedium(gasnet_token_t token, gasnet_handler_t handler, const void *src,
-                          size_t nbytes, int numargs, const gasnet_handlerarg_t *args)
+UNGUARDED int gasnetc_AMReplyMedium(gasnet_token_t token, gasnet_handler_t handler, const void *src,
+                                    size_t nbytes, int numargs, const gasnet_handlerarg_t *args)
 {
     return send_reply(token, MEDIUM(handler, src, nbytes, numargs, args), GASNETC_MAX_MEDIUM);
 }

@@ -1,6 +1,7 @@
 /* am_variadic.c - the AM calls with a run-time argument count.
  *
- * Each copies its variable arguments to an array and calls the function that takes an array.
+ * Each call refuses an index that is not a client's, copies its variable arguments to an array and
+ * calls the function that takes an array.
  */
 #include <stdarg.h>
 
@@ -27,6 +28,7 @@ static void gather(gasnet_handlerarg_t *args, int numargs, va_list list)
 
 int gasnet_AMRequestShort(gasnet_node_t dest, gasnet_handler_t handler, int numargs, ...)
 {
+    gasneti_check_request(dest, handler);
     GATHER(args, numargs);
     return gasnetc_AMRequestShort(dest, handler, numargs, args);
 }
@@ -34,6 +36,7 @@ int gasnet_AMRequestShort(gasnet_node_t dest, gasnet_handler_t handler, int numa
 int gasnet_AMRequestMedium(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
                            size_t nbytes, int numargs, ...)
 {
+    gasneti_check_request(dest, handler);
     GATHER(args, numargs);
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, numargs, args);
 }
@@ -41,6 +44,7 @@ int gasnet_AMRequestMedium(gasnet_node_t dest, gasnet_handler_t handler, const v
 int gasnet_AMRequestLong(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
                          size_t nbytes, void *dst, int numargs, ...)
 {
+    gasneti_check_request(dest, handler);
     GATHER(args, numargs);
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, numargs, args);
 }
@@ -48,12 +52,14 @@ int gasnet_AMRequestLong(gasnet_node_t dest, gasnet_handler_t handler, const voi
 int gasnet_AMRequestLongAsync(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
                               size_t nbytes, void *dst, int numargs, ...)
 {
+    gasneti_check_request(dest, handler);
     GATHER(args, numargs);
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, numargs, args);
 }
 
 int gasnet_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int numargs, ...)
 {
+    gasneti_check_reply(token, handler);
     GATHER(args, numargs);
     return gasnetc_AMReplyShort(token, handler, numargs, args);
 }
@@ -61,6 +67,7 @@ int gasnet_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int numa
 int gasnet_AMReplyMedium(gasnet_token_t token, gasnet_handler_t handler, const void *src,
                          size_t nbytes, int numargs, ...)
 {
+    gasneti_check_reply(token, handler);
     GATHER(args, numargs);
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, numargs, args);
 }
@@ -68,6 +75,7 @@ int gasnet_AMReplyMedium(gasnet_token_t token, gasnet_handler_t handler, const v
 int gasnet_AMReplyLong(gasnet_token_t token, gasnet_handler_t handler, const void *src,
                        size_t nbytes, void *dst, int numargs, ...)
 {
+    gasneti_check_reply(token, handler);
     GATHER(args, numargs);
     return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, numargs, args);
 }

@@ -28,6 +28,7 @@ enum {
     GASNETC_AM_PACKED = 1, /* the payload of a Long follows in this message */
     GASNETC_AM_HIDDEN = 2, /* a Reply that only returns credits: no handler runs */
     GASNETC_AM_MAX_ARGS = 16,
+    GASNETC_AM_CLIENT = 128, /* the least index of a client's handler */
 };
 
 typedef struct gasnetc_am_header {
@@ -38,10 +39,14 @@ typedef struct gasnetc_am_header {
     uint32_t nbytes;
 } gasnetc_am_header_t;
 
+/* Encodes the head of a message; a constant expression if the arguments are. */
+#define GASNETC_AM_HEAD(category, request, numargs)                                                \
+    ((uint8_t)((unsigned)(category) | (unsigned)(request) << 2 | (unsigned)(numargs) << 3))
+
 static inline uint8_t gasnetc_am_head(enum gasnetc_am_category category, bool request,
                                       unsigned numargs)
 {
-    return (uint8_t)(category | (unsigned)request << 2 | numargs << 3);
+    return GASNETC_AM_HEAD(category, request, numargs);
 }
 
 /* Bytes that the arguments take. */

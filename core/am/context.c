@@ -12,15 +12,15 @@
 #include <stdatomic.h>
 
 #include "core/am/am.h"
-#include "core/clock.h"
 #include "core/job/thread.h"
 #include "core/report.h"
+#include "other/tools/clock.h"
 
 enum { LONG_HOLD_NS = 1000000000 };
 
 static uint64_t now_ns(void)
 {
-    return (uint64_t)(gasnetc_clock() * 1e9);
+    return (uint64_t)(gasneti_clock() * 1e9);
 }
 
 /* --- the context of a call --- */
@@ -57,7 +57,8 @@ static bool is_new(const char *call)
     return false;
 }
 
-/* Only a warning: the call is harmless in this implementation. */
+/* Warns of a call in a context where the interface does not allow it, but which is harmless in this
+ * implementation. */
 void gasneti_check_query(const char *call, int phase)
 {
     if (phase > 0) gasneti_check_phase(call, phase > 1);
@@ -139,7 +140,8 @@ void gasnetc_check_token(const char *call, const gasnetc_token_t *token)
 
 /* --- no-interrupt sections --- */
 
-/* Ignored inside handlers and under a lock, as the interface says. */
+/* True where the interface ignores no-interrupt sections: inside handlers, and with a handler-safe
+ * lock held. */
 static bool ignored(const gasneti_thread_t *self)
 {
     return gasneti_handler_depth() || self->locks;
@@ -176,36 +178,58 @@ void gasnetc_resume_interrupts(void)
 #if GASNETI_HSL_LOCKS
 static void mutex_init(gasnet_hsl_t *hsl)
 {
-    pthread_mutex_init(&hsl->mutex, NULL);
+    pthread_mutex_init(&hsl->lock.lock, NULL);
 }
 static void mutex_lock(gasnet_hsl_t *hsl)
 {
-    pthread_mutex_lock(&hsl->mutex);
+    pthread_mutex_lock(&hsl->lock.lock);
+    gasneti_holder_take(&hsl->lock.holder);
 }
 static bool mutex_trylock(gasnet_hsl_t *hsl)
 {
-    return pthread_mutex_trylock(&hsl->mutex) == 0;
+    if (pthread_mutex_trylock(&hsl->lock.lock)) return false;
+    gasneti_holder_take(&hsl->lock.holder);
+    return true;
 }
 static void mutex_unlock(gasnet_hsl_t *hsl)
 {
-    pthread_mutex_unlock(&hsl->mutex);
+    gasneti_holder_drop(&hsl->lock.holder);
+    pthread_mutex_unlock(&hsl->lock.lock);
+}
+static bool is_held(const gasnet_hsl_t *hsl)
+{
+    return hsl->lock.holder.held;
+}
+static bool is_mine(gasnet_hsl_t *hsl)
+{
+    return gasneti_holder_is_me(&hsl->lock.holder);
 }
 #else
 static void mutex_init(gasnet_hsl_t *hsl)
 {
-    (void)hsl;
+    hsl->lock.held = 0;
 }
 static void mutex_lock(gasnet_hsl_t *hsl)
 {
-    (void)hsl;
+    hsl->lock.held = 1;
 }
 static bool mutex_trylock(gasnet_hsl_t *hsl)
 {
-    return hsl->owner == NULL;
+    if (hsl->lock.held) return false;
+    hsl->lock.held = 1;
+    return true;
 }
 static void mutex_unlock(gasnet_hsl_t *hsl)
 {
-    (void)hsl;
+    hsl->lock.held = 0;
+}
+static bool is_held(const gasnet_hsl_t *hsl)
+{
+    return hsl->lock.held;
+}
+static bool is_mine(gasnet_hsl_t *hsl)
+{
+    return hsl->lock.held;
 }
 #endif
 
@@ -225,7 +249,7 @@ static void check_not_live(const gasnet_hsl_t *hsl)
         gasneti_fatal("gasnet_hsl_init of a handler-safe lock at %p that GASNET_HSL_INITIALIZER "
                       "has initialised: a lock is initialised once, in one of the two ways",
                       (const void *)hsl);
-    if (hsl->live == GASNETI_HSL_LIVE && hsl->owner)
+    if (hsl->live == GASNETI_HSL_LIVE && is_held(hsl))
         gasneti_fatal("gasnet_hsl_init of a handler-safe lock at %p that is held",
                       (const void *)hsl);
     if (hsl->live == GASNETI_HSL_LIVE)
@@ -246,14 +270,13 @@ void gasnetc_hsl_init(gasnet_hsl_t *hsl)
 void gasnetc_hsl_destroy(gasnet_hsl_t *hsl)
 {
     check_live(hsl, "gasnet_hsl_destroy");
-    if (hsl->owner) gasneti_fatal("gasnet_hsl_destroy of a lock that is held");
+    if (is_held(hsl)) gasneti_fatal("gasnet_hsl_destroy of a lock that is held");
     hsl->live = 0;
 }
 
 /* The thread has acquired the lock: pushes it on the thread's list. */
 static void took(gasneti_thread_t *self, gasnet_hsl_t *hsl)
 {
-    hsl->owner = self;
     hsl->below = self->locks;
     hsl->since = now_ns();
     self->locks = hsl;
@@ -263,7 +286,7 @@ void gasnetc_hsl_lock(gasnet_hsl_t *hsl)
 {
     gasneti_thread_t *self = gasneti_self();
     check_live(hsl, "gasnet_hsl_lock");
-    if (__atomic_load_n(&hsl->owner, __ATOMIC_RELAXED) == self)
+    if (is_mine(hsl))
         gasneti_fatal("gasnet_hsl_lock of a lock that this thread holds: they are not recursive");
     mutex_lock(hsl);
     took(self, hsl);
@@ -273,7 +296,7 @@ int gasnetc_hsl_trylock(gasnet_hsl_t *hsl)
 {
     gasneti_thread_t *self = gasneti_self();
     check_live(hsl, "gasnet_hsl_trylock");
-    if (__atomic_load_n(&hsl->owner, __ATOMIC_RELAXED) == self)
+    if (is_mine(hsl))
         gasneti_fatal("gasnet_hsl_trylock of a lock that this thread holds: they are not "
                       "recursive");
     if (!mutex_trylock(hsl)) return GASNET_ERR_NOT_READY;
@@ -285,15 +308,13 @@ void gasnetc_hsl_unlock(gasnet_hsl_t *hsl)
 {
     gasneti_thread_t *self = gasneti_self();
     check_live(hsl, "gasnet_hsl_unlock");
-    if (hsl->owner != self)
-        gasneti_fatal("gasnet_hsl_unlock of a lock that this thread does not hold");
+    if (!is_mine(hsl)) gasneti_fatal("gasnet_hsl_unlock of a lock that this thread does not hold");
     if (self->locks != hsl)
         gasneti_fatal("gasnet_hsl_unlock out of order: another lock was taken after this one");
     if (now_ns() - hsl->since > LONG_HOLD_NS)
         gasneti_warn("a handler-safe lock was held for %.1f s; handlers that need it had to wait",
                      (double)(now_ns() - hsl->since) * 1e-9);
     self->locks = hsl->below;
-    __atomic_store_n(&hsl->owner, NULL, __ATOMIC_RELAXED);
     mutex_unlock(hsl);
 }
 

@@ -8,18 +8,18 @@ struct gasnetc_token;
  * in a no-interrupt section. */
 void gasnetc_check_may_communicate(const char *call);
 
-/* The same, except before gasnet_attach. */
+/* gasnetc_check_may_communicate, but a call before gasnet_attach is legal. */
 void gasnetc_check_client_code(const char *call);
 
-/* Before and after a handler: its token is valid in between, in this thread.  Fatal if the handler
- * returns with a lock held that it acquired. */
+/* Called before and after a handler: the handler's token is valid in between, in this thread. Fatal
+ * if the handler returns with a lock held that it acquired. */
 void gasnetc_handler_begins(struct gasnetc_token *token);
 void gasnetc_handler_ends(const struct gasnetc_token *token);
 
 /* Fatal unless this thread runs a handler; `token` is what the call was given. */
 void gasnetc_check_in_handler(const char *call, const struct gasnetc_token *token);
 
-/* The same, and fatal unless `token` is that handler's. */
+/* gasnetc_check_in_handler; also fatal unless `token` is the running handler's. */
 void gasnetc_check_token(const char *call, const struct gasnetc_token *token);
 
 /* Fatal if the handler replies with a lock held that it acquired. */

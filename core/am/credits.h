@@ -1,4 +1,4 @@
-/* credits.h - AM flow control between two nodes, as a plain state machine (IB-A1..A3, IB-R3,
+/* credits.h - AM flow control between two ranks, as a plain state machine (IB-A1..A3, IB-R3,
  * IB-R5).
  *
  * Every Request takes one credit of its sender; its Reply, explicit or hidden, returns the credit.
@@ -11,7 +11,7 @@
  * that returned several credits, or a Request that returned one, would leave posted buffers
  * (`surplus`) that only Replies of the same peer can consume, until none is left for other peers.
  *
- * Invariant, for each direction between two nodes: credits available at the sender + Requests in
+ * Invariant, for each direction between two ranks: credits available at the sender + Requests in
  * flight, being handled, or (without slack) waiting for a hidden Reply + credits banked at the
  * responder + returned credits in flight = M.
  */
@@ -25,16 +25,17 @@ typedef struct gasnetc_credits {
     uint16_t available; /* Requests that may be sent now */
     uint16_t limit;     /* M */
     uint16_t lowest;    /* the minimum of `available` so far; only for reports */
-    uint16_t banked;    /* the peer's, not returned yet */
+    uint16_t banked;    /* credits of the peer, not returned yet */
     uint16_t slack;     /* the most that may stay banked */
-    uint16_t surplus; /* receive buffers here, posted for Replies that will not arrive: each credit
+    uint16_t surplus; /* local receive buffers, posted for Replies that will not arrive: each credit
                          piggybacked on another message leaves one, and so does each Reply that
                          consumed none */
 } gasnetc_credits_t;
 
 enum { GASNETC_CREDITS_PER_MESSAGE = 255 }; /* the header's field is a byte */
 
-/* Reduces slack to less than M: else a peer could wait for credits that are all banked here. */
+/* Reduces slack to less than M (`limit`): otherwise a peer could wait for credits that are all
+ * banked by this rank. */
 static inline void gasnetc_credits_init(gasnetc_credits_t *c, uint16_t limit, uint16_t slack)
 {
     c->available = c->limit = c->lowest = limit;
@@ -43,8 +44,8 @@ static inline void gasnetc_credits_init(gasnetc_credits_t *c, uint16_t limit, ui
     c->slack = slack < GASNETC_CREDITS_PER_MESSAGE ? slack : GASNETC_CREDITS_PER_MESSAGE - 1;
 }
 
-/* Before a Request: false when no credit is available.  *needs_recv: a receive buffer must be
- * posted for its Reply; else the Reply uses one of `surplus`. */
+/* Takes the credit for a Request; false when no credit is available.  *needs_recv: a receive buffer
+ * must be posted for the Reply; else the Reply uses one of `surplus`. */
 static inline bool gasnetc_credits_take(gasnetc_credits_t *c, bool *needs_recv)
 {
     /* One comparison in the usual case covers two: a new minimum, and no credit. */
@@ -80,13 +81,14 @@ static inline bool gasnetc_credits_return(gasnetc_credits_t *c, uint32_t n, bool
     return true;
 }
 
-/* That Reply consumed no receive buffer: the one posted for it is still posted. */
+/* A Reply consumed no receive buffer: the buffer posted for it is still posted. */
 static inline void gasnetc_credits_recv_kept(gasnetc_credits_t *c)
 {
     c->surplus++;
 }
 
-/* Without slack: every Request has a Reply, explicit or hidden, that returns exactly its credit. */
+/* True without slack: every Request has a Reply, explicit or hidden, that returns exactly its
+ * credit. */
 static inline bool gasnetc_credits_one_each(const gasnetc_credits_t *c)
 {
     return c->slack == 0;
@@ -97,7 +99,7 @@ static inline bool gasnetc_credits_bank(gasnetc_credits_t *c)
 {
     c->banked++;
     if (c->banked <= c->slack) return false;
-    if (gasnetc_credits_one_each(c)) c->banked = 0; /* not for other messages */
+    if (gasnetc_credits_one_each(c)) c->banked = 0; /* no other message may return it */
     return true;
 }
 
@@ -107,8 +109,8 @@ static inline bool gasnetc_credits_overdue(const gasnetc_credits_t *c)
     return c->banked > c->slack || gasnetc_credits_one_each(c);
 }
 
-/* Takes the credits that the next message to the peer returns: `own` for the Request that it
- * answers, and the banked ones. */
+/* Takes the credits that the next message to the peer returns: `own` for the Request that the
+ * message answers, and the banked ones. */
 static inline uint8_t gasnetc_credits_piggyback(gasnetc_credits_t *c, uint8_t own)
 {
     const unsigned all = c->banked + own;
@@ -118,7 +120,7 @@ static inline uint8_t gasnetc_credits_piggyback(gasnetc_credits_t *c, uint8_t ow
     return GASNETC_CREDITS_PER_MESSAGE;
 }
 
-/* Undoes it: the message was not sent. */
+/* Undoes gasnetc_credits_piggyback: the message was not sent. */
 static inline void gasnetc_credits_unpiggyback(gasnetc_credits_t *c, uint8_t credits, uint8_t own)
 {
     c->banked += (uint16_t)(credits - own);

@@ -12,7 +12,7 @@
 #include "core/rdma/remote.h"
 #include "core/report.h"
 
-enum { HANDLER = 1 }; /* below those of the Extended API */
+enum { HANDLER = 1 }; /* below the indices of the Extended API */
 
 static void arrived(gasnet_token_t opaque, void *bytes, size_t size)
 {
@@ -24,10 +24,13 @@ static void arrived(gasnet_token_t opaque, void *bytes, size_t size)
 
 void gasnetc_register_firehose_handler(void)
 {
-    gasnetc_handlers[HANDLER] = (void (*)(void))arrived;
+    static const gasnetc_internal_t table[] = {
+        GASNETC_INTERNAL_REQUEST(HANDLER, MEDIUM, 0, arrived), {0, 0, NULL}};
+    gasnetc_register_internal(table, false);
 }
 
-/* Posts the message once; it is in a bbuf, or the network captures it. */
+/* Tries once to post the message.  `in_bbuf`: `bytes` is a bounce buffer; else it is sent inline.
+ */
 static enum net_result post_once(gasnetc_peer_t *peer, char *bytes, uint32_t length, bool in_bbuf)
 {
     gasnetc_am_header_t *header = (gasnetc_am_header_t *)(void *)bytes;

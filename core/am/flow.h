@@ -14,7 +14,7 @@
 
 enum flow_kind { FLOW_REQUEST, FLOW_REPLY, FLOW_HIDDEN_REPLY };
 
-/* One message while it is posted. */
+/* The state of one message while it is posted. */
 typedef struct flow_message {
     enum flow_kind kind;
     bool needs_recv; /* of a Request: a receive buffer must be posted for its Reply */
@@ -24,10 +24,11 @@ typedef struct flow_message {
 
 /* --- sending; peer's lock held, but for flow_answers --- */
 
-/* At each try to post a message. */
+/* The state for one try to post a message. */
 HOT flow_message_t flow_begin(const gasnetc_peer_t *peer, enum flow_kind kind);
 
-/* True for a hidden Reply whose credits another message has returned meanwhile: it is not sent. */
+/* True for a hidden Reply whose credits another message has returned meanwhile, and which need not
+ * be sent. */
 HOT bool flow_superseded(const gasnetc_peer_t *peer, const flow_message_t *message);
 
 /* Acquires the credit that a Request needs, and takes those that the message returns
@@ -44,24 +45,24 @@ HOT net_message_t *flow_answers(const gasnetc_token_t *token);
  * peer returns credits that it does not have. */
 HOT bool flow_returned(gasnetc_peer_t *peer, uint32_t credits, bool reply);
 
-/* The message is a Reply, with or without kept_buffer (network.h); peer's lock held. */
+/* A Reply has arrived, with or without kept_buffer (network.h); peer's lock held. */
 HOT void flow_got_reply(gasnetc_peer_t *peer, bool kept_buffer);
 
-/* Before the handler runs: sets what flow_answers returns. */
+/* Sets what flow_answers returns, before the handler runs. */
 HOT void flow_set_answers(gasnetc_token_t *token, net_message_t *message);
 
 /* The handler of a Request has sent no Reply; no lock held.  True when the caller must send the
  * peer a hidden Reply at the end of the poll. */
 HOT bool flow_not_replied(const gasnetc_token_t *token, net_message_t *message);
 
-/* True if each such Request needs a hidden Reply of its own; otherwise one returns the credits of
- * all. */
+/* True if each Request without a Reply needs a hidden Reply of its own; otherwise one hidden Reply
+ * returns all their credits. */
 HOT bool flow_one_reply_each(const gasnetc_peer_t *peer);
 
 /* --- counters --- */
 
-/* Completes a peer's tally, in which the fields of gasnetc_credits_t and the Requests that were
- * replied to or banked are there already. */
+/* Completes a peer's tally, which has the fields of gasnetc_credits_t and the Requests that were
+ * replied to or banked already. */
 HOT void flow_tally(uint64_t *value, const struct net_peer_counts *net);
 
 #if NET_HAS_FLOW_CONTROL

@@ -63,7 +63,7 @@ HOT void flow_set_answers(gasnetc_token_t *token, net_message_t *message)
     (void)token, (void)message;
 }
 
-/* The peer is read again under the lock: a register for it would have to be saved. */
+/* The peer is read again under the lock, so that no register holds it while the lock is taken. */
 HOT bool flow_not_replied(const gasnetc_token_t *token, net_message_t *message)
 {
     (void)message;

@@ -56,8 +56,8 @@ HOT void flow_set_answers(gasnetc_token_t *token, net_message_t *message)
     token->message = message;
 }
 
-/* The network reserved the space for this answer: it is sent at once, unless the network needs
- * none. */
+/* The hidden Reply is sent at once, in space that the network has reserved, unless the network
+ * needs no answer (net_unanswered). */
 HOT bool flow_not_replied(const gasnetc_token_t *token, net_message_t *message)
 {
     gasnetc_peer_t *peer = token->peer;

@@ -2,7 +2,8 @@
  * makes to the Extended API.
  *
  * The handlers are registered during attach, before any client handler can run.  Their Requests and
- * Replies use the calls of the client interface (gasnetc_AMRequestShort and so on).
+ * Replies use gasnetc_AMRequestShort and so on: the calls of the client interface without its check
+ * of the index.
  */
 #ifndef GASNETC_SYSTEM_AM_H
 #define GASNETC_SYSTEM_AM_H
@@ -10,12 +11,29 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "core/am/am_wire.h"
 #include "gasnet.h"
 
-/* Supplied by the Extended API: its handler table, ended by a NULL function. */
-extern const gasnet_handlerentry_t gasnete_handlers[];
+/* A handler of the library's own, and the only form of message that runs the handler: it may rely
+ * on the number and kind of its arguments, but not on their values. */
+typedef struct gasnetc_internal {
+    gasnet_handler_t index;
+    uint8_t head; /* GASNETC_AM_HEAD */
+    void (*function)(void);
+} gasnetc_internal_t;
+#define GASNETC_INTERNAL_REQUEST(index, category, numargs, function)                               \
+    {                                                                                              \
+        index, GASNETC_AM_HEAD(GASNETC_AM_##category, 1, numargs), (void (*)(void))(function)      \
+    }
+#define GASNETC_INTERNAL_REPLY(index, category, numargs, function)                                 \
+    {                                                                                              \
+        index, GASNETC_AM_HEAD(GASNETC_AM_##category, 0, numargs), (void (*)(void))(function)      \
+    }
 
-/* Supplied by the Extended API; called once at the end of attach, on every node, before the final
+/* Supplied by the Extended API: its handlers, ended by a NULL function. */
+extern const gasnetc_internal_t gasnete_handlers[];
+
+/* Supplied by the Extended API; called once at the end of attach, on every rank, before the final
  * barrier.  It may send no messages. */
 void gasnete_attach(void);
 

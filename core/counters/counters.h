@@ -33,7 +33,7 @@ typedef struct gasnetc_counts {
 #undef COUNTER
 } gasnetc_counts_t;
 
-/* Written under the poll lock. */
+/* Counters that are written under the poll lock. */
 extern gasnetc_counts_t gasnetc_poll_counts;
 
 /* --- reading --- */
@@ -48,7 +48,7 @@ enum gasnetc_counter_id {
 enum gasnetc_counter_scope { GASNETC_SCOPE_PEER, GASNETC_SCOPE_PROCESS };
 enum gasnetc_counter_fold { GASNETC_FOLD_SUM, GASNETC_FOLD_MOST, GASNETC_FOLD_LEAST };
 
-/* A row, as data. */
+/* A row of counters.def, as data. */
 typedef struct gasnetc_counter_row {
     const char *name;
     enum gasnetc_counter_scope scope;
@@ -57,8 +57,9 @@ typedef struct gasnetc_counter_row {
 } gasnetc_counter_row_t;
 extern const gasnetc_counter_row_t gasnetc_counter_rows[GASNETC_COUNTERS];
 
-/* For a fatal message, one line without newline: traffic, waits, and the peers with operations in
- * flight.  Empty if there was no traffic.  Defined in core/stats/. */
+/* Writes the text that a fatal message shows, one line without newline: traffic, waits, and the
+ * peers with operations in flight.  Empty if the process had no traffic.  Defined in core/stats/.
+ */
 void gasnetc_counts_summary(char *text, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
 /* exit.c - how a job ends: the engine around the state machine of exit_protocol (IB-X1..X8).
  *
- * An exit starts with gasnet_exit, an exit request from another node or the launcher, or the end of
+ * An exit starts with gasnet_exit, an exit request from another rank or the launcher, or the end of
  * main or exit().  The first caller in this process stores its code (head).  It flushes the output,
- * coordinates with the other nodes for a bounded time, by the launcher or by messages, and leaves
+ * coordinates with the other ranks for a bounded time, by the launcher or by messages, and leaves
  * the network and the launcher (body); then the process ends (tail).  Signal handlers are in
  * exit_signals.c: they only set gasnetc_exit_pending, which the next poll acts upon.
  */
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "core/exit/exit_files.h"
 #include "core/exit/exit_protocol.h"
 #include "core/exit/exit_signals.h"
 #include "core/job/ending.h"
@@ -33,26 +33,29 @@
 #include "core/report.h"
 #include "core/stats/stats.h"
 #include "gasnet.h"
+#include "other/tools/clock.h"
 #include "other/tools/patience.h"
+#include "other/tools/printed.h"
 #include "other/tools/quiet_thread.h"
 #include "other/tools/ranges.h"
 
 static struct {
     bool joined;         /* the process has joined the job: the launcher can end it */
-    pid_t process;       /* the one that joined; a forked child ends only itself */
-    gasneti_lock_t lock; /* of protocol */
+    pid_t process;       /* the process that joined; a forked child ends only itself */
+    gasneti_lock_t lock; /* protects protocol */
     gasnetc_exit_protocol_t protocol;
     _Atomic double deadline; /* of the whole coordination; 0: not started */
-    uint32_t *others; /* for a list of all other nodes: allocated early, since a signal handler may
-                         exit */
-    bool *answered;   /* by node; used by the master */
+    uint32_t *others; /* room for a list of all other ranks: allocated early, since a signal handler
+                         may exit */
+    uint8_t *heard;   /* by rank: the messages that it has sent, a bit each */
     struct gasneti_processors processors;
 } the_exit;
 
 /* The launcher's orders; stored by the spawner's thread, which must not do more. */
 static struct {
-    atomic_bool noted; /* it has recorded that this process wants to end */
-    /* 1 + a code, or 0: BOOTSTRAP_LEAVE (other processes end), BOOTSTRAP_TOGETHER (all do). */
+    atomic_bool noted; /* the launcher knows that this process wants to end */
+    /* The codes of the orders BOOTSTRAP_LEAVE (other processes end) and BOOTSTRAP_TOGETHER (all
+     * processes end), plus 1; 0: not received. */
     _Atomic uint32_t leave, together;
 } launcher;
 
@@ -76,7 +79,7 @@ static bool is_ours(void)
     return (atomic_load(&first_caller) & ~UINT64_C(255)) == this_thread();
 }
 
-/* By the thread that runs the exit. */
+/* Changes the code; called by the thread that runs the exit. */
 static void change_code(int code)
 {
     atomic_store(&first_caller, this_thread() | (uint64_t)(code & 255));
@@ -110,10 +113,11 @@ static double exit_timeout(void)
     return computed < p->exit_timeout_max ? computed : p->exit_timeout_max;
 }
 
-/* The first call starts the timeout: a signal that ends the job, or the order of another node. */
+/* The deadline of the exit.  The first call starts the timeout: at a signal that ends the job, or
+ * an order of another rank. */
 static double exit_deadline(void)
 {
-    double deadline = 0, from_now = gasnetc_clock() + exit_timeout();
+    double deadline = 0, from_now = gasneti_clock() + exit_timeout();
     bool begins = atomic_compare_exchange_strong(&the_exit.deadline, &deadline, from_now);
     return begins ? from_now : deadline;
 }
@@ -123,10 +127,10 @@ void gasnetc_exit_start_clock(void)
     (void)exit_deadline();
 }
 
-/* The next part of the exit gets the whole timeout. */
+/* Starts the timeout again, for the next part of the exit. */
 static void restart_clock(void)
 {
-    atomic_store(&the_exit.deadline, gasnetc_clock() + exit_timeout());
+    atomic_store(&the_exit.deadline, gasneti_clock() + exit_timeout());
 }
 
 /* The part of the timeout that has passed (1: all of it), extended where processes share few
@@ -137,7 +141,7 @@ static double time_passed(void)
 {
     static atomic_flag looking = ATOMIC_FLAG_INIT;
     static struct gasneti_patience patience;
-    const double every = 0.005, now = gasnetc_clock(), began = exit_deadline() - exit_timeout();
+    const double every = 0.005, now = gasneti_clock(), began = exit_deadline() - exit_timeout();
     if (atomic_flag_test_and_set(&looking)) return 0;
     if (patience.began < began || patience.began > began) gasneti_patience_begin(&patience, began);
     if (now - patience.last >= every)
@@ -154,7 +158,7 @@ bool gasnetc_exit_time_is_up(void)
     return time_passed() >= 1;
 }
 
-/* --- messages between the nodes --- */
+/* --- messages between the ranks --- */
 
 static enum net_result try_send(uint32_t node, const gasnetc_exit_action_t *action)
 {
@@ -165,11 +169,11 @@ static enum net_result try_send(uint32_t node, const gasnetc_exit_action_t *acti
     return result;
 }
 
-/* Tries all nodes in turn until each has been sent to, so that nodes that were never used connect
- * at the same time, and one that is gone delays no other. */
+/* Sends to all `nodes`, trying each in turn, so that ranks that were never used connect at the same
+ * time, and a rank that has ended delays no other. */
 static void send_to(uint32_t *nodes, uint32_t count, const gasnetc_exit_action_t *action)
 {
-    const double deadline = gasnetc_clock() + exit_timeout(); /* of a node that is not ending yet */
+    const double deadline = gasneti_clock() + exit_timeout(); /* of a rank that is not ending yet */
     for (unsigned turn = 0;; turn++) {
         uint32_t left = 0;
         bool connecting = false;
@@ -179,14 +183,15 @@ static void send_to(uint32_t *nodes, uint32_t count, const gasnetc_exit_action_t
             if (result != NET_POSTED) nodes[left++] = nodes[i];
         }
         count = left;
-        if (!count || (gasneti_ending() ? gasnetc_exit_time_is_up() : gasnetc_clock() >= deadline))
+        if (!count || (gasneti_ending() ? gasnetc_exit_time_is_up() : gasneti_clock() >= deadline))
             return;
         gasnetc_poll_sends();
         if (connecting) gasnetc_nap(turn);
     }
 }
 
-/* At most once in a process: the master's requests, or TOGETHER from node 0. */
+/* Sends to all other ranks, at most once in a process: the master's requests, or TOGETHER from rank
+ * 0. */
 static void send_to_all(const gasnetc_exit_action_t *action)
 {
     uint32_t count = 0;
@@ -222,20 +227,29 @@ static bool head(int code)
 
 void gasnetc_exit_abort(int code)
 {
-    atomic_store(&closed, true); /* an MPI may call exit() in there */
+    atomic_store(&closed, true); /* an MPI may call exit() during this call */
     bootstrap_abort(code);
+}
+
+static bool at_once(void)
+{
+    return true;
 }
 
 static void __attribute__((noreturn)) tail(void)
 {
+    gasnetc_exit_write_profile();
+    gasnetc_exit_write_streams();
+    (void)gasnetc_exit_write_files(at_once);
     fflush(stdout);
     fflush(stderr);
     _exit(gasnetc_exit_code());
 }
 
-/* A second call of an exit.  Another thread waits here for the end of the process.  The same thread
- * returns if it calls from the client's SIGQUIT handler, before body.  If a signal handler has
- * interrupted body, the launcher must end the job; after body the process ends here. */
+/* The second and later calls of an exit.  A thread that does not run the exit waits for the end of
+ * the process.  The thread that runs it returns if it calls from the client's SIGQUIT handler,
+ * before body.  If a signal handler has interrupted body, the launcher must end the job; after body
+ * the call ends the process. */
 static void second_call(void)
 {
     while (!is_ours()) pause();
@@ -246,13 +260,13 @@ static void second_call(void)
 static bool did_not_answer(const void *unused, uint32_t node)
 {
     (void)unused;
-    return node != gasnetc_job.rank && !the_exit.answered[node];
+    return node != gasnetc_job.rank && !(the_exit.heard[node] & 1u << GASNETC_EXIT_ANSWER);
 }
 
-/* Warns before the launcher kills the processes that did not answer.  Nodes other than the master
- * know only that node 0 did not answer, and one line is enough for that: where the launcher does
- * not merge equal lines, node 1 prints at once and the others 0.25 s later, when the job usually
- * has ended. */
+/* Warns before the launcher kills the processes that did not answer.  Ranks other than the master
+ * know only that rank 0 did not answer, and one line is enough for that: where the launcher does
+ * not merge equal lines, rank 1 prints at once and the other ranks 0.25 s later, when the job
+ * usually has ended. */
 static void warn_time_over(bool master)
 {
     char who[256] = "0", line[640];
@@ -263,16 +277,16 @@ static void warn_time_over(bool master)
              "answer within %.2f s (GASNET_EXITTIMEOUT) and are killed: rank%s %s",
              count, gasnetc_job.size, exit_timeout(), count > 1 ? "s" : "", who);
     if (gasnetc_params.quiet || bootstrap_complain("*** WARNING", line, false)) return;
-    double deadline = gasnetc_clock() + (master || gasnetc_job.rank == 1 ? 0 : 0.25);
-    while (gasnetc_clock() < deadline) gasnetc_poll_ending();
+    double deadline = gasneti_clock() + (master || gasnetc_job.rank == 1 ? 0 : 0.25);
+    while (gasneti_clock() < deadline) gasnetc_poll_ending();
     gasneti_warn("%s", line);
 }
 
-/* With the launcher's help: waits until all processes have announced their exit to it, or were
- * ordered by it to exit.  False if the launcher does not offer this, or is silent. */
+/* Coordinates by the launcher: waits until all processes have announced their exit to it, or were
+ * ordered by it to exit.  False if the launcher does not support this, or does not answer. */
 static bool agree_by_launcher(int code)
 {
-    double left = exit_deadline() - gasnetc_clock();
+    double left = exit_deadline() - gasneti_clock();
     if (!bootstrap_leaving(code, left > 0 ? left : 0)) return false;
     bool noted = false;
     while (state_now() == GASNETC_EXIT_WAITING) {
@@ -292,7 +306,8 @@ static bool agree_by_launcher(int code)
     return true;
 }
 
-/* By messages: until all nodes are coordinated, or time is up.  `action` is the first step. */
+/* Coordinates by messages, until all ranks are coordinated, or time is up.  `action` is the first
+ * step. */
 static void agree_among_nodes(gasnetc_exit_action_t action)
 {
     bool master = false;
@@ -310,14 +325,14 @@ static void agree_among_nodes(gasnetc_exit_action_t action)
     if (state == GASNETC_EXIT_FAILED) warn_time_over(master);
 }
 
-/* Returns whether all nodes end with one code. */
+/* Coordinates the exit; true if all ranks end with one code. */
 static bool coordinate(int code)
 {
     gasneti_lock(&the_exit.lock);
     gasnetc_exit_action_t action = gasnetc_exit_want(&the_exit.protocol, (uint8_t)code);
     gasneti_unlock(&the_exit.lock);
     if (state_now() == GASNETC_EXIT_DONE) {
-        perform(&action); /* ordered to exit, or the last to want it: node 0 tells the others */
+        perform(&action); /* ordered to exit, or the last to want it: rank 0 tells the others */
     } else if (!agree_by_launcher(code)) {
         restart_clock();
         gasnetc_exit_arm(exit_timeout() + SPARE);
@@ -329,7 +344,8 @@ static bool coordinate(int code)
     return state_now() == GASNETC_EXIT_DONE;
 }
 
-/* With threads, others may still be inside: then the end of the process closes it. */
+/* Closes the network, unless other threads may still use it: then the end of the process closes it.
+ */
 static void close_network(void)
 {
     if (GASNETC_THREADED) return;
@@ -341,22 +357,46 @@ static void close_network(void)
     net_close();
 }
 
-/* Warns when the output is lost, for instance on a full file system; but not if the program has
- * closed its standard output, or the reader of the pipe is gone. */
-static void flush_output(void)
+/* A job whose output is lost, for instance on a full file system, does not end with 0.  Output is
+ * not lost if the program has closed its standard output, or the reader of the pipe has ended. */
+static bool output_is_lost, files_are_stuck;
+
+static void lost(const char *what, const char *why)
 {
-    int error = fflush(stdout) ? errno : 0;
-    if (error && error != EBADF && error != EPIPE)
-        gasneti_warn("what this process printed to its standard output is lost: %s",
-                     strerror(error));
-    fflush(stderr);
+    gasneti_warn("what this process %s is lost: %s", what, why);
+    output_is_lost = true;
+    if (gasnetc_exit_code() == 0) change_code(1);
 }
 
-/* An alarm bounds each of its two halves: the first may block, on the lock of stdout or inside the
- * library if a signal has interrupted a call; the second may block on corrupted memory. */
+/* True when a quarter of the timeout has passed: writing the program's files may take no longer,
+ * since the rest of the exit needs time too. */
+static bool time_of_files_is_up(void)
+{
+    return time_passed() >= 0.25;
+}
+
+static void flush_output(void)
+{
+    gasnetc_exit_write_streams();
+    int error = gasneti_printed();
+    if (error && error != EBADF && error != EPIPE)
+        lost("printed to its standard output", strerror(error));
+    fflush(stderr);
+    error = gasnetc_exit_write_files(time_of_files_is_up);
+    files_are_stuck = error == ETIMEDOUT;
+    if (files_are_stuck)
+        lost("wrote to a file", "another thread has locked it (flockfile), or the reader of its "
+                                "pipe does not read");
+    else if (error && error != EBADF && error != EPIPE)
+        lost("wrote to a file", strerror(error));
+}
+
+/* The middle part of an exit.  An alarm bounds each of its two halves: the first may block, on the
+ * lock of stdout or inside the library if a signal has interrupted a call; the second may block on
+ * corrupted memory. */
 static void body(void)
 {
-    double left = exit_deadline() - gasnetc_clock();
+    double left = exit_deadline() - gasneti_clock();
     atomic_store(&closing, true);
     gasnetc_exit_arm((left > 0 ? left : 0) + SPARE);
     flush_output();
@@ -386,14 +426,23 @@ void gasnetc_exit(int code)
     tail();
 }
 
-/* The end of main, or exit(): the C library continues to end the process afterwards. */
+/* The exit at the end of main, or in exit(): the C library continues to end the process afterwards.
+ */
 static void at_exit(int status, void *unused)
 {
     (void)unused;
     if (gasnetc_exit_of_child() || atomic_load(&closed)) return;
     if (!head(status)) second_call();
     body();
-    gasnetc_exit_disarm(); /* no bound on the client's own atexit handlers */
+    /* The client's own atexit handlers may take any time, but exit() would wait for a file that is
+     * stuck. */
+    if (files_are_stuck)
+        gasnetc_exit_arm(exit_timeout());
+    else
+        gasnetc_exit_disarm();
+    /* Launchers other than ssh get the code from the system alone.  A nested exit() of glibc
+     * continues with the remaining handlers. */
+    if (status == 0 && output_is_lost) exit(1);
 }
 
 void gasnetc_exit_fatal(int code)
@@ -415,17 +464,31 @@ static void __attribute__((noreturn)) follow(bool first)
     tail();
 }
 
+/* Passes a message to the protocol, with the lock held.  No rank sends a message twice: a repeated
+ * one, and an answer to a request that was not made, are ignored. */
+static gasnetc_exit_action_t receive_once(uint32_t from, enum gasnetc_exit_message message,
+                                          uint8_t code)
+{
+    const gasnetc_exit_action_t nothing = {.send = GASNETC_EXIT_SEND_NONE};
+    const uint8_t bit = (uint8_t)(1u << message);
+    if (the_exit.heard[from] & bit ||
+        (message == GASNETC_EXIT_ANSWER && the_exit.protocol.state != GASNETC_EXIT_COLLECTING))
+        return nothing;
+    the_exit.heard[from] |= bit;
+    return gasnetc_exit_receive(&the_exit.protocol, from, message, code);
+}
+
 void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1)
 {
     if (word0 > GASNETC_EXIT_ANSWER || word1 > 255)
         gasneti_fatal("a malformed system message from %s", gasneti_rank_name(from));
-    if (word0 == GASNETC_EXIT_ANSWER) the_exit.answered[from] = true;
     atomic_fetch_add(&performing, 1);
     gasneti_lock(&the_exit.lock);
-    gasnetc_exit_action_t action = gasnetc_exit_receive(
-        &the_exit.protocol, from, (enum gasnetc_exit_message)word0, (uint8_t)word1);
+    const gasnetc_exit_action_t action =
+        receive_once(from, (enum gasnetc_exit_message)word0, (uint8_t)word1);
     gasneti_unlock(&the_exit.lock);
-    /* From now on its code is the one of this process, even if the client's handler exits too. */
+    /* From now on the code of the order is that of this process, even if the client's handler exits
+     * too. */
     bool first = action.begin && head((int)word1);
     perform(&action);
     atomic_fetch_sub(&performing, 1);
@@ -439,18 +502,18 @@ static void follow_launcher(void)
 }
 
 /* A failed connection may mean that the peer has died, or that the job is ending and the peer has
- * left.  In the second case the order to exit, or the launcher's, arrives while this waits. */
+ * left.  In the second case a peer's or the launcher's order to exit arrives during this wait. */
 static void __attribute__((noreturn)) await_exit_order(void)
 {
-    double deadline = gasnetc_clock() + exit_timeout() / 2;
-    while (gasnetc_clock() < deadline) {
+    double deadline = gasneti_clock() + exit_timeout() / 2;
+    while (gasneti_clock() < deadline) {
         follow_launcher();
         gasnetc_poll_ending();
     }
     static atomic_flag reported = ATOMIC_FLAG_INIT;
     if (gasneti_ending()) second_call();
     while (atomic_flag_test_and_set(&reported))
-        pause(); /* another thread reports it, and ends the process */
+        pause(); /* another thread reports the failure, and ends the process */
     gasneti_fatal("%s", gasneti_failure());
 }
 
@@ -459,7 +522,7 @@ void gasnetc_exit_act(void)
     int pending = atomic_load(&gasnetc_exit_pending);
     if (gasnetc_exit_of_child()) gasneti_fatal("a poll in a child");
     if (pending == GASNETC_EXIT_FAILURE) await_exit_order();
-    /* Only the thread that clears it acts upon it. */
+    /* Only the thread that clears the pending exit acts upon it. */
     if (!pending || !atomic_compare_exchange_strong(&gasnetc_exit_pending, &pending, 0) ||
         pending == GASNETC_EXIT_PROBE)
         return;
@@ -493,11 +556,11 @@ static void on_launcher_order(enum bootstrap_word word, int code)
 bool gasnetc_exit_polls(double seconds)
 {
     const struct timespec turn = {.tv_nsec = 1000000};
-    const double deadline = gasnetc_clock() + seconds;
+    const double deadline = gasneti_clock() + seconds;
     int probe = 0;
     if (!atomic_compare_exchange_strong(&gasnetc_exit_pending, &probe, GASNETC_EXIT_PROBE))
         return true; /* another exit is pending; the next poll acts upon it */
-    while (atomic_load(&gasnetc_exit_pending) == GASNETC_EXIT_PROBE && gasnetc_clock() < deadline)
+    while (atomic_load(&gasnetc_exit_pending) == GASNETC_EXIT_PROBE && gasneti_clock() < deadline)
         nanosleep(&turn, NULL);
     probe = GASNETC_EXIT_PROBE;
     return !atomic_compare_exchange_strong(&gasnetc_exit_pending, &probe, 0);
@@ -513,8 +576,8 @@ void gasnetc_exit_init(void)
 {
     gasnetc_exit_protocol_init(&the_exit.protocol, gasnetc_job.rank, gasnetc_job.size);
     the_exit.others = malloc(gasnetc_job.size * sizeof *the_exit.others);
-    the_exit.answered = calloc(gasnetc_job.size, sizeof *the_exit.answered);
-    if (!the_exit.others || !the_exit.answered)
+    the_exit.heard = calloc(gasnetc_job.size, sizeof *the_exit.heard);
+    if (!the_exit.others || !the_exit.heard)
         gasneti_fatal("out of memory for %u nodes", gasnetc_job.size);
     the_exit.processors = gasneti_processors();
     the_exit.joined = true;

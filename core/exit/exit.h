@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-/* After the bootstrap has joined the job: from now on the end of this process ends the job. */
+/* From now on the end of this process ends the job; called when the bootstrap has joined the job.
+ */
 void gasnetc_exit_init(void);
 
 /* True while the process coordinates its exit and closes the network.  Async-signal-safe. */
@@ -19,7 +20,7 @@ bool gasnetc_exit_time_is_up(void);
 /* Has the launcher end the job with `code`, and ends this process.  Async-signal-safe. */
 void gasnetc_exit_abort(int code) __attribute__((noreturn));
 
-/* The code this process is ending with. */
+/* The code with which this process ends. */
 int gasnetc_exit_code(void);
 
 #endif

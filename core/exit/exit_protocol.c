@@ -1,6 +1,6 @@
 /* exit_protocol.c - the state machine that exit_protocol.h describes.
  *
- * Node 0 is also the coordinator; a message from node 0 to itself is handled at once.  Pure: run by
+ * Rank 0 is also the coordinator; a message from rank 0 to itself is handled at once.  Pure: run by
  * the engine in exit.c and by tests/unit.
  */
 #include "core/exit/exit_protocol.h"
@@ -11,7 +11,7 @@ typedef gasnetc_exit_protocol_t protocol_t;
 typedef gasnetc_exit_action_t action_t;
 
 static const action_t nothing = {.send = GASNETC_EXIT_SEND_NONE};
-static const double grace = 0.5; /* of the node's timeout */
+static const double grace = 0.5; /* of the rank's timeout */
 
 static action_t send_one(uint32_t to, enum gasnetc_exit_message message, uint8_t code)
 {
@@ -28,9 +28,9 @@ void gasnetc_exit_protocol_init(protocol_t *p, uint32_t rank, uint32_t size)
     *p = (protocol_t){.rank = rank, .size = size, .state = GASNETC_EXIT_IDLE};
 }
 
-/* --- the coordinator, on node 0 --- */
+/* --- the coordinator, on rank 0 --- */
 
-/* Counts one more node that ends; when all do, the exit is collective. */
+/* Counts one more rank that ends; when all ranks do, the exit is collective. */
 static action_t count_candidate(protocol_t *p, uint8_t code)
 {
     p->candidates++;
@@ -42,9 +42,9 @@ static action_t count_candidate(protocol_t *p, uint8_t code)
     return send_all(GASNETC_EXIT_TOGETHER, p->code);
 }
 
-/* --- every node --- */
+/* --- every rank --- */
 
-/* The largest code wins, so that the code of a failure is not lost. */
+/* Keeps the largest code, so that the code of a failure is not lost. */
 static void raise_code(protocol_t *p, uint8_t code)
 {
     if (code > p->code) p->code = code;
@@ -90,7 +90,7 @@ action_t gasnetc_exit_passed(protocol_t *p, double part)
     return part >= grace && !p->waited ? grace_over(p) : nothing;
 }
 
-/* The master's request.  An idle node starts its exit; a waiting one takes the code. */
+/* Takes the master's request.  An idle rank starts its exit; a waiting one takes the code. */
 static action_t take_request(protocol_t *p, uint32_t from, uint8_t code)
 {
     action_t action = send_one(from, GASNETC_EXIT_ANSWER, code);
@@ -115,9 +115,9 @@ action_t gasnetc_exit_receive(protocol_t *p, uint32_t from, enum gasnetc_exit_me
         return send_one(from, GASNETC_EXIT_ELECTED,
                         code > p->largest_code ? code : p->largest_code);
     case GASNETC_EXIT_ELECTED:
-        return p->state == GASNETC_EXIT_WAITING ? become_master(p, code) : nothing;
+        return from == 0 && p->state == GASNETC_EXIT_WAITING ? become_master(p, code) : nothing;
     case GASNETC_EXIT_TOGETHER:
-        if (p->state != GASNETC_EXIT_WAITING) return nothing;
+        if (from != 0 || p->state != GASNETC_EXIT_WAITING) return nothing;
         p->code = code;
         p->state = GASNETC_EXIT_DONE;
         return nothing;

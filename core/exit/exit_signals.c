@@ -1,8 +1,9 @@
 /* exit_signals.c - signals that end a job (section 2.12 of the client interface, IB-X5).
  *
- * A handler writes one line, sets gasnetc_exit_pending for the next poll, and sets an alarm in case
- * no thread polls.  All calls in signal context are async-signal-safe, except a backtrace, if one
- * is asked for; so an alarm bounds it.
+ * The handler of a termination signal writes one line, sets gasnetc_exit_pending for the next poll,
+ * and sets an alarm in case no thread polls.  The handler of a fatal signal writes one line, and
+ * has the signal's default action end the process.  All calls in signal context are
+ * async-signal-safe, except a requested backtrace, which an alarm bounds.
  */
 #define _GNU_SOURCE
 #include "core/exit/exit_signals.h"
@@ -13,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -20,6 +22,7 @@
 #include "core/exit/exit.h"
 #include "core/job/ending.h"
 #include "core/job/job.h"
+#include "core/job/signal_stack.h"
 #include "core/job/thread.h"
 #include "core/params/params.h"
 #include "core/report.h"
@@ -77,13 +80,24 @@ static void announce(const char *what, int number, const char *hint)
     add_number(&line, gasnetc_job.size);
     add(&line, hint);
     add(&line, "\n");
-    ssize_t ignored = write(STDERR_FILENO, line.text, line.length);
-    (void)ignored;
+    (void)syscall(SYS_write, STDERR_FILENO, line.text, line.length);
 }
 
 /* --- handlers --- */
 
 static void on_alarm(int number);
+
+/* Takes the default action of the signal, which ends the process, also if the handler of that
+ * signal runs. */
+static void end_by(int number)
+{
+    static const unsigned long default_action[8]; /* the kernel's struct sigaction, all 0 */
+    enum { SET_SIZE = _NSIG / 8 };
+    const uint64_t unblocked[2] = {UINT64_C(1) << (number - 1)};
+    (void)syscall(SYS_rt_sigaction, number, default_action, NULL, SET_SIZE);
+    (void)syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), number);
+    (void)syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, unblocked, NULL, SET_SIZE);
+}
 
 static timer_t timer; /* timer_settime is async-signal-safe; setitimer is not */
 static bool has_timer;
@@ -94,7 +108,7 @@ void gasnetc_exit_make_timer(void)
     has_timer = timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
 }
 
-/* 0: cancels it. */
+/* Sets the alarm; 0 cancels it. */
 static void set_timer(double seconds)
 {
     struct itimerspec when = {.it_value = {.tv_sec = (time_t)seconds}};
@@ -103,8 +117,8 @@ static void set_timer(double seconds)
         alarm(seconds > 0 ? (unsigned)seconds + 1 : 0);
 }
 
-/* SA_NODEFER: a second alarm may interrupt the handler of the first.  The client may have blocked
- * the signal. */
+/* Installs the handler and sets the alarm.  SA_NODEFER: a second alarm may interrupt the handler of
+ * the first.  The client may have blocked the signal. */
 static void set_alarm(double seconds)
 {
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_NODEFER};
@@ -119,9 +133,15 @@ static void set_alarm(double seconds)
 static const double poll_time = 0.5; /* until a thread polls, or the client's handler returns */
 static const double backtrace_time = 30;
 
-static atomic_int dying_thread, dying_of; /* in a fatal signal, and which */
+/* The first fatal signal of the process. */
+static struct {
+    atomic_int thread, number;                    /* the thread that handles it; the signal */
+    enum { NOT_REPORTED, MOVED, REPORTED } stage; /* of that thread's report; MOVED: to `stack` */
+    stack_t stack;        /* for a thread whose own alternate stack is too small */
+    ucontext_t hop, back; /* to a function on that stack, and from there */
+} dying;
 
-/* True if the alarm is to wait for an exit that is running: before the timeout, which is longer
+/* True if the alarm is to wait for an exit that is running: until the timeout, which is longer
  * where processors are few, and once more for a moment after it. */
 static bool may_go_on(void)
 {
@@ -135,20 +155,15 @@ static bool may_go_on(void)
     return true;
 }
 
-/* No thread polled in time, or the exit took too long: the launcher ends the job. */
+/* The alarm: no thread polled in time, or the exit took too long.  The launcher ends the job. */
 static void on_alarm(int number)
 {
     (void)number;
-    if (!dying_of && may_go_on()) return;
-    if (dying_of) gasnetc_exit_abort(128 + dying_of);
+    if (gasnetc_exit_of_child()) end_by(SIGALRM);
+    if (!dying.number && may_go_on()) return;
+    if (dying.number) gasnetc_exit_abort(128 + dying.number);
     if (!gasneti_ending()) gasnetc_exit_raise_sigquit();
     gasnetc_exit_abort(gasneti_ending() ? gasnetc_exit_code() : 1);
-}
-
-static void by_default(int number)
-{
-    signal(number, SIG_DFL);
-    raise(number);
 }
 
 /* --- addresses that are valid in another process only --- */
@@ -187,8 +202,8 @@ static place_t interrupted_at(const ucontext_t *context)
 }
 
 /* A hint for an access to a wrong address that is not near NULL: in a program linked as PIE it may
- * be an address that came in a message.  That is likely if an AM handler accessed it, or if the
- * program called it. */
+ * be an address that came in a message.  That is likely if an AM handler accessed the address, or
+ * if the program called it. */
 static const char *hint_of(int number, const siginfo_t *info, const ucontext_t *context)
 {
     uintptr_t address = (uintptr_t)info->si_addr;
@@ -197,50 +212,110 @@ static const char *hint_of(int number, const siginfo_t *info, const ucontext_t *
     const place_t at = interrupted_at(context);
     if (address == at.instruction) return ": it called an address without code; " GASNETC_PIE_HINT;
     if (gasneti_handler_depth() == 0) return "";
-    /* A stack overflow faults near the stack pointer. */
+    /* A stack overflow faults near the stack pointer, and needs no hint. */
     const uintptr_t near = 256 << 10;
     if (address - at.stack < near || at.stack - address < near) return "";
     return ": a handler used a wrong address; " GASNETC_PIE_HINT;
 }
 
-/* A second fatal signal in the same thread, during this handler, has its default action. */
-static void on_fatal(int number, siginfo_t *info, void *context)
+/* --- fatal signals --- */
+
+/* Stack that a report may take, with a backtrace and a freeze. */
+enum { ROOM = GASNETC_SIGNAL_STACK_SIZE / 2 };
+
+/* True if the handler runs on an alternate stack of the program's that has less than ROOM left. */
+static bool lacks_room(const ucontext_t *interrupted)
 {
-    int other = 0, me = gettid();
-    if (!atomic_compare_exchange_strong(&dying_thread, &other, me)) {
-        while (other != me) pause();
-        by_default(number);
-        return;
-    }
-    announce("*** Caught a fatal signal: ", number, hint_of(number, info, context));
-    if (gasnetc_exit_closing()) gasnetc_exit_abort(gasnetc_exit_code());
+    const stack_t *stack = &interrupted->uc_stack;
+    const uintptr_t room = (uintptr_t)__builtin_frame_address(0) - (uintptr_t)stack->ss_sp;
+    return !(stack->ss_flags & SS_DISABLE) && room < stack->ss_size && room < ROOM;
+}
+
+/* Makes dying.stack the alternate stack of the thread.  Runs on dying.stack, since a thread cannot
+ * replace the alternate stack that it runs on. */
+static void replace_stack(void)
+{
+    if (dying.number) sigaltstack(&dying.stack, NULL);
+}
+
+/* Makes dying.stack.  Calls every function that the handler calls before it is on that stack: the
+ * dynamic linker binds a function at its first call from the library, which takes kilobytes of
+ * stack. */
+static void prepare_stack(void)
+{
+    (void)gasnetc_exit_of_child();
+    (void)syscall(SYS_gettid);
+    if (!gasnetc_signal_stack_map(&dying.stack) || getcontext(&dying.hop)) return;
+    dying.hop.uc_stack = dying.stack;
+    dying.hop.uc_link = &dying.back;
+    makecontext(&dying.hop, replace_stack, 0);
+    (void)swapcontext(&dying.back, &dying.hop);
+    makecontext(&dying.hop, replace_stack, 0);
+}
+
+/* Has the kernel deliver the signal again, to the same thread at the same instruction, on
+ * dying.stack, as soon as the handler returns.  A debugger and an unwinder see nothing of the first
+ * delivery. */
+static bool deliver_again(int number, siginfo_t *info, ucontext_t *interrupted)
+{
+    if (!dying.hop.uc_link || swapcontext(&dying.back, &dying.hop)) return false;
+    interrupted->uc_stack = dying.stack; /* the return from the handler sets this stack */
+    return syscall(SYS_rt_tgsigqueueinfo, syscall(SYS_getpid), syscall(SYS_gettid), number, info) ==
+           0;
+}
+
+static void report(int number, const siginfo_t *info, const ucontext_t *interrupted)
+{
+    announce("*** Caught a fatal signal: ", number, hint_of(number, info, interrupted));
+    set_timer(0); /* cancels the alarm of an exit that runs; a debugger may take longer */
     gasnett_freezeForDebuggerErr();
-    dying_of = number;
     set_alarm(backtrace_time);
     gasnett_print_backtrace_ifenabled(STDERR_FILENO);
-    by_default(number);
 }
+
+/* The handler of fatal signals.  The signal is blocked in it, so that the kernel ends the process
+ * if the signal is raised again; if another fatal signal is raised in the same thread, the process
+ * ends by the first one.  No call takes much stack before lacks_room has returned false. */
+static void on_fatal(int number, siginfo_t *info, void *interrupted)
+{
+    int other = 0;
+    const int me = (int)syscall(SYS_gettid);
+    if (gasnetc_exit_of_child()) { /* vfork: `dying` may be the parent's */
+        report(number, info, interrupted);
+        end_by(number);
+    }
+    if (!atomic_compare_exchange_strong(&dying.thread, &other, me))
+        while (other != me) (void)syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
+    if (dying.number && (dying.stage != MOVED || dying.number != number)) end_by(dying.number);
+    dying.number = number;
+    if (dying.stage == NOT_REPORTED && lacks_room(interrupted)) {
+        dying.stage = MOVED;
+        if (deliver_again(number, info, interrupted)) return;
+    }
+    dying.stage = REPORTED;
+    report(number, info, interrupted);
+    end_by(number);
+}
+
+/* --- termination signals --- */
 
 static void on_termination(int number, siginfo_t *unused, void *interrupted)
 {
     int saved = errno;
     (void)unused;
-    if (gasnetc_exit_of_child()) {
-        by_default(number);
-        return;
-    }
-    if (gasnetc_exit_closing()) return; /* an alarm bounds that */
+    if (gasnetc_exit_of_child()) end_by(number);
+    if (gasnetc_exit_closing()) return; /* an alarm bounds the exit */
     if (gasneti_ending()) gasnetc_exit_abort(gasnetc_exit_code());
     bool again = gasnetc_exit_pending && gasnetc_exit_pending != GASNETC_EXIT_PROBE;
     gasnetc_exit_pending = number;
     gasnetc_exit_start_clock();
-    /* Before any call that may block; the alarm must stay unblocked after this handler too. */
+    /* Set before any call that may block; the alarm must stay unblocked after this handler too. */
     set_alarm(poll_time);
     sigdelset(&((ucontext_t *)interrupted)->uc_sigmask, SIGALRM);
     /* SIGPIPE is raised by each write to the closed pipe. */
     if (!again || number != SIGPIPE) announce("*** Caught a signal: ", number, "");
     if (again) gasnetc_exit_abort(1);
-    if (gasnetc_phase != GASNETC_ATTACHED) on_alarm(SIGALRM); /* nothing polls yet */
+    if (gasnetc_phase == GASNETC_BEFORE_INIT) on_alarm(SIGALRM); /* nothing polls yet */
     errno = saved;
 }
 
@@ -272,7 +347,7 @@ static bool exempt(int signal)
     return false;
 }
 
-/* Warns of misspelt names, whose signals would be caught. */
+/* Warns of misspelt names in GASNET_NO_CATCH_SIGNAL, whose signals would be caught. */
 static void check_exempt(void)
 {
     const char *list = gasnetc_params.no_catch_signal;
@@ -298,11 +373,12 @@ bool gasnetc_exit_catch_signals(void)
         action.sa_sigaction = on_termination;
         if (caught[i].fatal) {
             any_fatal = true;
-            action = (struct sigaction){.sa_sigaction = on_fatal,
-                                        .sa_flags = SA_NODEFER | SA_SIGINFO | SA_ONSTACK};
+            action =
+                (struct sigaction){.sa_sigaction = on_fatal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
         }
         sigaction(caught[i].number, &action, NULL);
     }
+    if (any_fatal) prepare_stack();
     return any_fatal;
 }
 
@@ -315,7 +391,7 @@ void gasnetc_exit_raise_sigquit(void)
         return;
     static atomic_flag raised = ATOMIC_FLAG_INIT;
     if (atomic_flag_test_and_set(&raised)) return;
-    /* Bounds a handler that does not return. */
+    /* The alarm bounds a handler that does not return. */
     set_alarm(poll_time);
     sigset_t one; /* the receive thread blocks all signals */
     sigemptyset(&one);

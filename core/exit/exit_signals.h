@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Once, before any of the others. */
+/* Makes the timer of the alarm; once, before any other call. */
 void gasnetc_exit_make_timer(void);
 
 /* Installs handlers for termination and fatal signals whose action is still the default and that

@@ -71,7 +71,7 @@ enum hca_cause hca_status_cause(unsigned status)
         HCA_CAUSE_PEER_GONE,     /* response time-out */
         HCA_CAUSE_LOCAL_DEVICE,  /* general */
         HCA_CAUSE_NOT_POSTED,    /* tag matching */
-        HCA_CAUSE_NOT_POSTED,    /* the same, rendezvous */
+        HCA_CAUSE_NOT_POSTED,    /* tag matching rendezvous */
     };
     return status < sizeof of / sizeof *of ? of[status] : HCA_CAUSE_UNKNOWN;
 }

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How many peers may get a ring.  A Reply that arrives by a ring leaves its posted receive buffer
- * to the same peer's next Reply.  So where the buffers for Replies are too few for all peers, as
- * many buffers as one peer has credits are kept for the peers without a ring. */
+/* The number of peers that may get a ring.  A Reply that arrives by a ring leaves its posted
+ * receive buffer to the same peer's next Reply.  So where the buffers for Replies are too few for
+ * all peers, as many buffers as one peer has credits are kept for the peers without a ring. */
 static inline uint32_t amrdma_max_rings(uint32_t wanted, uint32_t peers, uint32_t credits,
                                         uint32_t replies)
 {
@@ -20,8 +20,9 @@ static inline uint32_t amrdma_max_rings(uint32_t wanted, uint32_t peers, uint32_
     return rings < most ? rings : most;
 }
 
-/* After `cycle` messages have arrived, rings are given to the peers that sent the most: to the
- * first of them, and to each that sent at least total / max_rings.  Then counting starts again. */
+/* After `cycle` messages have arrived, rings are given to the peers that sent the most: to the peer
+ * with most messages, and to each that sent at least total / max_rings.  Then counting starts
+ * again. */
 typedef struct amrdma_choice {
     uint32_t cycle; /* 0: no peer is ever chosen */
     uint32_t max_rings;
@@ -48,7 +49,8 @@ static inline bool amrdma_count_arrival(amrdma_choice_t *choice, int64_t peer, u
     return choice->total >= choice->cycle;
 }
 
-/* A neighbour gets a ring without having been chosen; while amrdma_choosing. */
+/* Counts a ring that a shared-memory peer gets without having been chosen; only while
+ * amrdma_choosing. */
 static inline void amrdma_give_at_once(amrdma_choice_t *choice)
 {
     choice->given++;

@@ -1,8 +1,8 @@
-/* amrdma_near.c - Active Messages that are written into rings in memory that neighbours share
- * (core/rings/neighbours.h), or posted where that cannot be.
+/* amrdma_near.c - Active Messages that are written into rings in memory that shared-memory
+ * peers map (core/rings/neighbours.h), or posted if the ring has no room for them.
  *
- * amrdma_rings.c gives the rings: a neighbour has one from its first message, so far as there are
- * rings.
+ * amrdma_rings.c gives the rings: a shared-memory peer has one from its first message, while rings
+ * are left.
  */
 #include "core/ib/rail.h"
 

@@ -1,18 +1,19 @@
 /* amrdma_rings.c - the rings that Active Messages are written into: their memory, the peers that
  * get one, and the immediate data that report it (IB-R9..R12).
  *
- * The work for each message is inline in network_ib.h; its rules and the choice of peers are in
- * amrdma.h.  A peer learns that it has a ring by the immediate data of the next message to it, and
- * a neighbour by a word in shared memory (core/rings/neighbours.h).  A node with a receive thread
- * gives rings to neighbours alone, since a write by RDMA would not wake the thread; so does one on
- * iWARP, which has no immediate data.
+ * The work for each message is inline in network_ib.h; the rules of a ring are in
+ * core/rings/amrdma.h, the choice of peers in amrdma_choice.h.  A peer learns that it has a ring by
+ * the immediate data of the next message to it, and a shared-memory peer by a word in shared memory
+ * (core/rings/neighbours.h).  A rank with a receive thread gives rings to shared-memory peers
+ * alone, since a write by RDMA would not wake the thread; so does a rank on iWARP, which has no
+ * immediate data.
  *
  * When the poller of a ring sees the trailer, the message must be complete; and when it sees the
  * header of a long message, the payload, which an earlier write brought, must be complete.  No
  * specification guarantees that: an observer that polls memory, and does not wait for a completion,
  * may see the bytes of an RDMA write, and two writes of a queue pair, in any order.  Devices that
  * place packets as they arrive, and a packet from its first byte to its last, keep the order.  So a
- * node gives rings, which lie in its own memory, only if its device is known to keep the order, or
+ * rank gives rings, which lie in its own memory, only if its device is known to keep the order, or
  * if the user says so (GASNET_AMRDMA_ANY_DEVICE).  Without a ring a message arrives by a send,
  * whose completion covers the message and all writes before it on the queue pair.  A checksum, or a
  * mark in every byte, would make each message verifiable, but would cost both ends a pass over it,
@@ -34,8 +35,8 @@ static amrdma_choice_t choice;
 static char *arena;
 static net_region_t region;
 static net_ring_t *all;
-static bool by_rdma;         /* peers may get rings in registered memory, */
-static bool by_stores;       /* neighbours in shared memory */
+static bool by_rdma;         /* peers may get rings in registered memory */
+static bool by_stores;       /* shared-memory peers may get rings in shared memory */
 static net_peer_t **senders; /* [ranks]: peers that messages have arrived from */
 
 static void settle_sizes(void)
@@ -120,7 +121,7 @@ net_ib_remote_rings_t net_ib_rings_address(void)
     return (net_ib_remote_rings_t){.base = (uintptr_t)arena, .key = net_key(&region)};
 }
 
-/* This peer's record, made if there is none; poll lock held. */
+/* The record of the peer's rings, allocated at the first call; poll lock held. */
 static net_peer_rings_t *rings_of(net_peer_t *peer)
 {
     net_peer_rings_t *rings = atomic_load(&peer->rings);
@@ -174,7 +175,7 @@ static bool places_in_order(const net_qp_t *qp)
 static __attribute__((noinline)) void end_of_cycle(void)
 {
     for (int64_t next; by_rdma && (next = amrdma_choose(&choice)) >= 0;) {
-        by_rdma = places_in_order(senders[next]->am); /* it is the same for all peers */
+        by_rdma = places_in_order(senders[next]->am); /* the result is the same for all peers */
         if (by_rdma)
             give(senders[next]);
         else
@@ -209,12 +210,13 @@ void net_ib_count_ring_arrivals(uint32_t count)
     count_arrivals(AMRDMA_HAS_RING, count);
 }
 
-/* After each step to it.  give() may take its step meanwhile, which sets `offer` and then clears
- * `usual`: whichever order the stores have, an offer leaves it NULL. */
+/* Sets `usual` if a ring in the peer's memory is in use and no offer waits.  Another thread may be
+ * in give(), which sets `offer` and then clears `usual`: in whichever order these stores happen,
+ * `usual` is NULL while an offer waits. */
 static void settle_usual(net_peer_rings_t *rings)
 {
     static amrdma_released_t nothing;
-    static amrdma_in_t no_ring = {.released = &nothing}; /* none of its messages is ever released */
+    static amrdma_in_t no_ring = {.released = &nothing}; /* no message is ever in it */
     amrdma_in_t *in = atomic_load(&rings->in);
     if (atomic_load(&rings->offer) || !atomic_load(&rings->out.slots)) return;
     atomic_store(&rings->usual, in ? in : &no_ring);
@@ -227,8 +229,8 @@ static __attribute__((noinline, cold)) void make_offer(net_qp_t *qp, net_peer_ri
     settle_usual(rings);
 }
 
-/* A ring in the peer's memory is not in use yet, or an offer is made: both need immediate data.  An
- * offer is taken away under the peer's lock alone. */
+/* Posts a message with immediate data, because no ring in the peer's memory is in use yet, or
+ * because an offer waits.  Offers are removed under the peer's lock alone. */
 enum net_result net_ib_unusual_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
                                   const net_region_t *local, gasnetc_held_t *held)
 {

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/ib/connect_on_demand.h"
 #include "core/ib/route.h"
 #include "core/ib/srq.h"
 #include "core/ib/system_messages.h"
 #include "core/params/params.h"
 #include "core/report.h"
+#include "other/tools/clock.h"
 
 /* Sent to each peer at start-up: the queue pairs for that peer. */
 typedef struct address {
@@ -26,7 +26,7 @@ typedef struct address {
 /* The settings by which queue pairs are created and connected. */
 static struct {
     struct net_ib_depths depths;
-    uint32_t replies_left; /* of depths.replies_in_all: not yet allocated */
+    uint32_t replies_left; /* buffers of depths.replies_in_all that are not allocated yet */
     uint32_t psn;
     net_peer_t **peer; /* all that may be connected */
     uint32_t peers;
@@ -43,7 +43,8 @@ static const struct net_ib_rail *rail_of(uint32_t index)
     return &net_ib_rails.rail[index % net_ib_rails.rails];
 }
 
-/* The queue pair for Active Messages: both ends choose the same one, and pairs of peers differ. */
+/* The index of the queue pair for Active Messages: both ends choose the same one, and pairs of
+ * peers differ. */
 static uint32_t am_index(const net_qp_t *first, const net_ib_end_t *ends, uint32_t qps)
 {
     return (first->qp->qp_num + ends[0].remote.qp_number) % qps;
@@ -56,7 +57,8 @@ static hca_qp_t make_qp(uint32_t hca, uint32_t recv_depth, uint32_t list, uint32
                          recv_depth, list, inline_max);
 }
 
-/* A device reports its inline limit only by refusing queue pairs that ask for more. */
+/* Sets net_ib.inline_max to what the device grants.  A device reports its inline limit only by
+ * refusing queue pairs that ask for more. */
 static void settle_inline(uint32_t hca)
 {
     static const uint32_t steps[] = {1024, 512, 384, 256, 192, 128, 96, 72, 48, 32, 16, 0};
@@ -75,7 +77,7 @@ static void settle_inline(uint32_t hca)
                   strerror(errno), net_ib_memlock_advice(errno));
 }
 
-/* The same for the length of lists (lists.c), which must not make inlined sends shorter. */
+/* Sets net_ib.list_max (lists.c) to what all devices grant without making inline sends shorter. */
 static void settle_lists(void)
 {
     net_ib.list_max = net_ib_lists_wanted();
@@ -95,7 +97,7 @@ void net_ib_connect_init(uint32_t peers, const struct net_ib_depths *depths)
 {
     plan.depths = *depths;
     plan.replies_left = depths->replies_in_all;
-    plan.psn = (uint32_t)(gasnetc_clock() * 1e6 + getpid()) & 0xffffff;
+    plan.psn = (uint32_t)(gasneti_clock() * 1e6 + getpid()) & 0xffffff;
     plan.peer = calloc(peers, sizeof *plan.peer);
     if (!plan.peer) gasneti_fatal("out of memory for %u peers", peers);
     for (uint32_t i = 0; i < net_ib.hcas; i++) settle_inline(i);
@@ -104,7 +106,7 @@ void net_ib_connect_init(uint32_t peers, const struct net_ib_depths *depths)
 
 size_t net_address_size(void)
 {
-    /* In an array of addresses each is aligned. */
+    /* Rounded up, so that each address of an array is aligned. */
     size_t size = sizeof(address_t) + net_ib_rails.qps * sizeof(net_ib_end_t),
            unit = _Alignof(address_t);
     return (size + unit - 1) / unit * unit;
@@ -119,8 +121,8 @@ static uint8_t rd_atom(void)
     return (uint8_t)(wanted > 255 ? 255 : wanted);
 }
 
-/* A circle with one slot more than may be in flight, to tell full from empty.  It is full until it
- * opens. */
+/* Makes a send ring of `depth` + 1 slots: the extra slot distinguishes a full ring from an empty
+ * one.  The ring is full until open_send_ring. */
 static void init_send_ring(net_send_ring_t *send_ring, net_peer_t *peer, net_slot_t *slots,
                            uint32_t depth)
 {
@@ -137,7 +139,8 @@ static void open_send_ring(net_send_ring_t *send_ring)
     atomic_store_explicit(&send_ring->unused, first + 1, memory_order_release);
 }
 
-/* Any of the queue pairs may become the one for AMs: that is known with the peer's number of them.
+/* Creates a queue pair with the receive depth for AMs: each may become the one for AMs, which is
+ * chosen when the peer's number of queue pairs is known.
  */
 static net_qp_t *add_qp(net_peer_t *peer, uint32_t index)
 {
@@ -200,7 +203,7 @@ static void destroy_qp(net_qp_t *qp)
     free(qp);
 }
 
-/* Destroys all but `count`: the peer has fewer. */
+/* Destroys all queue pairs but `count`: the peer has no more. */
 static void keep_qps(net_qp_t *first, uint32_t count)
 {
     net_qp_t *last = first;
@@ -218,7 +221,7 @@ void net_ib_destroy_qps(net_qp_t *first)
     destroy_qp(first);
 }
 
-/* 0 or an errno. */
+/* Moves a queue pair to RTR, again after a time-out of the route.  Returns 0 or an errno. */
 static int step_to_rtr(hca_qp_t qp, const hca_setup_t *setup)
 {
     int error = ETIMEDOUT;
@@ -235,13 +238,14 @@ static void post_recvs(net_peer_t *peer, net_qp_t *qp, net_recv_t *recvs)
     }
 }
 
-/* `recvs`: receive buffers to be posted before the peer may send. */
+/* Connects a queue pair to the peer's end.  `recvs`: receive buffers to be posted before the peer
+ * may send. */
 static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_t *end,
                  net_recv_t *recvs)
 {
     net_peer_t *peer = qp->send_ring.peer;
     const hca_remote_t *remote = &end->remote;
-    /* The smaller MTU of the two ends. */
+    /* The MTU of a connection is the smaller one of its ends. */
     uint8_t mtu = remote->mtu < rail->port.mtu ? remote->mtu : rail->port.mtu;
     uint32_t reads = net_ib_rails.limits.max_init_rd_atom;
     if (reads > remote->rd_atom) reads = remote->rd_atom;
@@ -282,10 +286,12 @@ static net_recv_t *make_recvs(void)
     return first;
 }
 
-/* Makes a queue pair the peer's for Active Messages; returns the receives to be posted to it. */
+/* Makes a queue pair the one for the peer's Active Messages; returns the receive buffers to be
+ * posted to it. */
 static net_recv_t *adopt(net_peer_t *peer, net_qp_t *am)
 {
-    /* Before messages can arrive: buffers are posted again to this queue pair. */
+    /* Stored before messages can arrive, because delivery posts their buffers to this queue pair.
+     */
     atomic_store_explicit(&peer->am, am, memory_order_release);
     if (!net_ib.shared) return make_recvs();
     net_ib_shared_enter(am);
@@ -327,7 +333,7 @@ net_ib_reads_t net_ib_reads(void)
                             .started = (uint8_t)(started < 255 ? started : 255)};
 }
 
-/* The ring is full until it opens: it gets one slot more, which is the next to fill. */
+/* Returns a slot to fill, and adds one to the ring, which is full until it opens. */
 net_slot_t *net_ib_first_slot(net_send_ring_t *send_ring)
 {
     net_slot_t *slot = atomic_load_explicit(&send_ring->free, memory_order_relaxed);

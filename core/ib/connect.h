@@ -9,13 +9,13 @@
 
 /* Sent to the peer: the local end of a queue pair. */
 typedef struct net_ib_end {
-    uint32_t device; /* index of its device */
+    uint32_t device; /* index of the device */
     hca_remote_t remote;
 } net_ib_end_t;
 
-/* End the job, since a connection cannot be made: `what` was refused with an errno, or a message of
- * the handshake has failed.  The launcher prints only the first of these messages in a job
- * (status.c). */
+/* Fatal errors, since a connection cannot be made: `what` was refused with an errno, or a
+ * message of the handshake has failed.  The launcher prints only the first of these messages in a
+ * job (status.c). */
 void net_ib_cannot_connect(uint32_t rank, const char *device, const char *what, int error)
     __attribute__((noreturn, cold));
 void net_ib_handshake_failed(uint32_t rank, const char *device, const hca_failure_t *failure)
@@ -50,12 +50,13 @@ net_ib_end_t net_ib_end(const struct net_ib_rail *rail, uint32_t qp_number);
 void net_ib_join_qps(net_peer_t *peer, net_qp_t *first, const net_ib_end_t *ends, uint32_t count,
                      const net_ib_remote_rings_t *rings);
 
-/* The same for one queue pair that a connection manager connects to the peer's, on the device with
- * this index there. */
+/* Makes `qp`, which a connection manager connects to the peer's device `remote_device`, the peer's
+ * only queue pair: posts receive buffers and stores it in the peer's record. */
 void net_ib_adopt_qp(net_peer_t *peer, net_qp_t *qp, uint32_t remote_device,
                      const net_ib_remote_rings_t *rings);
 
-/* RDMA reads at once on a queue pair: served and started at this end. */
+/* The most RDMA reads at once on a queue pair: those that this rank serves, and those that it
+ * starts. */
 typedef struct net_ib_reads {
     uint8_t served, started;
 } net_ib_reads_t;
@@ -64,7 +65,7 @@ net_ib_reads_t net_ib_reads(void);
 /* A slot of a send ring that is not open yet, for one operation before it opens. */
 net_slot_t *net_ib_first_slot(net_send_ring_t *send_ring);
 
-/* The peer has joined its end too: opens the send rings. */
+/* Opens the send rings, when the peer has joined its end too. */
 void net_ib_open_qps(net_peer_t *peer);
 
 #endif

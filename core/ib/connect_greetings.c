@@ -3,15 +3,18 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "core/clock.h"
 #include "core/ib/connect_payload.h"
 #include "core/ib/datagrams.h"
 #include "core/ib/meeting.h"
 #include "core/ib/route.h"
 #include "core/job/rank.h"
+#include "core/job/secret.h"
 #include "core/report.h"
 #include "other/handshake/handshake.h"
+#include "other/handshake/seal.h"
+#include "other/tools/clock.h"
 
 /* A peer with which a handshake has begun. */
 typedef struct link {
@@ -34,6 +37,7 @@ static struct {
     link_t **link; /* [processes]; NULL: no handshake has begun */
     link_t *links;
     handshake_times_t times;
+    handshake_key_t key;
 } greetings;
 
 /* The device that datagrams use. */
@@ -44,7 +48,7 @@ static const char *device(void)
 
 static handshake_moment_t moment(void)
 {
-    return (handshake_moment_t){.now = gasnetc_clock(), .stamp = STAMP};
+    return (handshake_moment_t){.now = gasneti_clock(), .stamp = STAMP};
 }
 
 static link_t *link_to(uint32_t rank)
@@ -112,7 +116,9 @@ static void send_message(link_t *link)
     handshake_message_t message = handshake_message(&link->handshake);
     message.payload = link->payload;
     message.payload_size = net_ib_payload_size(net_ib_rails.qps);
-    const size_t size = handshake_encode(&message, NET_IB_HANDSHAKE, bytes);
+    size_t size = handshake_encode(&message, NET_IB_HANDSHAKE, bytes);
+    const handshake_way_t way = {.from = gasnetc_job.rank, .to = rank};
+    size = handshake_seal(&greetings.key, way, bytes, size);
     int error =
         net_ib_datagram_send(link->ah, &link->contact->place.ud, rank, bytes, (uint32_t)size);
     if (error && !gasneti_ending())
@@ -148,17 +154,21 @@ static void perform(link_t *link, unsigned actions, const net_ib_payload_t *thei
     if (actions & HANDSHAKE_SILENT) give_up(link);
 }
 
-/* A datagram that is not of this job is ignored. */
+/* A datagram that is not of this job is ignored.  One that was recorded and is sent again changes
+ * nothing, as all stamps are equal and no queue pair is replaced. */
 static void receive_one(const char *bytes, size_t length)
 {
     handshake_message_t message;
     net_ib_payload_t payload;
-    if (handshake_parse(bytes, length, NET_IB_HANDSHAKE, &message) || message.mine != STAMP ||
-        message.yours > STAMP ||
-        net_ib_payload_parse(message.payload, message.payload_size, greetings.processes,
-                             &payload) ||
-        !net_ib_peer(payload.rank))
+    if (length <= HANDSHAKE_SEAL ||
+        handshake_parse(bytes, length - HANDSHAKE_SEAL, NET_IB_HANDSHAKE, &message) ||
+        message.mine != STAMP || message.yours > STAMP ||
+        net_ib_payload_parse(message.payload, message.payload_size, greetings.processes, &payload))
         return;
+    /* The sender's rank selects the seal to be expected; nothing else is used before the seal is
+     * verified. */
+    const handshake_way_t way = {.from = payload.rank, .to = gasnetc_job.rank};
+    if (!handshake_unseal(&greetings.key, way, bytes, length) || !net_ib_peer(payload.rank)) return;
     link_t *link = link_to(payload.rank);
     perform(link, handshake_receive(&link->handshake, &message, moment(), &greetings.times),
             &payload);
@@ -197,7 +207,7 @@ static void greetings_want(uint32_t rank)
  */
 static double greetings_repeat(void)
 {
-    double now = gasnetc_clock(), first = -1;
+    double now = gasneti_clock(), first = -1;
     for (link_t *link = greetings.links; link; link = link->next) {
         perform(link, handshake_tick(&link->handshake, now, &greetings.times), NULL);
         double left = link->handshake.next - now;
@@ -215,6 +225,8 @@ static bool greetings_open(uint32_t processes, char *why, size_t why_size)
     }
     if (!net_ib_datagrams_open(processes - 1, HANDSHAKE_MOST, why, why_size)) return false;
     greetings.processes = processes;
+    greetings.key.size = GASNETC_SECRET_BYTES;
+    memcpy(greetings.key.bytes, gasnetc_secret(), GASNETC_SECRET_BYTES);
     greetings.link = calloc(processes, sizeof *greetings.link);
     if (!greetings.link) gasneti_fatal("out of memory for %u peers", processes - 1);
     greetings.times =

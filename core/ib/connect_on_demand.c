@@ -1,9 +1,9 @@
 /* connect_on_demand.c - connections at first use: the thread that makes them.
  *
- * A peer that computes and never calls the library must be connected to all the same by a process
- * that puts into its segment.  So each process, SEQ too, has one small thread that sleeps in the
- * kernel until it is wanted, by a thread of this process or by a peer (meeting.h).  That thread
- * alone creates, connects and opens queue pairs.  It shares with other threads
+ * A process that puts into a peer's segment must be connected to the peer, even if the peer
+ * computes and never calls the library.  So each process, SEQ too, has one small thread that sleeps
+ * in the kernel until it is wanted, by a thread of this process or by a peer (meeting.h).  That
+ * thread alone creates, connects and opens queue pairs.  It shares with other threads
  *   - request[rank]: stored by a thread whose post to the peer found no slot; that thread then
  *     wakes this one (net_ib_request_connect);
  *   - peer->am and the `unused` slots of its queue pairs, stored by this thread with release: a
@@ -30,9 +30,9 @@ enum request { NONE, CONNECT, UNANSWERED };
 static struct {
     const struct net_ib_meeting *meeting;
     uint32_t processes;
-    net_peer_t **peer;          /* [processes] */
-    net_ib_contact_t **contact; /* [processes] */
-    _Atomic uint8_t *request;   /* [processes] */
+    net_peer_t **peer;          /* of each rank */
+    net_ib_contact_t **contact; /* address of each rank's meeting point */
+    _Atomic uint8_t *request;   /* of each rank: an enum request */
     atomic_bool requested;      /* some request is CONNECT and not yet seen */
     atomic_bool over;
     bool running;
@@ -76,7 +76,7 @@ static void *run(void *unused)
     (void)unused;
     while (!atomic_load(&on_demand.over)) {
         meeting->arm();
-        /* After arming: what arrived before it raises no event. */
+        /* Repeated after arming, because what arrived before raises no event. */
         meeting->receive();
         take_requests();
         meeting->sleep(meeting->repeat());
@@ -129,7 +129,7 @@ void net_ib_on_demand_open(uint32_t processes, char *why, size_t why_size)
 
 size_t net_contact_size(void)
 {
-    /* The contacts of all processes form an array: each is aligned. */
+    /* Rounded up, so that each contact is aligned in the array of all processes' contacts. */
     const net_ib_contact_t *contact = NULL;
     size_t size = sizeof *contact + net_ib_rails.rails * sizeof contact->rail[0];
     size_t unit = _Alignof(net_ib_contact_t);

@@ -5,11 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* For a job of `processes`.  `why`: the reason if peers cannot be connected at first use; else "".
+/* Starts the thread, for a job of `processes`.  `why`: the reason if peers cannot be connected at
+ * first use; else "".
  */
 void net_ib_on_demand_open(uint32_t processes, char *why, size_t why_size);
 
-/* Ends the thread.  Does nothing where none is open. */
+/* Ends the thread, if it was started. */
 void net_ib_on_demand_close(void);
 
 #endif

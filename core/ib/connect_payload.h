@@ -27,10 +27,11 @@ static inline size_t net_ib_payload_size(uint32_t qps)
     return NET_IB_PAYLOAD_HEAD + (size_t)qps * NET_IB_PAYLOAD_NUMBER;
 }
 
-/* Writes net_ib_payload_size(payload->qps) bytes. */
+/* Encodes the payload to net_ib_payload_size(payload->qps) bytes. */
 void net_ib_payload_encode(const net_ib_payload_t *payload, void *bytes);
 
-/* Of a job of `ranks` processes.  NULL, or the name of the field that is wrong. */
+/* Parses a payload from a process of a job of `ranks`.  Returns NULL, or the name of the field that
+ * is wrong. */
 const char *net_ib_payload_parse(const void *bytes, size_t size, uint32_t ranks,
                                  net_ib_payload_t *payload);
 

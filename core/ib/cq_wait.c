@@ -1,9 +1,9 @@
-/* cq_wait.c - receive threads sleep here until a message arrives: one for all devices where the
- * verbs can wait for several, else one for each; and one that neighbours wake, if they write
- * messages into memory of this process.
+/* cq_wait.c - how receive threads sleep until a message arrives: one thread for all devices where
+ * the verbs can wait for several, else one for each; and one that shared-memory peers wake, if they
+ * write messages into memory of this process.
  *
  * Called by core/progress/receive_thread.c alone, and left out of the library with it (IB-B3).  So
- * is the buffer that each of them keeps.
+ * is the buffer that each of these threads keeps.
  */
 #include "core/ib/rail.h"
 
@@ -12,7 +12,8 @@ unsigned net_rx_channels(void)
     return net_ib_sleepers() + net_near_sleeps();
 }
 
-/* A buffer beyond those of the pool: GASNET_AM_SPARES are all for other threads. */
+/* Gives a receive thread a buffer beyond those of the pool: GASNET_AM_SPARES are all for other
+ * threads. */
 void net_spare_own(net_spare_t *spare)
 {
     *spare = (net_spare_t){.recv = net_ib.shared ? NULL : net_ib_recv_make(1)};

@@ -12,7 +12,7 @@
 
 #include "core/params/params.h"
 
-/* A buffer holds one datagram; the first SENDS are for sending. */
+/* The number of buffers, each for one datagram; the first SENDS are for sending. */
 enum { SENDS = 32, MOST_RECVS = 256, RECVS_FOR_FEW = 8 };
 
 static struct {
@@ -75,7 +75,7 @@ static bool make_queues(void)
     return box.qp != NULL;
 }
 
-/* From RESET to RTS; 0 or an errno. */
+/* Moves the queue pair from RESET to RTS; 0 or an errno. */
 static int start(void)
 {
     const hca_setup_t setup = {
@@ -134,7 +134,8 @@ hca_ah_t net_ib_datagram_ah(const hca_route_t *route)
     return hca_ah_create(device()->pd, rail()->number, route);
 }
 
-/* Polls one completion; false when there is none.  `arrived` holds all receives posted. */
+/* Takes one completion; false when the completion queue is empty.  `arrived` has room for all
+ * receives posted. */
 static bool complete_one(void)
 {
     hca_wc_t wc;

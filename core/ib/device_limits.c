@@ -29,7 +29,7 @@ void net_ib_check_limits(void)
                       net_ib_rails.text, (unsigned long long)limits->max_mr_size);
 }
 
-/* Appends to the list; what has no room is cut off. */
+/* Appends to the list caps->plain; text beyond its room is cut off. */
 static __attribute__((format(printf, 2, 3))) void note(struct net_caps *caps, const char *format,
                                                        ...)
 {
@@ -40,7 +40,7 @@ static __attribute__((format(printf, 2, 3))) void note(struct net_caps *caps, co
     va_end(list);
 }
 
-/* Peers would have rings that are written by RDMA, and no device can have them. */
+/* True if the settings ask for rings that are written by RDMA, and no device can have them. */
 static bool lacks_rings(void)
 {
     const gasnetc_params_t *p = &gasnetc_params;

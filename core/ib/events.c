@@ -15,12 +15,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/ib/rail.h"
 #include "core/ib/software_device.h"
 #include "core/params/params.h"
 #include "core/report.h"
+#include "other/tools/clock.h"
 #include "other/tools/quiet_thread.h"
+#include "other/tools/uncancelled.h"
 
 enum { KEPT = 8, STACK = 256 << 10, FIRST_EVENT_MS = 100 };
 
@@ -60,7 +61,7 @@ static void keep(const struct net_ib_hca *hca, const hca_event_t *event)
     if (event->kind == HCA_EVENT_PORT || event->kind == HCA_EVENT_PORT_ACTIVE)
         forget_port(hca, event->port);
     if (!net_ib_event_advice(event->kind) || events.count == KEPT) return;
-    events.kept[events.count++] = (kept_t){.hca = hca, .event = *event, .since = gasnetc_clock()};
+    events.kept[events.count++] = (kept_t){.hca = hca, .event = *event, .since = gasneti_clock()};
 }
 
 static void collect(void)
@@ -94,6 +95,7 @@ static void await_first(void)
 
 const char *net_ib_events_report(char *text, size_t size)
 {
+    GASNETI_UNCANCELLED;
     char line[256];
     size_t used = 0;
     const char *advice = NULL;
@@ -102,7 +104,7 @@ const char *net_ib_events_report(char *text, size_t size)
     pthread_mutex_lock(&events.lock);
     await_first();
     collect();
-    if (events.wake_fd >= 0) eventfd_write(events.wake_fd, 1); /* it may have to act now */
+    if (events.wake_fd >= 0) eventfd_write(events.wake_fd, 1); /* to act on what was collected */
     if (net_ib_software_trouble(line, sizeof line)) {
         used += (size_t)snprintf(text, size, " (%s", line);
         advice = "raise the limit that it names, or run fewer processes on a host";
@@ -130,7 +132,7 @@ static const struct net_ib_rail *rail_of(const kept_t *kept)
     return NULL;
 }
 
-/* The time at which the event ends the job; below 0: never. */
+/* The time at which the event ends the job; below 0: it does not. */
 static double end_of(const kept_t *kept)
 {
     switch (kept->event.kind) {
@@ -168,7 +170,7 @@ static bool is_active_again(const kept_t *kept)
 /* Ends the job if an event requires it.  Returns seconds until the next decision, below 0: none. */
 static double decide(void)
 {
-    double first = -1, now = gasnetc_clock();
+    double first = -1, now = gasneti_clock();
     for (uint32_t i = 0; i < events.count; i++) {
         const kept_t kept = events.kept[i];
         double end = end_of(&kept);
@@ -212,7 +214,7 @@ static void *run(void *unused)
 void net_ib_events_open(void)
 {
     char unused[1];
-    net_ib_software_trouble(unused, sizeof unused); /* from now on it is reported here */
+    net_ib_software_trouble(unused, sizeof unused); /* from now on it is kept for messages */
     events.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (events.wake_fd < 0) return;
     events.running = gasneti_quiet_thread(&events.thread, STACK, run, NULL) == 0;

@@ -1,14 +1,15 @@
 /* lists.c - puts from several pieces of local memory, and gets into them, by one work request.
  *
  * The send queue's entries have room for inlined bytes.  A list uses the same room, so that queue
- * pairs take no more memory than without lists; where it is small they take up to 128 bytes more an
- * entry.
+ * pairs take no more memory than without lists; where that room is small, an entry takes up to 128
+ * bytes more.
  */
 #include "core/ib/rail.h"
 
 enum { LISTS_LEAST = 8 };
 
-/* The longest list that fits in that room and that the device takes. */
+/* The longest list that fits in the room for inlined bytes, or LISTS_LEAST if that is more, and
+ * that the device takes. */
 static uint32_t lists_most(uint32_t device_max)
 {
     uint32_t most = net_ib.inline_max / (uint32_t)sizeof(hca_sge_t);
@@ -23,7 +24,7 @@ uint32_t net_ib_lists_wanted(void)
     return most > 1 ? most : 1;
 }
 
-/* A list of one piece is none. */
+/* Sets the caps; 0 if the most is a single piece, which is sent as an ordinary put or get. */
 void net_ib_lists_caps(struct net_caps *caps)
 {
     const uint32_t most = net_ib.list_max, reads = lists_most(net_ib_rails.limits.max_sge_rd);

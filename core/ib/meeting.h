@@ -7,7 +7,7 @@
 
 #include "core/ib/connect.h"
 
-/* Where a process is met. */
+/* The address by which a process is met. */
 typedef union net_ib_place {
     hca_ud_addr_t ud;
     struct {
@@ -26,16 +26,17 @@ typedef struct net_ib_contact {
         rail[]; /* one end each; what is exchanged later gives the numbers of queue pairs */
 } net_ib_contact_t;
 
-/* All but `open`, `wake` and `close` are called by the one thread. */
+/* A way to meet processes.  All calls but `open`, `wake` and `close` are made by the thread of
+ * connect_on_demand.c alone. */
 struct net_ib_meeting {
-    /* For a job of `processes`; false with the reason. */
+    /* Opens it for a job of `processes`; false with the reason. */
     bool (*open)(uint32_t processes, char *why, size_t why_size);
     net_ib_place_t (*place)(void); /* of this process */
     /* Between `arm` and `sleep`: an arrival after `arm` ends the sleep. */
     void (*arm)(void);
     void (*receive)(void);
     void (*want)(uint32_t rank); /* a thread has something to send to the peer */
-    /* What is due; returns the seconds until something is due again, below 0 for never. */
+    /* Does what is due; returns the seconds until something is due again, below 0 for never. */
     double (*repeat)(void);
     void (*sleep)(double seconds);
     void (*wake)(void); /* any thread: ends the sleep, or the next */
@@ -53,11 +54,11 @@ struct net_ib_manager {
     const struct net_ib_meeting *meeting;
 };
 
-/* The record of a peer, NULL if there is none, and its contact. */
+/* The record of a rank, NULL if it is no peer, and its contact. */
 net_peer_t *net_ib_peer(uint32_t rank);
 const net_ib_contact_t *net_ib_contact(uint32_t rank);
 
-/* The peer was not reached, and is not tried any more: it is not asked for again. */
+/* Records that the peer was not reached, and is not tried any more. */
 void net_ib_unanswered(uint32_t rank);
 
 /* Ends the job: the connection manager has not connected the peer at this address, with the failure
@@ -65,8 +66,8 @@ void net_ib_unanswered(uint32_t rank);
 void net_ib_not_met(uint32_t rank, const char *device, const char *address, const char *failure,
                     double seconds) __attribute__((noreturn, cold));
 
-/* How long to try: a meeting takes a thread of the peer, which may have to wait for a processor,
- * and not its device alone; so four times as long as a connection. */
+/* Seconds to try to meet a peer.  A meeting needs a thread of the peer, which may have to wait for
+ * a processor, and not its device alone; so the time is four times that of a connection. */
 double net_ib_meeting_patience(void);
 
 #endif

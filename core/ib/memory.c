@@ -6,11 +6,14 @@
 #include <stdio.h>
 
 #include "core/ib/connect.h"
+#include "core/ib/events.h"
 #include "core/ib/rail.h"
 #include "core/ib/software_device.h"
 #include "core/job/rank.h"
 #include "core/params/params.h"
+#include "other/tools/memcheck.h"
 #include "other/tools/memory_limits.h"
+#include "other/tools/uncancelled.h"
 
 static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t size,
                               enum net_access access)
@@ -19,7 +22,7 @@ static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t 
                                              [NET_REMOTE] = HCA_REMOTE,
                                              [NET_SOURCE] = HCA_LOCAL,
                                              [NET_READABLE] = HCA_READABLE};
-    /* iWARP: the data of a read arrive as a write. */
+    /* On iWARP the data of a read arrive as a write, for which the memory needs HCA_SINK. */
     const bool sink = net_ib.wordy && access == NET_LOCAL;
     hca_mr_t mr = hca_register(hca->pd, start, size, sink ? HCA_SINK : rights[access]);
     if (mr || access != NET_SOURCE || errno != EFAULT) return mr;
@@ -28,9 +31,10 @@ static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t 
 
 _Atomic uint64_t net_ib_registrations;
 
-/* Registers with every device. */
+/* Registers the memory with every device. */
 bool net_register(void *start, size_t size, enum net_access access, net_region_t *region)
 {
+    GASNETI_UNCANCELLED;
     *region = (net_region_t){.mr = {NULL}};
     for (uint32_t i = 0; i < net_ib.hcas; i++) {
         region->mr[i] = register_with(&net_ib_rails.hca[i], start, size, access);
@@ -43,11 +47,13 @@ bool net_register(void *start, size_t size, enum net_access access, net_region_t
         region->lkey[i] = region->mr[i]->lkey;
     }
     atomic_fetch_add(&net_ib_registrations, 1);
+    if (access != NET_SOURCE) gasneti_written_by_others(start, size);
     return true;
 }
 
 void net_deregister(net_region_t *region)
 {
+    GASNETI_UNCANCELLED;
     for (uint32_t i = 0; i < net_ib.hcas; i++)
         if (region->mr[i]) hca_destroy(region->mr[i]);
     *region = (net_region_t){.mr = {NULL}};
@@ -68,15 +74,16 @@ static bool charges(void)
     return !net_ib_is_software(net_ib_rails.hca[0].name) || net_ib_software_charges();
 }
 
-/* The kernel charges each device's registration of the same memory. */
+/* The bytes that may be registered with each device: the kernel charges the registration of the
+ * same memory with each device. */
 uint64_t net_ib_memlock(void)
 {
     const uint64_t limit = charges() ? gasneti_memlock() : UINT64_MAX;
     return limit == UINT64_MAX ? limit : limit / net_ib.hcas;
 }
 
-/* As drivers of hardware lay out their queues: a power of two of entries, those of send queues in
- * steps of 64 bytes. */
+/* Sizes of queue entries as drivers of hardware lay them out: a power of two of entries, those of
+ * send queues in steps of 64 bytes. */
 enum { CQE = 64, SEND_STEP = 64, SEND_HEAD = 36, RECV_WQE = 16, INLINE_LEAST = 128 };
 
 static uint64_t entries(uint32_t depth)
@@ -155,9 +162,14 @@ const char *net_ib_memlock_advice(int error)
 
 void net_explain_register(int error, size_t size, char *text, size_t text_size)
 {
+    char events[256];
+    const char *advice;
     if (error == ENOMEM && charges() && gasneti_memlock_explain(text, text_size)) return;
     if (error == EFAULT)
         snprintf(text, text_size, "part of the range is not mapped, or not writable");
+    else if (error != ENOMEM && (advice = net_ib_events_report(events, sizeof events)))
+        snprintf(text, text_size, "%s refused: %s%s; %s", net_ib_rails.text, strerror(error),
+                 events, advice);
     else if (size > net_ib_rails.limits.max_mr_size)
         snprintf(text, text_size, "%s registers at most %llu bytes at once", net_ib_rails.text,
                  (unsigned long long)net_ib_rails.limits.max_mr_size);

@@ -10,13 +10,15 @@
 
 #include <stdlib.h>
 
+#define NET_HAS_LISTS
+#define NET_HAS_RINGS
+
 #include "core/ib/system_messages.h"
-#include "core/network_unpaired.h"
-#include "core/network_untold.h"
+#include "core/network_defaults.h"
 #include "core/report.h"
 #include "core/rings/neighbours.h"
 
-/* From configure: NET_IB_HCAS, the most devices that a process uses, and NET_IB_POLL_LOCK. */
+/* configure defines NET_IB_HCAS, the most devices that a process uses, and NET_IB_POLL_LOCK. */
 
 #define NET_BUFFERS          0
 #define NET_HAS_FLOW_CONTROL 0
@@ -24,7 +26,7 @@
 enum {
     NET_STACK_MESSAGE = 512,
     NET_NEAR_COPIES = NET_STACK_MESSAGE,
-    NET_DELIVER_MAX = 16, /* a full batch of completions; at most half of it from rings */
+    NET_DELIVER_MAX = 16, /* messages that a poll takes; from a ring poll.c takes half as many */
     NET_PAIRS_LONGS = 0,
     NET_REAP_TELLS = 0,
 };
@@ -62,26 +64,25 @@ typedef struct net_peer_rings {
     amrdma_out_t out;
     net_near_out_t near;       /* instead of `out` where the peer shares its memory */
     uint64_t end;              /* end address of the first slot in the peer's memory */
-    uint32_t rkey;             /* of that memory */
-    hca_send_t send;           /* for inlined messages; its address is filled in */
+    uint32_t rkey;             /* rkey of the peer's memory */
+    hca_send_t send;           /* the work request for inlined messages; its address is filled in */
     _Atomic uint32_t offer;    /* 1 + index of the local ring, until it is reported by a message */
     _Atomic(amrdma_in_t *) in; /* of the local ring, or NULL */
-    /* Where `out` is in use and nothing is to be offered: `in`, or a ring that stays empty; else
-     * NULL. */
+    /* Not NULL while `out` is in use and no offer waits: `in`, or a ring that stays empty. */
     _Atomic(amrdma_in_t *) usual;
 } net_peer_rings_t;
 
 /* One queue pair.  The queue pairs of a peer form a circle, which unordered transfers go round. */
 typedef struct net_qp {
-    net_send_ring_t send_ring;      /* of all but system messages */
-    uint32_t local_hca, remote_hca; /* indices of its device, here and at the peer */
-    /* So far.  Neighbours do not grow together: GCC 12 would add them as one vector, which takes
-     * five instructions more. */
+    net_send_ring_t send_ring;      /* of all operations but system messages */
+    uint32_t local_hca, remote_hca; /* indices of the devices of both ends */
+    /* Totals, for reports.  Fields that are counted together are not adjacent, because compilers
+     * would add to both by slower vector instructions. */
     uint64_t puts, gets, put_bytes, puts_not_inlined, get_bytes;
     hca_qp_t qp;
     struct net_qp *next;
-    uint64_t remote_rings;     /* address of the rings that the peer can give, */
-    uint32_t remote_rings_key; /* and their rkey on this queue pair's remote device */
+    uint64_t remote_rings;     /* address of the rings that the peer can give */
+    uint32_t remote_rings_key; /* the rings' rkey on this queue pair's remote device */
     hca_send_t send;           /* refilled for each post */
     _Atomic bool open;         /* connected at both ends */
     net_send_ring_t system;    /* of system messages */
@@ -92,13 +93,14 @@ typedef struct net_qp {
  * send rings of its own queue pairs are full until they open.  So the hot paths do not test whether
  * a peer is connected.  The thread that connects (connect_on_demand.c, or start-up) stores `am`,
  * and each send ring's `unused` when it opens, with release; `next_qp` belongs to the poster, under
- * the peer's lock.  The receive path finds the queue pair by the completion and does not read this.
+ * the peer's lock.  The receive path finds the queue pair by the completion and does not read this
+ * record.
  */
 struct net_peer {
     uint32_t rank;
     net_qp_t *_Atomic am;              /* for all Active Messages, in both directions */
     net_qp_t *next_qp;                 /* for the next unordered transfer */
-    _Atomic(net_peer_rings_t *) rings; /* NULL: there are none */
+    _Atomic(net_peer_rings_t *) rings; /* NULL: the peer has no rings */
 };
 
 static inline net_qp_t *net_ib_am(net_peer_t *peer)
@@ -108,11 +110,11 @@ static inline net_qp_t *net_ib_am(net_peer_t *peer)
 
 #include "core/ib/qp_select.h"
 
-/* net_message_t.mark: bits.  A message without any has used up a receive buffer of its peer. */
+/* Bits of net_message_t.mark.  A message without any has used up a receive buffer of its peer. */
 enum {
     NET_IB_SETTLED = 1, /* no buffer is to be posted for it: it arrived by a ring, was moved, or
                            the queue is shared and another buffer was posted already */
-    NET_IB_REQUEST = 2  /* settled, and net_refill was called */
+    NET_IB_REQUEST = 2  /* with NET_IB_SETTLED: a Request, for which net_refill was called */
 };
 
 /* The descriptor of a receive buffer, or of a message that was moved to ordinary memory. */
@@ -133,21 +135,22 @@ struct net_spare {
 struct net_ib {
     hca_cq_t send_cq[NET_IB_HCAS], recv_cq[NET_IB_HCAS];
     uint32_t hcas;
-    bool indirect; /* several devices, `shared` or `wordy`: receive buffers take the general path */
-    bool wordy;    /* iWARP, without immediate data: words are in messages (system_messages.h) */
-    bool shared;   /* all peers share one receive queue for each device (srq.c) */
+    bool indirect;  /* several devices, a shared queue or iWARP: receive buffers take the general
+                       path */
+    bool wordy;     /* iWARP, without immediate data: words are in messages (system_messages.h) */
+    bool shared;    /* all peers share one receive queue for each device (srq.c) */
     uint32_t depth; /* ordinary operations in flight per queue pair */
     uint32_t inline_max;
     uint32_t list_max;      /* pieces of local memory in one put */
     uint32_t buffer_size;   /* of a receive buffer */
     net_recv_t *free_recvs; /* unposted receive buffers */
     gasneti_lock_t recv_lock;
-    bool total_limited; /* the send CQ is shallower than all rings together */
+    bool total_limited; /* the send CQ is shallower than all send rings together */
     uint32_t total_depth;
     _Atomic uint32_t in_flight; /* kept only when total_limited */
     /* Rings (amrdma_rings.c). */
-    bool choosing;               /* more peers may get one; under the poll lock */
-    uint32_t ring_limit_inlined; /* longest inlined message */
+    bool choosing;               /* more peers may get a ring; under the poll lock */
+    uint32_t ring_limit_inlined; /* longest inlined message for a ring */
 };
 #pragma GCC visibility push(hidden)
 extern struct net_ib net_ib;
@@ -159,26 +162,27 @@ extern net_qp_t net_ib_closed;
 void net_ib_send_failed(net_peer_t *peer, net_slot_t *slot, const hca_wc_t *wc);
 void net_ib_recv_failed(net_peer_t *peer, const hca_wc_t *wc);
 void net_ib_post_failed(const net_qp_t *qp, const char *what, int error);
-/* For net_counts. */
+/* Totals for net_counts. */
 extern _Atomic uint64_t net_ib_registrations, net_ib_spares_out;
 uint32_t net_ib_connections(void);
-/* net_am for a peer that has rings, but neither rings->usual nor a ring in shared memory that is in
- * use.  `held`: as for net_ib_near_am. */
+/* net_am for a peer that has a record of rings, but neither rings->usual nor a ring in shared
+ * memory that is in use.  `held`: as for net_ib_near_am. */
 enum net_result net_ib_unusual_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
                                   const net_region_t *local, gasnetc_held_t *held);
 /* Zeroes the bytes between a message and its trailer. */
 void net_ib_ring_pad(char *pad, uint32_t length);
-/* An Active Message has arrived with immediate data. */
+/* Takes the immediate data with which an Active Message has arrived. */
 void net_ib_ring_imm(net_peer_t *peer, uint32_t imm);
 /* Counts a message that has arrived, while net_ib.choosing. */
 void net_ib_count_arrival(const net_message_t *message);
 void net_ib_count_ring_arrivals(uint32_t count);
-/* net_am for a neighbour in whose memory is a ring: writes the message there if there is room; else
- * posts it with the slot.  `held`: all that the context of an Active Message has; if its address
- * were passed, the usual path would build it in memory. */
+/* net_am for a shared-memory peer that has given a ring: writes the message to the ring if that has
+ * room; else posts it with the slot.  `held`: all that the context of an Active Message has; if its
+ * address were passed, the usual path would build it in memory. */
 enum net_result net_ib_near_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
                                const net_region_t *local, gasnetc_held_t *held);
-/* The same for a neighbour that had given no ring when the message before was sent. */
+/* net_ib_near_am for a shared-memory peer that had given no ring when the previous message was
+ * sent. */
 enum net_result net_ib_near_first_am(net_qp_t *qp, net_slot_t *slot, const void *data,
                                      size_t length, const net_region_t *local,
                                      gasnetc_held_t *held);
@@ -186,7 +190,7 @@ void *net_ib_near_room(net_peer_t *peer, size_t length, bool wants_reply);
 void net_ib_near_written(net_peer_t *peer, size_t length);
 /* The slow part of net_refill: no spare is left. */
 net_message_t *net_ib_move(net_recv_t *recv);
-/* The slow part of net_release, for settled messages that did not arrive by a ring. */
+/* The slow part of net_release, for messages that are marked NET_IB_SETTLED. */
 void net_ib_release_settled(net_recv_t *recv, net_spare_t *spare);
 /* net_spare_back with a shared queue. */
 void net_ib_shared_back(net_recv_t *released);
@@ -196,7 +200,8 @@ bool net_ib_reply_recv_indirect(net_peer_t *peer, const net_qp_t *qp);
 /* Requests a connection to the peer; never waits.  Peer's lock held. */
 void net_ib_request_connect(net_peer_t *peer);
 
-/* No buffer is spare: takes the buffers that new connections have made; one of them, or NULL. */
+/* Takes the receive buffers that new connections have made, when no buffer is spare; returns one of
+ * them, or NULL. */
 net_recv_t *net_ib_recv_more(void);
 
 /* --- receive buffers --- */
@@ -218,7 +223,7 @@ static inline void net_ib_recv_push(net_recv_t *recv)
     gasneti_unlock(&net_ib.recv_lock);
 }
 
-/* The buffer's lkey is that of the queue pair's device already. */
+/* Posts a buffer whose lkey is that of the queue pair's device already. */
 static inline void net_ib_recv_post_as_is(net_peer_t *peer, const net_qp_t *qp, net_recv_t *recv)
 {
     recv->message.peer = peer;
@@ -234,7 +239,8 @@ static inline void net_ib_recv_post(net_peer_t *peer, const net_qp_t *qp, net_re
     net_ib_recv_post_as_is(peer, qp, recv);
 }
 
-/* Before a Request: posts a buffer for its Reply; false if there is none. */
+/* Posts a buffer for the Reply to a Request, before the Request is sent; false if no buffer is
+ * left. */
 static inline bool net_ib_reply_recv(net_peer_t *peer, const net_qp_t *qp)
 {
     if (__builtin_expect(net_ib.indirect, 0)) return net_ib_reply_recv_indirect(peer, qp);
@@ -247,7 +253,8 @@ static inline bool net_ib_reply_recv(net_peer_t *peer, const net_qp_t *qp)
 
 /* --- immediate data, and rings --- */
 
-/* A message has arrived with immediate data.  True if it is a system message. */
+/* Takes the immediate data with which a message has arrived.  True if the message is a system
+ * message. */
 static inline bool net_ib_decode_imm(net_peer_t *peer, uint32_t imm)
 {
     if (net_ib_imm_is_system(imm)) return true;
@@ -255,9 +262,9 @@ static inline bool net_ib_decode_imm(net_peer_t *peer, uint32_t imm)
     return false;
 }
 
-/* An AM for a peer with rings: true if it is to be written into the remote ring, which has a free
- * slot; else it is sent with immediate data, which are filled in.  Both report how far the local
- *ring is free.Peer's lock held. */
+/* True if an AM is to be written into the remote ring, which has a free slot; else it is to be sent
+ * with immediate data, which are filled in: `freed`, the number of messages released from the local
+ * ring.  Peer's lock held. */
 HOT bool net_ib_ring_may(net_qp_t *qp, const net_peer_rings_t *rings, const hca_local_t *local,
                          uint16_t freed)
 {
@@ -294,7 +301,7 @@ static inline bool net_ib_total_take(void)
     return false;
 }
 
-/* Nothing is posted after all. */
+/* Undoes net_ib_total_take: nothing was posted. */
 static inline void net_ib_total_return(void)
 {
     if (net_ib.total_limited) atomic_fetch_sub(&net_ib.in_flight, 1);
@@ -317,7 +324,8 @@ static inline net_slot_t *net_ib_send_ring_slot(net_send_ring_t *send_ring)
     return slot;
 }
 
-/* The same, also NULL where all queue pairs together are full. */
+/* net_ib_send_ring_slot, but also NULL when as many operations as net_ib.total_depth are in flight.
+ */
 static inline net_slot_t *net_ib_slot(net_send_ring_t *send_ring)
 {
     net_slot_t *slot = net_ib_send_ring_slot(send_ring);
@@ -325,7 +333,8 @@ static inline net_slot_t *net_ib_slot(net_send_ring_t *send_ring)
     return slot;
 }
 
-/* No slot is free, either for now or because the peer is not connected. */
+/* The result when no slot is free: the queue pair is full, or the peer is not connected, and a
+ * connection is requested. */
 static inline enum net_result net_ib_busy(net_peer_t *peer, const net_qp_t *qp)
 {
     if (__builtin_expect(atomic_load_explicit(&qp->open, memory_order_relaxed), 1)) return NET_BUSY;
@@ -333,15 +342,15 @@ static inline enum net_result net_ib_busy(net_peer_t *peer, const net_qp_t *qp)
     return NET_CONNECTING;
 }
 
-/* Fills the slot. */
+/* Fills a slot of the send ring. */
 static inline void net_ib_enqueue(net_send_ring_t *send_ring, net_slot_t *slot,
                                   enum net_operation operation, const gasnetc_sent_t *sent)
 {
     atomic_store_explicit(&send_ring->free, slot->next, memory_order_relaxed);
-    /* Field by field: the compiler would build a copy of the whole in memory first. */
+    /* Copied by fields, so that the caller's structure need not be in memory. */
     slot->sent.counter = sent->counter;
     gasnetc_sent_copy_pin(&slot->sent, sent);
-    if (sent->held) { /* the other fields are not read without it */
+    if (sent->held) { /* without `held` the other fields are not read */
         slot->sent.held = sent->held;
         slot->sent.copy_to = sent->copy_to;
         slot->sent.copy_length = sent->copy_length;
@@ -414,7 +423,7 @@ static inline void net_near_written(net_peer_t *peer, size_t length, const net_m
     net_ib_near_written(peer, length);
 }
 
-/* The core does not call it: NET_HAS_FLOW_CONTROL is 0. */
+/* Never called, since NET_HAS_FLOW_CONTROL is 0. */
 static inline bool net_unanswered(const net_message_t *request)
 {
     (void)request;
@@ -443,7 +452,8 @@ static inline enum net_result net_get_list(net_peer_t *peer, const net_piece_t *
     return net_ib_get_list(peer, pieces, count, src, key, nbytes, sent);
 }
 
-/* The queue pair is read again, so that no register is saved for it while the message is posted. */
+/* The result of posting an Active Message.  The queue pair is read again, so that it is not kept in
+ * a register while the message is posted. */
 HOT enum net_result net_ib_am_posted(net_peer_t *peer, int error)
 {
     if (__builtin_expect(error != 0, 0))
@@ -451,7 +461,7 @@ HOT enum net_result net_ib_am_posted(net_peer_t *peer, int error)
     return NET_POSTED;
 }
 
-/* Posts an Active Message, for which the slot is free. */
+/* Posts an Active Message, with a free slot. */
 HOT enum net_result net_ib_post_am(net_peer_t *peer, net_qp_t *qp, net_slot_t *slot,
                                    enum hca_kind kind, hca_local_t from, const gasnetc_sent_t *sent)
 {
@@ -459,7 +469,7 @@ HOT enum net_result net_ib_post_am(net_peer_t *peer, net_qp_t *qp, net_slot_t *s
     return net_ib_am_posted(peer, hca_post(qp->qp, &qp->send, kind, from));
 }
 
-/* Writes one into the peer's ring, in which it has a slot. */
+/* Posts an Active Message as a write into the peer's ring, which has a free slot. */
 HOT enum net_result net_ib_post_ring(net_peer_t *peer, net_qp_t *qp, net_slot_t *slot,
                                      net_peer_rings_t *rings, uint16_t freed, hca_local_t from,
                                      const gasnetc_sent_t *sent)
@@ -506,8 +516,8 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
  * operations, which cost so little each that the poll itself counts. */
 enum { NET_IB_BATCH = 16, NET_IB_REAPED = 64 };
 
-/* With --enable-...-poll-lock no two threads poll at once (IB-B4), not even the thread of
- * connect_on_demand.c and the one that holds the poll lock; reap_multi.c. */
+/* Polls so that no two threads poll at once, for --enable-...-poll-lock (IB-B4): not even the
+ * thread of connect_on_demand.c and the one that holds the poll lock; reap_multi.c. */
 int net_ib_poll_alone(hca_cq_t cq, int budget, hca_wc_t *wc);
 
 static inline int net_ib_poll(hca_cq_t cq, int budget, hca_wc_t *wc)
@@ -528,14 +538,16 @@ HOT void net_ib_reap_one(const hca_wc_t *wc)
     atomic_store_explicit(&send_ring->oldest, slot->next, memory_order_release);
 }
 
-/* The same for several, out of line, as a poll mostly finds none or one; reap_multi.c. */
+/* net_ib_reap_one for `count` completions.  Rare, as a poll mostly finds none or one; reap_multi.c.
+ */
 void net_ib_reap_batch(const hca_wc_t *wc, unsigned count);
 
 HOT unsigned net_ib_reap(hca_cq_t cq)
 {
     hca_wc_t wc[NET_IB_REAPED];
     const int n = net_ib_poll(cq, NET_IB_REAPED, wc);
-    /* As likely as not: else the compiler moves one of both ways aside, with a jump more. */
+    /* Neither result is the usual one: a poll that finds nothing and one that finds a completion
+     * are both short. */
     if (__builtin_expect_with_probability(n <= 0, 1, 0.5)) return 0;
     net_ib_reap_one(wc);
     if (n > 1) net_ib_reap_batch(wc + 1, (unsigned)(n - 1));
@@ -543,7 +555,7 @@ HOT unsigned net_ib_reap(hca_cq_t cq)
     return (unsigned)n;
 }
 
-/* The same for the other devices; reap_multi.c. */
+/* net_ib_reap for all devices but the first; reap_multi.c. */
 unsigned net_ib_reap_others(void);
 
 HOT unsigned net_reap(void)

@@ -17,11 +17,11 @@ enum net_ib_port_rule {
     NET_IB_PORT_FIRST_ACTIVE /* the device is named without ports: its first active one */
 };
 
-/* What the filter says of a port; NULL or "" admits the first active port of every device. */
+/* The rule of the filter for a port; NULL or "" admits the first active port of every device. */
 enum net_ib_port_rule net_ib_ports_rule(const char *filter, const char *device, unsigned port);
 
-/* The most ports to open: no more than the queue pairs to each peer that the user asks for, since
- * no queue pair would use the others (IB-C9); 0: `limit`. */
+/* The most ports to open: `limit`, and no more than the queue pairs `qps` that the user asks for
+ * each peer (0: not set), since none would use the other ports (IB-C9). */
 uint32_t net_ib_ports_most(int64_t qps, uint32_t limit);
 
 /* An existing port. */
@@ -30,8 +30,8 @@ struct net_ib_port_name {
     unsigned port;
 };
 
-/* Writes the filter's entries that match none of the ports, separated by commas; "" if there are
- * none. */
+/* Writes the filter's entries that match none of the ports, separated by commas; "" if all match.
+ */
 void net_ib_ports_unmatched(const char *filter, const struct net_ib_port_name *ports, size_t count,
                             char *text, size_t size);
 

@@ -7,7 +7,9 @@
 #ifndef NET_IB_QP_SELECT_H
 #define NET_IB_QP_SELECT_H
 
-/* A put that must arrive before an AM uses the AM queue pair; the others go round the circle. */
+/* The queue pair for a transfer.  A put that must arrive before an AM uses the AM queue pair; other
+ * transfers use all queue pairs in turn.  If the library was configured for one device, all
+ * transfers use the AM queue pair. */
 static inline net_qp_t *net_ib_select_qp(net_peer_t *peer, enum net_order order)
 {
     if (NET_IB_HCAS == 1 || order == NET_BEFORE_AM) return peer->am;

@@ -30,7 +30,7 @@ typedef struct net_ib_qp_table {
     net_ib_qp_cells_t *_Atomic table;
 } net_ib_qp_table_t;
 
-/* Queue pair numbers have 24 bits and are unique on one device only. */
+/* The key of a queue pair: its number has 24 bits and is unique on one device only. */
 static inline uint32_t net_ib_qp_table_key(uint32_t device, uint32_t number)
 {
     return device << 24 | (number & 0xffffff);
@@ -41,7 +41,7 @@ static inline uint32_t net_ib_qp_table_hash(uint32_t key, uint32_t bits)
     return key * UINT32_C(2654435769) >> (32 - bits);
 }
 
-/* NULL if the key was not entered. */
+/* The owner of a key; NULL if the key was not entered. */
 static inline void *net_ib_qp_table_find(const net_ib_qp_table_t *owners, uint32_t key)
 {
     net_ib_qp_cells_t *table = atomic_load_explicit(&owners->table, memory_order_acquire);
@@ -58,7 +58,7 @@ static inline void *net_ib_qp_table_find(const net_ib_qp_table_t *owners, uint32
 /* Enters a key, or replaces its owner; false when there is no memory. */
 bool net_ib_qp_table_enter(net_ib_qp_table_t *owners, uint32_t key, void *owner);
 
-/* No thread may search any more. */
+/* Frees the table, when no thread may search any more. */
 void net_ib_qp_table_free(net_ib_qp_table_t *owners);
 
 #endif

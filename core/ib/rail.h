@@ -32,11 +32,11 @@ struct net_ib_rails {
     uint32_t qps;                         /* per peer */
     hca_limits_t limits;                  /* the minimum over all devices */
     char text[128];                       /* all ports, for messages */
-    const struct net_ib_manager *manager; /* that connects queue pairs (meeting.h); NULL: by hand */
+    const struct net_ib_manager *manager; /* connects queue pairs; NULL: this library does */
 };
 extern struct net_ib_rails net_ib_rails;
 
-/* Of the receive threads: how many, and what each sleeps on. */
+/* What each receive thread sleeps on, and the number of these threads. */
 extern hca_sleeper_t net_ib_sleeper[HCA_SLEEPER_SPANS ? 1 : NET_IB_HCAS];
 static inline uint32_t net_ib_sleepers(void)
 {
@@ -46,7 +46,7 @@ static inline uint32_t net_ib_sleepers(void)
 /* hca_sleep, after the caller has armed the sleeper and polled its queues empty; reap_multi.c. */
 void net_ib_sleep(hca_sleeper_t *sleeper, int ms);
 
-/* Opens the active ports that pass the filter; fatal, listing all ports, when there are none. */
+/* Opens the active ports that pass the filter; fatal, listing all ports, when no port passes. */
 void net_ib_rails_open(void);
 void net_ib_rails_close(void);
 
@@ -66,12 +66,12 @@ uint64_t net_ib_memlock(void);
 struct net_ib_depths; /* connect.h */
 
 /* Bytes that the driver pins for queue pairs, and for completion queues of so many sends and
- * receives: the kernel charges them against that limit. */
+ * receives: the kernel charges them against the limit on locked memory. */
 uint64_t net_ib_queue_bytes(uint32_t qps, const struct net_ib_depths *depths, uint32_t sends,
                             uint32_t receives);
 
-/* The longest inline data to ask for: where that limit is small, the entries of all send queues
- * take an eighth of it at most, if that leaves some room to inline. */
+/* The longest inline data to ask for: where the limit on locked memory is small, the entries of all
+ * send queues take an eighth of it at most, if that leaves some room to inline. */
 uint32_t net_ib_inline_wanted(uint32_t qps, const struct net_ib_depths *depths);
 
 /* Sets caps->pinnable, where this folder registers `bytes` in so many `regions`. */
@@ -86,13 +86,13 @@ const char *net_ib_memlock_advice(int error);
 net_recv_t *net_ib_recv_make(uint32_t count);
 void net_ib_receive_fini(void);
 
-/* iWARP (system_messages.h): the first message on a queue pair that this process has called by and
- * that is not open yet; and of `count` arrivals those that are for the core, with `systems` as in
- * net_arrivals. */
+/* iWARP (system_messages.h): sends the first message on a queue pair that this process has called
+ * by and that is not open yet; and returns, of `count` arrivals, those that are for the core, with
+ * `systems` as in net_arrivals. */
 void net_ib_send_first(net_qp_t *qp);
 unsigned net_ib_decode_words(net_message_t **messages, unsigned count, unsigned *systems);
 
-/* Of a message that net_ib_decode_words has not seen yet: it is no Active Message. */
+/* True if a message that net_ib_decode_words has not seen yet is no Active Message. */
 bool net_ib_is_system(const net_message_t *message);
 
 /* Copies the message to ordinary memory, after which its buffer may be posted again. */
@@ -101,17 +101,17 @@ net_recv_t *net_ib_recv_copy(const net_recv_t *recv);
 /* Hands buffers over to the next thread that finds no spare (net_ib_recv_more).  Any thread. */
 void net_ib_recv_hand_over(net_recv_t *first);
 
-/* Lists of local memory (lists.c): how long a queue pair's should be, when net_ib.inline_max is
- * settled; the caps, when net_ib.list_max is. */
+/* Lists of local memory (lists.c): the length to ask of a queue pair, when net_ib.inline_max is
+ * final; the caps, when net_ib.list_max is final. */
 uint32_t net_ib_lists_wanted(void);
 void net_ib_lists_caps(struct net_caps *caps);
 
 /* Rings for Active Messages (amrdma_rings.c): at most `most` of them, for `peers` peers. */
 void net_ib_rings_init(uint32_t peers, uint32_t most);
 void net_ib_rings_fini(void);
-size_t net_ib_rings_bytes(void); /* registered for them */
+size_t net_ib_rings_bytes(void); /* registered for the rings */
 uint32_t net_ib_rings_most(void);
-/* At attach: this neighbour may be given a ring from now on. */
+/* Called at attach: this shared-memory peer may be given a ring from now on. */
 void net_ib_rings_near(net_peer_t *peer);
 
 /* The rings that a process can give to its peers; base 0: it gives none. */

@@ -23,6 +23,7 @@
 #include "core/job/rank.h"
 #include "core/params/params.h"
 #include "core/report.h"
+#include "other/tools/min.h"
 
 struct net_ib net_ib;
 struct net_ib_rails net_ib_rails;
@@ -63,7 +64,7 @@ static void survey_note(survey_t *survey, const char *device, unsigned port, con
     snprintf(name->device, sizeof name->device, "%s", device);
 }
 
-/* A device that cannot be opened. */
+/* Notes a device that cannot be opened. */
 static void survey_closed(survey_t *survey, const char *device, int error)
 {
     const bool denied = error == EACCES || error == EPERM;
@@ -132,7 +133,7 @@ static void survey_no_index(survey_t *survey, const char *device, unsigned port,
              text, has);
 }
 
-/* The P_Key that is to be used; 0 if the port has none there. */
+/* The P_Key that is to be used; 0 if the port has none at that index. */
 static uint16_t find_pkey(hca_t hca, const char *name, unsigned number, survey_t *survey)
 {
     uint16_t table[ROCE_MOST_PKEYS];
@@ -170,7 +171,8 @@ static void take_port(hca_t hca, const char *name, unsigned number, const hca_po
                         roce_table_text(table, count, port->ethernet, text, sizeof text));
 }
 
-/* Adds the usable ports of an open device, up to `most` in all; false when it has none. */
+/* Adds the usable ports of an open device, up to `most` in all; false when it has no usable port.
+ */
 static bool take_ports(hca_t hca, const char *name, uint32_t most, survey_t *survey)
 {
     struct net_ib_rails *r = &net_ib_rails;
@@ -233,8 +235,8 @@ static void find_ports(survey_t *survey)
     }
 }
 
-/* The same, of devices that the connection manager connects; false with the reason if there is no
- * manager. */
+/* Opens the usable ports of devices that the connection manager connects; false with the reason if
+ * no manager is available. */
 static bool find_managed_ports(survey_t *survey, char *error, size_t size)
 {
     const struct net_ib_manager *manager = HCA_MANAGER;
@@ -252,7 +254,7 @@ static bool find_managed_ports(survey_t *survey, char *error, size_t size)
 
 enum way { WAY_VERBS, WAY_RDMACM, WAY_AUTO, WAYS };
 
-/* GASNET_CONNECT; WAYS: it has another value. */
+/* The value of GASNET_CONNECT; WAYS if the value is unknown. */
 static enum way read_way(void)
 {
     static const char *const ways[] = {"verbs", "rdmacm", "auto"};
@@ -285,7 +287,7 @@ static void open_ports(char *error, size_t size)
 #define LEAST(field)                                                                               \
     if (one->field < all->field) all->field = one->field
 
-/* The minimum of all devices' limits. */
+/* Sets net_ib_rails.limits, the minimum of all devices' limits. */
 static void find_limits(void)
 {
     hca_limits_t *all = &net_ib_rails.limits;
@@ -304,8 +306,8 @@ static void find_limits(void)
     }
 }
 
-/* The ports; with `gids`, each of Ethernet with the GID that is preferred, or with its IP address
- * for the connection manager. */
+/* Writes the names of the ports; with `gids`, each Ethernet port with its preferred GID, or with
+ * its IP address for the connection manager. */
 static void name_ports(char *text, size_t size, bool gids)
 {
     size_t used = 0;
@@ -325,7 +327,7 @@ static void name_ports(char *text, size_t size, bool gids)
     }
 }
 
-/* IB-B4, and slow inline sends in the same firmware. */
+/* Fatal for firmware with the fault of IB-B4; warns of firmware with slow inline sends. */
 static void check_firmware(const struct net_ib_hca *hca)
 {
     if (hca->limits.polls_alone && !NET_IB_POLL_LOCK)
@@ -339,7 +341,7 @@ static void check_firmware(const struct net_ib_hca *hca)
                      hca->name, hca->limits.firmware);
 }
 
-/* The connection manager goes by IP addresses. */
+/* Warns of settings that have no effect, because the connection manager uses IP addresses. */
 static void warn_of_indices(void)
 {
     if (gasnetc_params.gid_index != ROCE_AUTO)
@@ -427,7 +429,7 @@ static uint32_t credits_per_peer(void)
     return credits < most ? credits : most;
 }
 
-/* IB-R1: the peer's depth is shared by its queue pairs. */
+/* IB-R1: the depth of one queue pair; a peer's depth is shared by its queue pairs. */
 static uint32_t depth_per_qp(void)
 {
     int64_t depth = (gasnetc_params.depth_pp + net_ib_rails.qps - 1) / net_ib_rails.qps;
@@ -461,8 +463,9 @@ static net_ib_recv_plan_t plan_receives(int64_t use, uint32_t peers)
     const uint64_t pinnable = net_ib_memlock() / 4 / net_ib.buffer_size;
     net_ib_recv_plan_t plan = net_ib_recv_plan(
         use, peers,
-        p->rbuf_count == NET_IB_RBUF_DEFAULT ? net_ib_least(net_ib_rbuf_default(peers), pinnable)
-                                             : (uint32_t)p->rbuf_count,
+        p->rbuf_count == NET_IB_RBUF_DEFAULT
+            ? (uint32_t)gasneti_min(net_ib_rbuf_default(peers), pinnable)
+            : (uint32_t)p->rbuf_count,
         limits->max_srq_wr < limits->max_cqe ? limits->max_srq_wr : limits->max_cqe,
         (uint32_t)p->am_spares + NET_IB_SHARED_IN_HAND, net_ib.hcas, credits,
         net_ib_credits_total((uint64_t)p->credits_total, (uint64_t)p->depth_total, peers, credits));
@@ -475,6 +478,20 @@ static net_ib_recv_plan_t plan_receives(int64_t use, uint32_t peers)
     gasneti_fatal("GASNET_USE_SRQ=1: %s has no shared receive queues; unset it, or use another "
                   "device (" NET_PORTS_VARIABLE ")",
                   net_ib_rails.text);
+}
+
+/* IB-R3: warns of credits that the user asks for and does not get. */
+static void report_credits(uint32_t credits)
+{
+    const int64_t asked = gasnetc_params.credits_pp;
+    if (credits >= asked || gasnetc_job.rank != 0 || !gasnetc_param_given("GASNET_AM_CREDITS_PP"))
+        return;
+    gasneti_warn("GASNET_AM_CREDITS_PP=%lld is lowered to %u: %s", (long long)asked, credits,
+                 gasnetc_params.depth_pp <= credits
+                     ? "no more Requests than operations (GASNET_NETWORKDEPTH_PP) are in flight"
+                 : net_ib_rails.qps > 1 && credits == net_ib.depth
+                     ? "a peer's queue pairs share GASNET_NETWORKDEPTH_PP, and Requests use one"
+                     : "so many the queues of the device hold");
 }
 
 /* Bytes that are copied at about the cost of finding a registration (`make bench`). */
@@ -523,6 +540,7 @@ void net_open(uint32_t peers, struct net_caps *caps)
     if (refused) plan = plan_receives(0, peers);
     const uint32_t qps = peers * net_ib_rails.qps,
                    prepost = plan.credits + NET_IB_SYS_RECVS + net_ib.wordy;
+    report_credits(plan.credits);
     caps->credits = plan.credits;
     caps->replies = plan.replies;
     struct net_ib_depths depths = {.send = net_ib.depth + NET_IB_SYS_SLOTS};

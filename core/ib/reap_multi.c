@@ -1,23 +1,24 @@
 /* reap_multi.c - reaping several operations at once; and with several devices, each with its own
  * completion queues, or with a shared receive queue, or on iWARP.
  *
- * With one device, and receive buffers of each peer's own, net_reap and net_arrivals call the first
- * of these alone.
+ * With one device, and receive buffers of each peer's own, net_reap and net_arrivals call
+ * net_ib_reap_batch alone.
  */
 #include <pthread.h>
 #include <time.h>
 
 #include "core/ib/srq.h"
+#include "other/tools/uncancelled.h"
 
 enum { LONGEST_NAP = 1 /* ms */ };
 
-/* A ring's `oldest` and a counter are stored once for their operations: if each operation loaded
- * what the one before it has stored, it would wait for that. */
+/* A ring's `oldest` and a counter are stored once for all their operations: if each operation
+ * loaded what the previous one has stored, it would wait for that store. */
 void net_ib_reap_batch(const hca_wc_t *wc, unsigned count)
 {
     const hca_wc_t *const end = wc + count;
     gasnetc_counter_t *counter = NULL;
-    uint32_t reaped = 0; /* of the counter */
+    uint32_t reaped = 0; /* operations of `counter` */
     while (wc < end) {
         const uint64_t id = hca_done(wc).id;
         net_send_ring_t *send_ring = (net_send_ring_t *)(uintptr_t)id;
@@ -37,7 +38,7 @@ void net_ib_reap_batch(const hca_wc_t *wc, unsigned count)
             }
             slot = slot->next;
         } while (++wc < end && hca_done(wc).id == id);
-        /* As in net_ib_reap_one(). */
+        /* Release: from now on posters may use the slots again. */
         atomic_store_explicit(&send_ring->oldest, slot, memory_order_release);
     }
     gasnetc_counter_reap(counter, reaped);
@@ -78,9 +79,11 @@ unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned
     return net_ib.wordy ? net_ib_decode_words(messages, n, systems) : n;
 }
 
-/* Where sleeping would poll outside the lock of net_ib_poll_alone, the thread naps instead. */
+/* Where hca_sleep would poll without the lock of net_ib_poll_alone, the thread sleeps for a fixed
+ * time instead. */
 void net_ib_sleep(hca_sleeper_t *sleeper, int ms)
 {
+    GASNETI_UNCANCELLED;
     const long most = LONGEST_NAP;
     const struct timespec nap = {.tv_nsec = (ms < 0 || ms > most ? most : ms) * 1000000};
     if (NET_IB_POLL_LOCK && HCA_SLEEP_POLLS)

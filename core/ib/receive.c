@@ -1,7 +1,7 @@
 /* receive.c - the receive buffers: registered arenas, one free list (IB-A1, IB-R7).
  *
- * Posting and taking are inline in network_ib.h; here buffers are made and freed, and messages are
- * moved when no spare buffer is left.
+ * Posting and taking are inline in network_ib.h; this file makes and frees buffers, and moves
+ * messages when no spare buffer is left.
  */
 #include <stdlib.h>
 

@@ -7,11 +7,13 @@
 
 enum { NET_IB_ROUTE_TEXT = 192, NET_IB_ROUTE_TRIES = 3 };
 
-/* False: it needs GIDs of one class, and the two ports have none in common. */
+/* Finds the path to a peer's port.  False: the path needs GIDs of one class, and the two ports have
+ * none in common. */
 bool net_ib_route(const struct net_ib_rail *rail, const hca_remote_t *remote, hca_route_t *route);
 
-/* Whether this errno of an address handle, or of a queue pair on its way to RTR, means that no
- * neighbour was found in time: a lost packet is enough, so it is tried NET_IB_ROUTE_TRIES times. */
+/* True if this errno of an address handle, or of a queue pair on its way to RTR, means that the
+ * kernel did not resolve the peer's Ethernet address in time: a lost packet is enough, so the call
+ * is tried NET_IB_ROUTE_TRIES times. */
 bool net_ib_route_timed_out(int error);
 
 /* "LID 5", or "GID ::ffff:10.0.0.2 (RoCE v2), from GID 3 ::ffff:10.0.0.1 (RoCE v2, eth0)". */

@@ -6,6 +6,7 @@
 #include "core/ib/rail.h"
 #include "core/job/host_addresses.h"
 #include "core/job/rank.h"
+#include "core/job/secret.h"
 #include "core/network.h"
 #include "other/softhca/softhca.h"
 
@@ -13,7 +14,7 @@ void net_ib_software_open(void)
 {
     const char *hosts = gasnetc_hosts_list();
     softhca_number(gasnetc_job.rank); /* injected faults name processes by it */
-    if (hosts) softhca_hosts(hosts, gasnetc_hosts_secret(), bootstrap_getenv);
+    softhca_hosts(hosts ? hosts : "", gasnetc_secret_text(), bootstrap_getenv);
 }
 
 bool net_ib_is_software(const char *name)
@@ -47,7 +48,7 @@ bool net_ib_software_trouble(char *line, size_t size)
     return softhca_trouble(line, size) > 0;
 }
 
-/* Peers reach such memory on the software device by plain loads and stores. */
+/* With the software device, memory that peers on this host access by plain loads and stores. */
 void *net_alloc(size_t size)
 {
     return softhca_alloc(size);

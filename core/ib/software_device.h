@@ -10,19 +10,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Before devices are listed: hands over this process's rank and the hosts of the job. */
+/* Hands over this process's rank and the hosts of the job, before devices are listed. */
 void net_ib_software_open(void);
 
 /* True if the device of this name is the software device. */
 bool net_ib_is_software(const char *name);
 
-/* Whether it places the bytes of a write such that a ring's trailer is last; as hca_in_order. */
+/* True if the software device writes a ring's trailer after all other bytes of a message, as
+ * hca_in_order. */
 bool net_ib_software_in_order(void);
 
-/* Whether its registrations are charged against the limit on locked memory. */
+/* True if the software device's registrations are charged against the limit on locked memory. */
 bool net_ib_software_charges(void);
 
-/* Open files that it keeps for each peer, one for each direction; a real device has none. */
+/* Open files that the software device keeps for each peer, one for each direction; a real device
+ * has none. */
 enum { NET_IB_SOFTWARE_DESCRIPTORS = 2 };
 
 /* The connection manager of the software device (softhca_rdmacm), NULL if that is not on. */

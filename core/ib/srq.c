@@ -18,7 +18,7 @@
 
 static struct {
     hca_srq_t queue[NET_IB_HCAS];
-    uint32_t count;   /* buffers in each */
+    uint32_t count;   /* buffers in each queue */
     uint32_t replies; /* buffers for Replies that no Request has reserved; under net_ib.recv_lock */
     net_ib_qp_table_t owners;
 } shared;
@@ -45,7 +45,7 @@ static void post(uint32_t hca, net_recv_t *recv)
                        net_ib_rails.hca[hca].name, strerror(error));
 }
 
-/* 0, or the error of the device that refuses. */
+/* Creates a shared receive queue on each device; 0, or the error of the device that refuses. */
 static int make_queues(uint32_t buffers)
 {
     for (uint32_t i = 0; i < net_ib.hcas; i++) {
@@ -142,7 +142,7 @@ static void give_back(net_recv_t *first, uint32_t replies)
     gasneti_unlock(&net_ib.recv_lock);
 }
 
-/* The message keeps its buffer; a spare is posted in its place. */
+/* Takes a message in its buffer; posts a spare to the queue instead. */
 static net_recv_t *keep(uint32_t hca, net_recv_t *recv, net_recv_t **spares)
 {
     net_recv_t *spare = *spares;
@@ -151,7 +151,7 @@ static net_recv_t *keep(uint32_t hca, net_recv_t *recv, net_recv_t **spares)
     return recv;
 }
 
-/* The message is copied, and its buffer is posted again. */
+/* Takes a copy of a message; posts its buffer again. */
 static net_recv_t *move(uint32_t hca, net_recv_t *recv)
 {
     net_recv_t *copy = net_ib_recv_copy(recv);
@@ -159,7 +159,7 @@ static net_recv_t *move(uint32_t hca, net_recv_t *recv)
     return copy;
 }
 
-/* One completion; NULL if it is no message. */
+/* Takes the message of one completion; NULL if it has none. */
 static net_recv_t *take_one(uint32_t hca, const hca_wc_t *wc, net_recv_t **spares)
 {
     const hca_done_t done = hca_done(wc);
@@ -211,8 +211,9 @@ unsigned net_ib_shared_arrivals(uint32_t first, net_message_t **messages, unsign
 
 /* --- returning buffers --- */
 
-/* A message that net_refill has not marked is a Reply, whose buffer another Request may reserve.
- * (Or it is a Request that is dropped because the job ends; the count is then not used any more.)
+/* True for a message that net_refill has not marked: a Reply, whose buffer another Request may
+ * reserve. (Or it is a Request that is dropped because the job ends; the count is then not used any
+ * more.)
  */
 static bool is_reply(const net_recv_t *recv)
 {

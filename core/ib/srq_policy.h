@@ -1,9 +1,9 @@
 /* srq_policy.h - whether all peers share one receive queue, and how its buffers are divided
  * (IB-W4, IB-A8): the rule, apart from verbs.
  *
- * Every message in flight has a buffer: a peer's Requests by its credits, Replies by
- * the Requests in flight from here, system messages by a fixed number for each peer.  So a device
- * never finds the queue empty, and no message delays the operations behind it on its queue pair.
+ * Every message in flight has a buffer: a peer's Requests by its credits, Replies by the Requests
+ * in flight from this process, system messages by a fixed number for each peer.  So a device never
+ * finds the queue empty, and no message delays the operations behind it on its queue pair.
  */
 #ifndef NET_IB_SRQ_POLICY_H
 #define NET_IB_SRQ_POLICY_H
@@ -11,16 +11,12 @@
 #include <stdint.h>
 
 #include "core/ib/system_messages.h"
+#include "other/tools/min.h"
 
 enum {
     NET_IB_RBUF_DEFAULT = 1024,  /* GASNET_RBUF_COUNT; the default grows with the job: */
     NET_IB_RBUF_PER_PROCESS = 10 /* three credits for each peer remain in the largest jobs */
 };
-
-static inline uint32_t net_ib_least(uint64_t a, uint64_t b)
-{
-    return (uint32_t)(a < b ? a : b);
-}
 
 /* The most Requests that a process has in flight to all of its peers (IB-R4).  `total` is
  * GASNET_AM_CREDITS_TOTAL, whose default grows with the job; `depth` the operations in flight, 0:
@@ -33,18 +29,18 @@ static inline uint32_t net_ib_credits_total(uint64_t total, uint64_t depth, uint
     const uint64_t all = (uint64_t)peers * credits;
     if (total == NET_IB_CREDITS_TOTAL_DEFAULT && total < (uint64_t)peers + 1) total = peers + 1;
     if (total == 0 || total > all) total = all;
-    return net_ib_least(total, depth ? depth : all);
+    return (uint32_t)gasneti_min(total, depth ? depth : all);
 }
 
 enum net_ib_sharing { NET_IB_OWN, NET_IB_SHARE, NET_IB_CANNOT_SHARE };
 
-/* Without a shared queue each peer has buffers of its own: `credits` and as many as
- * NET_IB_SYS_RECVS; those for `replies` are posted to the peer that a Request is sent to. */
+/* The plan of receive buffers.  Without a shared queue each peer has buffers of its own: `credits`
+ * and NET_IB_SYS_RECVS; buffers for `replies` are posted to the peer to which a Request is sent. */
 typedef struct net_ib_recv_plan {
     enum net_ib_sharing sharing;
     uint32_t buffers; /* in each device's shared queue */
     uint32_t credits; /* Requests in flight from each peer */
-    uint32_t replies; /* Requests in flight from here, to all peers together */
+    uint32_t replies; /* Requests in flight to all peers together */
 } net_ib_recv_plan_t;
 
 /* `use` is GASNET_USE_SRQ; `buffers` GASNET_RBUF_COUNT, raised to what the peers need at least;
@@ -63,14 +59,14 @@ static inline net_ib_recv_plan_t net_ib_recv_plan(int64_t use, uint32_t peers, u
     plan.sharing = most < least ? NET_IB_CANNOT_SHARE : NET_IB_SHARE;
     if (plan.sharing == NET_IB_CANNOT_SHARE) return plan;
     plan.buffers = (uint32_t)all;
-    /* Half for Requests from peers, half for Replies; the one that needs less leaves it to the
+    /* Half is for Requests from peers, half for Replies; what one half does not need goes to the
      * other. */
     const uint64_t rest = all - system;
     uint64_t half = rest / 2 / peers;
     if (half == 0) half = 1;
     if (half > credits) half = credits;
-    plan.replies = net_ib_least(replies, rest - half * peers);
-    plan.credits = net_ib_least(credits, (rest - plan.replies) / peers);
+    plan.replies = (uint32_t)gasneti_min(replies, rest - half * peers);
+    plan.credits = (uint32_t)gasneti_min(credits, (rest - plan.replies) / peers);
     return plan;
 }
 

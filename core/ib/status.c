@@ -27,7 +27,7 @@ static const char *operation_name(enum net_operation operation)
 }
 
 /* The asynchronous events of the devices, which usually are the cause of a failure, and what to
- * check then; advice is NULL when there are none. */
+ * check then; advice is NULL when no event was reported. */
 typedef struct report {
     char text[512];
     const char *advice;
@@ -129,7 +129,8 @@ void net_ib_cannot_connect(uint32_t rank, const char *device, const char *what, 
     cannot_connect(rank, device, what, error, errno_advice(error));
 }
 
-/* On Ethernet these errors are of the network interface below the port. */
+/* Fatal: the peer cannot be reached.  On Ethernet, a time-out or a missing route is a fault of the
+ * network interface below the port, for which the message has advice of its own. */
 void net_ib_cannot_reach(uint32_t rank, const struct net_ib_rail *rail, const hca_remote_t *remote,
                          const char *what, int error)
 {

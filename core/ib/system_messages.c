@@ -9,14 +9,14 @@
 #include "core/ib/connect.h"
 #include "core/ib/srq.h"
 
-/* Where the device does not inline: a receive buffer that holds the words until the send has
- * completed.  It does not return to the free list, since a job ends only once, and a connection
- * begins once. */
+/* Where the device does not inline: takes a receive buffer that holds the words until the send has
+ * completed.  The buffer is not returned to the free list, since a job ends only once, and a
+ * connection begins once. */
 static net_recv_t *take_bounce_buffer(void)
 {
     net_recv_t *bounce = net_ib_recv_pop();
     if (!bounce) bounce = net_ib_recv_more();
-    if (!bounce && net_ib.shared) bounce = net_ib_recv_make(1); /* few are spare there */
+    if (!bounce && net_ib.shared) bounce = net_ib_recv_make(1); /* a shared pool has few spares */
     return bounce;
 }
 
@@ -67,7 +67,7 @@ bool net_ib_is_system(const net_message_t *message)
            (net_ib.wordy && message->length && *first == (uint8_t)NET_IB_WORD_SYSTEM);
 }
 
-/* True if it is a message for the core. */
+/* Decodes the word in front of a message; true if the message is for the core. */
 static bool decode_word(net_message_t *message, unsigned *systems)
 {
     uint64_t word = 0;

@@ -12,11 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Set aside on top of the ordinary depth, so that a system message never waits: work requests
- * of each send queue, and receive buffers of each peer. */
+/* Work requests of each send queue, and receive buffers of each peer, beyond the ordinary depth: a
+ * system message never waits. */
 enum { NET_IB_SYS_SLOTS = 4, NET_IB_SYS_RECVS = 3 };
 
-/* The immediate data of an Active Message (amrdma_rings.c) are below. */
+/* The immediate data of a system message; those of an Active Message (amrdma_rings.c) are less,
+ * as unsigned numbers. */
 enum { NET_IB_SYSTEM = INT32_MIN };
 
 static inline bool net_ib_imm_is_system(uint32_t imm)

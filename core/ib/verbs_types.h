@@ -16,8 +16,8 @@
  *   hca_query, hca_query_port: false if the device does not answer.
  *   hca_query_gids(hca, number, table, most): the GIDs of a port; the number of them.
  *   hca_query_pkeys(hca, number, table, most): the P_Key table of a port; its length.
- *   hca_event_kind(type), hca_next_event(hca, &event): the next asynchronous event, false if there
- *     is none.  hca_events(hca): a descriptor that can be read when there is one.
+ *   hca_event_kind(type), hca_next_event(hca, &event): the next asynchronous event, false if none
+ *     waits.  hca_events(hca): a descriptor that can be read when there is one.
  *   hca_pd_create, hca_register.
  *   hca_cq_create(hca, depth, sleeper): with a sleeper (hca_sleeper_t, at first all 0) one thread
  *     may sleep until the queue has a completion: hca_arm(sleeper); polls until the sleeper's
@@ -66,9 +66,9 @@
 
 typedef struct hca_limits {
     uint32_t max_cqe, max_qp_wr, max_rd_atom, max_init_rd_atom;
-    uint32_t max_srq_wr;          /* 0: it has no shared receive queues */
+    uint32_t max_srq_wr;          /* 0: the device has no shared receive queues */
     uint32_t max_mr;              /* registrations of all processes; 0: not known */
-    uint32_t max_sge, max_sge_rd; /* pieces of local memory in a work request; in an RDMA read */
+    uint32_t max_sge, max_sge_rd; /* local pieces in a work request; in an RDMA read */
     uint64_t max_mr_size;
     uint32_t vendor;
     uint8_t ports;
@@ -89,13 +89,13 @@ typedef struct hca_port {
 /* The remote end of a connection. */
 typedef struct hca_remote {
     uint32_t qp_number;
-    uint32_t psn; /* of the first packet it sends */
+    uint32_t psn; /* of the first packet that this end sends */
     uint16_t lid;
-    uint8_t mtu, rd_atom; /* of its port; RDMA reads that it serves at once */
+    uint8_t mtu, rd_atom; /* of the port; RDMA reads that this end serves at once */
     roce_offer_t gids;
 } hca_remote_t;
 
-/* Where datagrams are received. */
+/* The address of a queue pair for datagrams. */
 typedef struct hca_ud_addr {
     uint32_t qp_number;
     uint32_t key; /* Q_Key: datagrams with another are dropped; below 2^31 */
@@ -106,9 +106,9 @@ enum { HCA_DATAGRAM_HEAD = 40 }; /* bytes before the payload in a datagram's rec
 /* The path of packets to a peer's port (route.h). */
 typedef struct hca_route {
     uint16_t lid;
-    bool global; /* with a GRH, which has the following */
+    bool global; /* with a GRH, which has the fields below */
     uint8_t gid[16];
-    uint8_t gid_index; /* of the own GID in the port's table */
+    uint8_t gid_index; /* index of the own GID in the port's table */
     uint8_t traffic_class;
 } hca_route_t;
 
@@ -119,15 +119,15 @@ typedef struct hca_setup {
     uint16_t pkey_index;
     hca_route_t route;
     uint32_t qp_number, remote_psn; /* the peer's; of the first packet that it sends */
-    uint32_t psn;                   /* of the first packet sent from here */
+    uint32_t psn;                   /* of the first packet that this end sends */
     uint32_t key;                   /* Q_Key, of a datagram queue pair */
     uint8_t mtu, timeout, retries;
     uint8_t dest_rd_atomic, rd_atomic; /* RDMA reads at once: served, started */
 } hca_setup_t;
 
 /* Access flags of a registration, with the numbers that all verbs share.  HCA_SOURCE and
- * HCA_READABLE, which peers may read, allow memory that is mapped read-only.  HCA_SINK: of reads on
- * iWARP. */
+ * HCA_READABLE, which peers may read, allow memory that is mapped read-only.  HCA_SINK is for
+ * memory that reads on iWARP write to. */
 enum hca_access {
     HCA_SOURCE = 0,
     HCA_LOCAL = 1,
@@ -136,8 +136,8 @@ enum hca_access {
     HCA_REMOTE = 1 | 2 | 4
 };
 
-/* Devices that always place bytes in order: those of Mellanox up to ConnectX-3.  For later devices
- * see hca_in_order. */
+/* True of devices that always write the bytes of an RDMA write in order: those of Mellanox up to
+ * ConnectX-3.  For later devices see hca_in_order. */
 static inline bool hca_always_in_order(uint32_t maker, uint32_t part)
 {
     static const uint16_t parts[] = {
@@ -179,7 +179,7 @@ typedef struct hca_done {
     uint32_t imm; /* if has_imm */
 } hca_done_t;
 
-/* Of a work request that failed. */
+/* The failure of a work request. */
 typedef struct hca_failure {
     enum hca_cause cause;
     const char *text; /* the verbs' name of the status */
@@ -189,7 +189,7 @@ typedef struct hca_failure {
 /* An asynchronous event of a device. */
 typedef struct hca_event {
     enum hca_event_kind kind;
-    unsigned port; /* 0: not of a port */
+    unsigned port; /* 0: an event of the device */
     const char *text;
 } hca_event_t;
 

@@ -13,16 +13,16 @@
  * poll tests it, and acts. */
 enum {
     GASNETC_EXIT_FAILURE = -1, /* a connection or a peer failed: gasneti_failure */
-    GASNETC_EXIT_PROBE = -2,   /* from gasnetc_exit_polls: whether a thread polls */
+    GASNETC_EXIT_PROBE = -2,   /* from gasnetc_exit_polls: asks whether a thread polls */
     GASNETC_EXIT_CALLED = -3,  /* the launcher wants this process to end with the others */
 };
 #pragma GCC visibility push(hidden)
 extern atomic_int gasnetc_exit_pending;
 #pragma GCC visibility pop
-/* Acts upon it; returns if it was GASNETC_EXIT_PROBE. */
+/* Acts upon the pending exit; returns if it was GASNETC_EXIT_PROBE. */
 void gasnetc_exit_act(void);
 
-/* Whether some thread polls within `seconds`; waits at most that long.  Not for threads that poll
+/* True if some thread polls within `seconds`; waits at most that long.  Not for threads that poll
  * themselves. */
 bool gasnetc_exit_polls(double seconds);
 

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "core/report.h"
 
@@ -111,8 +110,6 @@ static void list_addresses(gasnetc_site_t *site)
     struct ifaddrs *all = NULL;
     int n = 0;
     memset(site, 0, sizeof *site);
-    if (getrandom(site->secret, sizeof site->secret, 0) != (ssize_t)sizeof site->secret)
-        gasneti_fatal("getrandom: no random numbers for the job's secret");
     if (getifaddrs(&all) != 0) return;
     for (int f = 0; f < 2; f++)
         for (const struct ifaddrs *i = all; i && n < GASNETC_HOST_ADDRESSES; i = i->ifa_next)
@@ -123,18 +120,12 @@ static void list_addresses(gasnetc_site_t *site)
 /* --- the job --- */
 
 static char *list; /* NULL: the job is on one host */
-static char secret[2 * GASNETC_SECRET_BYTES + 1];
 static char ipv4[INET_ADDRSTRLEN];
 static bool found;
 
 const char *gasnetc_hosts_list(void)
 {
     return list;
-}
-
-const char *gasnetc_hosts_secret(void)
-{
-    return secret;
 }
 
 const char *gasnetc_hosts_ipv4(void)
@@ -151,11 +142,6 @@ static void write_list(const gasnetc_address_t *addresses, uint32_t count)
                   INET6_ADDRSTRLEN);
         to += strlen(to);
     }
-}
-
-static void write_secret(const uint8_t *bytes)
-{
-    for (size_t i = 0; i < GASNETC_SECRET_BYTES; i++) snprintf(secret + 2 * i, 3, "%02x", bytes[i]);
 }
 
 static uint32_t count_hosts(const struct bootstrap_job *job)
@@ -211,7 +197,6 @@ void gasnetc_hosts_find(const struct bootstrap_job *job)
     found = count > 1 && gasnetc_hosts_choose(hosts, count, chosen);
     if (found) {
         write_list(chosen, count);
-        write_secret(all[0].secret);
         choose_ipv4(all, job->size, hosts, count, &all[job->rank], chosen);
     }
     free(all);

@@ -13,7 +13,7 @@
 #include "core/lock.h"
 #include "core/network.h"
 
-/* A node's segment, as peers access it: one key per 2^gasnetc_pin_shift bytes from base. */
+/* A rank's segment, as peers access it: one key per 2^gasnetc_pin_shift bytes from base. */
 typedef struct gasnetc_segment {
     uintptr_t base;
     uintptr_t size;
@@ -31,8 +31,8 @@ typedef struct gasnetc_window {
 /* The ends of a transfer, each of which may lie in the registration cache. */
 enum gasnetc_end { GASNETC_NEAR, GASNETC_FAR, GASNETC_ENDS };
 
-/* All that is kept per node; `net` is unused in the entry of this node itself.  The size is a power
- * of two, which makes indexing a shift. */
+/* The record of a rank; `net` is unused in the record of this rank itself.  The size is a power of
+ * two, which makes indexing a shift. */
 typedef struct gasnetc_peer {
     net_peer_t net;      /* first: the network returns pointers to it */
     gasneti_lock_t lock; /* of net's posting side, credits, window and counts */
@@ -40,7 +40,7 @@ typedef struct gasnetc_peer {
     gasnetc_window_t window;
     gasnetc_segment_t segment;
     gasnetc_peer_counts_t *counts;
-    struct gasnetc_lease *lease[GASNETC_ENDS]; /* core/rdma/lease.h; NULL: none */
+    struct gasnetc_lease *lease[GASNETC_ENDS]; /* core/rdma/lease.h; NULL: no lease */
 } __attribute__((aligned(128))) gasnetc_peer_t;
 
 enum gasnetc_phase { GASNETC_BEFORE_INIT, GASNETC_BEFORE_ATTACH, GASNETC_ATTACHED };
@@ -48,7 +48,7 @@ enum gasnetc_phase { GASNETC_BEFORE_INIT, GASNETC_BEFORE_ATTACH, GASNETC_ATTACHE
 #pragma GCC visibility push(hidden)
 extern _Atomic(enum gasnetc_phase)
     gasnetc_phase;                    /* the thread that ends the process reads it too */
-extern gasnetc_peer_t *gasnetc_peers; /* [nodes] */
+extern gasnetc_peer_t *gasnetc_peers; /* [ranks] */
 extern struct net_caps gasnetc_caps;
 extern unsigned gasnetc_pin_shift;
 #pragma GCC visibility pop
@@ -58,7 +58,7 @@ static inline gasnetc_peer_t *gasnetc_peer_of(net_peer_t *net)
     return (gasnetc_peer_t *)net;
 }
 
-/* A post to the peer was refused; its lock is held. */
+/* Counts a refused post to the peer, whose lock is held. */
 static inline void gasnetc_count_stall(gasnetc_peer_t *peer, enum net_result result)
 {
     if (result == NET_NO_REPLY_BUF)
@@ -69,8 +69,8 @@ static inline void gasnetc_count_stall(gasnetc_peer_t *peer, enum net_result res
         peer->counts->stalls_credits++;
 }
 
-/* One step of waiting before the post is tried again; no lock held.  As gasnetc_stall, and with a
- * nap while the peer is being connected (poll.c). */
+/* One step of waiting before the post is tried again; no lock held.  gasnetc_stall, after a sleep
+ * while the peer is being connected (poll.c). */
 void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool in_handler);
 
 #endif

@@ -25,7 +25,7 @@ static struct {
     uint32_t rank, size; /* size 0: gasneti_report_init was not called */
     const uint32_t *host_of;
     char host[64];
-    pthread_t thread;          /* the one that called gasnet_init */
+    pthread_t thread;          /* the thread that called gasnet_init */
     atomic_bool second_thread; /* another thread has called the library */
 } self;
 
@@ -80,12 +80,28 @@ static size_t compose_counters(char *line, size_t size)
     return n > 0 && (size_t)n < size ? (size_t)n : 0;
 }
 
+static bool is_asked_for(const char *name)
+{
+    const char *value = gasnett_getenv(name);
+    return value && gasneti_parse_yesno(value) == 1;
+}
+
+/* What the user asks for at a fatal error, before the process ends. */
+static void help_debugging(void)
+{
+    gasnett_freezeForDebuggerErr();
+    if (is_asked_for("GASNET_BACKTRACE")) (void)gasnett_print_backtrace(STDERR_FILENO);
+}
+
 /* Lets the launcher print the message once for all ranks that have the same text, or with `once`
- * for all ranks that have the failure. Returns if this process has to print it. */
+ * for all ranks that have the failure.  Returns only if this process has to print the message. */
 static void complain(const char *why, bool once)
 {
-    if (self.size && !gasnetc_exit_of_child() && bootstrap_complain("*** FATAL ERROR", why, once))
+    if (self.size && !gasnetc_exit_of_child() && !is_asked_for("GASNET_FREEZE_ON_ERROR") &&
+        bootstrap_complain("*** FATAL ERROR", why, once)) {
+        help_debugging();
         gasnetc_exit_fatal(1);
+    }
 }
 
 /* --- rules that a program breaks --- */
@@ -140,11 +156,12 @@ void gasneti_fatal(const char *format, ...)
     vsnprintf(why, sizeof why, format, list);
     va_end(list);
     explain(why, text, sizeof text);
-    /* At start-up all ranks often have the same failure. */
+    /* At start-up all ranks often have the same failure, which the launcher prints once. */
     if (gasnetc_phase != GASNETC_ATTACHED) complain(text, false);
     size_t length = compose_words(lines, 2048, "*** FATAL ERROR", "%s", text);
     if (!gasnetc_exit_of_child()) length += compose_counters(lines + length, sizeof lines - length);
     print(lines, length);
+    help_debugging();
     gasnetc_exit_fatal(1);
 }
 
@@ -200,7 +217,7 @@ void gasneti_failed(const char *format, ...)
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    if (gasnetc_exit_of_child()) gasneti_fatal("%s", text); /* it may never poll */
+    if (gasnetc_exit_of_child()) gasneti_fatal("%s", text); /* a child may never poll */
     if (gasneti_ending() || atomic_flag_test_and_set(&writing)) return;
     gasneti_note_thread();
     if (gasnetc_exit_pending != GASNETC_EXIT_FAILURE) {

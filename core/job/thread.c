@@ -31,7 +31,7 @@ const gasneti_thread_t *gasneti_all_threads(void)
 
 __thread gasneti_thread_t *gasneti_my_thread;
 __thread int32_t gasneti_my_handlers = GASNETI_NO_RECORD;
-__thread void *gasneti_my_extended; /* copy of that record's `extended`: saves a load */
+__thread void *gasneti_my_extended; /* copy of gasneti_my_thread->extended */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -64,12 +64,14 @@ static void leave(void *slot)
     gasneti_my_thread = NULL;
     gasneti_my_handlers = GASNETI_NO_RECORD;
     gasneti_my_extended = NULL;
-    gasnetc_signal_stack_free(thread->signal_stack);
+    void *signal_stack = thread->signal_stack;
     thread->signal_stack = NULL;
     pthread_mutex_lock(&lock);
     thread->next = free_slots;
     free_slots = thread;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&lock); /* not the last call: the thread sanitizer would take it for a call
+                                    of the C library */
+    gasnetc_signal_stack_free(signal_stack);
 }
 
 static void make_key(void)
@@ -79,8 +81,8 @@ static void make_key(void)
 
 static gasneti_thread_t *take_slot(void)
 {
-    uint32_t limit =
-        gasnetc_params.max_threads ? (uint32_t)gasnetc_params.max_threads : GASNETI_THREAD_SLOTS;
+    const uint32_t limit =
+        gasnetc_params.max_threads ? (uint32_t)gasnetc_params.max_threads : GASNETC_MAX_THREADS;
     pthread_mutex_lock(&lock);
     gasneti_thread_t *thread = free_slots;
     if (thread) {
@@ -92,9 +94,9 @@ static gasneti_thread_t *take_slot(void)
     }
     pthread_mutex_unlock(&lock);
     if (!thread)
-        gasneti_fatal(
-            "more than %u client threads at once: the limit is GASNET_MAX_THREADS, at most %d",
-            limit, GASNETI_THREAD_SLOTS);
+        gasneti_fatal("more than %u client threads at once: the limit is GASNET_MAX_THREADS, which "
+                      "may be larger",
+                      limit);
     return thread;
 }
 

@@ -13,10 +13,8 @@
 #include "core/counters/counters.h"
 #include "gasnet_config.h"
 
-#define GASNETI_THREAD_SLOTS 256
-
 typedef struct gasneti_thread {
-    uint32_t index;              /* 0 .. GASNETI_THREAD_SLOTS-1, stable while the thread lives */
+    uint32_t index;              /* 0 .. GASNET_MAX_THREADS-1, stable while the thread lives */
     int32_t handler_depth;       /* if GASNETI_ONE_RECORD: gasneti_handler_depth() */
     uint32_t lock_misses;        /* polls that found the poll lock taken */
     uint32_t interrupts_held;    /* debug builds: inside a no-interrupt section */
@@ -26,13 +24,13 @@ typedef struct gasneti_thread {
                                     the thread ends, but reused with this one */
     struct gasneti_thread *next; /* free list */
     struct gasneti_thread *made_next; /* all records */
-    void *token;                      /* debug builds: of the handler that runs; see context.c */
-    uint64_t interrupts_since;        /* debug builds: start of that section, ns */
-    gasnetc_counts_t counts;          /* sums over all threads that had this record */
-    void *signal_stack;               /* signal_stack.h; NULL: none, or the program's own */
+    void *token;               /* debug builds: token of the handler that runs; see context.c */
+    uint64_t interrupts_since; /* debug builds: start of the no-interrupt section, ns */
+    gasnetc_counts_t counts;   /* sums over all threads that had this record */
+    void *signal_stack;        /* signal_stack.h; NULL: not set, or the program's own */
 } gasneti_thread_t;
 
-/* All records, linked by made_next; read only. */
+/* The first of all records, linked by made_next; read only. */
 const gasneti_thread_t *gasneti_all_threads(void);
 
 /* Gives an alternate signal stack to the calling thread and to all that take a record later. */
@@ -44,7 +42,7 @@ enum { GASNETI_ONE_THREAD = 1 }; /* only the thread of gasnet_init may call the 
 enum { GASNETI_ONE_THREAD = 0 };
 #endif
 
-/* GASNETI_OF_THREAD: storage class of static variables that are per thread. */
+/* GASNETI_OF_THREAD: the storage class of static variables that each thread has. */
 #if defined(GASNET_SEQ) && !GASNETI_SEQ_RCV_THREAD
 #define GASNETI_ONE_RECORD 1
 #define GASNETI_OF_THREAD
@@ -71,8 +69,8 @@ static inline gasneti_thread_t *gasneti_self(void)
 }
 #endif
 
-/* How many handlers the calling thread is inside.  Where each thread has a record, this is not in
- * it: then a poll would have to keep the record's address while a handler runs. */
+/* The number of handlers that the calling thread is inside.  Where each thread has a record, the
+ * number is not in the record, whose address a poll would have to keep while a handler runs. */
 #if GASNETI_ONE_RECORD
 static inline int32_t gasneti_handler_depth(void)
 {
@@ -87,7 +85,8 @@ static inline void gasneti_handler_leave(void)
     gasneti_the_thread.handler_depth--;
 }
 #else
-/* Far below 0: the thread has no record.  So the increment tells whether it needs one. */
+/* The number of handlers of a thread without a record: far below 0, so that the result of an
+ * increment shows whether a record is missing. */
 enum { GASNETI_NO_RECORD = INT32_MIN };
 #pragma GCC visibility push(hidden)
 extern __thread int32_t gasneti_my_handlers __attribute__((tls_model("initial-exec")));

@@ -47,8 +47,14 @@ const char *gasnetc_param_name(size_t index);
 /* Pure: true if `name` is a parameter, or a variable that another part of the library reads. */
 bool gasnetc_param_known(const char *name);
 
-/* Pure: true if `name` is a known variable that nothing in this release acts upon. */
+/* True if the user has set the parameter of that name, or by its older name. */
+bool gasnetc_param_given(const char *name);
+
+/* Pure: true if `name` is a known variable that has no effect in this release. */
 bool gasnetc_param_idle(const char *name);
+
+/* Pure: true if `name` is a variable of other releases of GASNet, but not of this one. */
+bool gasnetc_param_of_kin(const char *name);
 
 /* Reads all parameters from the job's environment, compares those that must be equal, warns of
  * unknown names.  Collective.  Fatal after an error. */

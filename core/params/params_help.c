@@ -12,7 +12,7 @@ static const struct gasneti_env_row rows[] = {
 #include GASNETC_PARAMS_DEF
 };
 
-/* What the network below reads by itself: `settings.def` of its folder. */
+/* The variables that the network below reads by itself: `settings.def` of its folder. */
 static const struct gasneti_env_row settings[] = {
 #define SETTING(field, ...) {GASNETI_ENV_SETTING(__VA_ARGS__)},
 #ifdef GASNETC_SETTINGS_DEF

@@ -12,9 +12,9 @@
 #include "core/report.h"
 #include "gasnet.h"
 #include "other/spawner/bootstrap.h"
+#include "other/tools/environment.h"
+#include "other/tools/fnv.h"
 #include "other/tools/tools.h"
-
-extern char **environ;
 
 /* The value that the user has set, or NULL; in `name` the name it was set by. */
 static const char *given(const gasnetc_param_t *row, const char **name)
@@ -28,17 +28,37 @@ static const char *given(const gasnetc_param_t *row, const char **name)
     return value && (*value || row->kind == GASNETI_ENV_TEXT) ? value : NULL;
 }
 
-/* 64 bits that are equal if the values are. */
+bool gasnetc_param_given(const char *name)
+{
+    const char *by;
+    for (size_t i = 0; i < gasnetc_param_count; i++)
+        if (!strcmp(gasnetc_param_table[i].name, name))
+            return given(&gasnetc_param_table[i], &by) != NULL;
+    return false;
+}
+
+/* True if the amount is a number of bytes, without /P or /H. */
+static bool is_plain(const struct gasneti_memory *memory)
+{
+    return !memory->is_part && !memory->per;
+}
+
+/* 64 bits that are equal if the values are.  An amount of memory that is not a number of bytes has
+ * the highest bit set. */
 static uint64_t fingerprint(const gasnetc_param_t *row)
 {
     const char *field = (const char *)&gasnetc_params + row->offset;
     uint64_t bits = 0;
     if (row->kind == GASNETI_ENV_TEXT) {
         const char *text = *(const char *const *)(const void *)field;
-        for (bits = 14695981039346656037u; text && *text; text++)
-            bits = (bits ^ (unsigned char)*text) * 1099511628211u;
+        bits = gasneti_fnv(GASNETI_FNV_START, text, text ? strlen(text) : 0);
     } else if (row->kind == GASNETI_ENV_BOOLEAN) {
         bits = *(const bool *)field;
+    } else if (row->kind == GASNETI_ENV_MEMORY) {
+        const struct gasneti_memory *memory = (const void *)field;
+        if (is_plain(memory)) return (uint64_t)memory->amount;
+        memcpy(&bits, &memory->amount, sizeof bits);
+        bits = ~bits ^ ((uint64_t)memory->is_part << 8 | (uint64_t)memory->per);
     } else {
         memcpy(&bits, field, sizeof bits);
     }
@@ -55,7 +75,8 @@ static bool is_among(const char *word, const char *words)
     }
 }
 
-/* Parameters whose values are words; some have several for one meaning, for compatibility. */
+/* Checks parameters whose values are words; some have several words for one meaning, for
+ * compatibility. */
 static void check_words(char *error, size_t size)
 {
     const struct {
@@ -63,7 +84,8 @@ static void check_words(char *error, size_t size)
     } rows[] = {
         {"GASNET_BARRIER", gasnetc_params.barrier,
          "DISSEM, AMDISSEM, AMCENTRAL, RDMADISSEM, IBDISSEM"},
-        {"GASNET_FIREHOSE_KEEP", gasnetc_params.firehose_keep, "WATCHED, NEVER, ALWAYS"},
+        {"GASNET_FIREHOSE_KEEP", gasnetc_params.firehose_keep,
+         "watch, interpose, each, trust, WATCHED, NEVER, ALWAYS"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].value && !is_among(rows[i].value, rows[i].words))
@@ -71,7 +93,7 @@ static void check_words(char *error, size_t size)
                      rows[i].words);
 }
 
-/* Parameters that must be powers of two, or 0 where their range has it. */
+/* Checks parameters that must be powers of two, or 0 where their range has it. */
 static void check_powers(char *error, size_t size)
 {
     const struct {
@@ -85,21 +107,30 @@ static void check_powers(char *error, size_t size)
                      (long long)powers[i].value);
 }
 
-/* IB-R13: what runs without the cache is of use to those who look for errors in it.  Without it
- * peers' memory is reached in SEGMENT_FAST alone. */
-static void check_firehose(char *error, size_t size)
+/* True if the registration cache may not be turned off.  IB-R13: with the InfiniBand pair it may be
+ * in debug builds, to look for errors in the cache; with Portals in all builds (PO-16).  Without
+ * the cache, memory of peers can be accessed in SEGMENT_FAST alone. */
+static bool needs_firehose(void)
 {
-#if defined(GASNET_DEBUG) && defined(GASNET_SEGMENT_FAST)
-    (void)error, (void)size;
+#ifndef GASNET_SEGMENT_FAST
+    return true;
+#elif defined(GASNET_DEBUG)
+    return false;
 #else
-    if (!gasnetc_params.use_firehose)
-        snprintf(error, size,
-                 "GASNET_USE_FIREHOSE=no: only libraries built with --enable-debug, for "
-                 "SEGMENT_FAST, can do without the registration cache; unset it");
+    return !gasnetc_params.firehose_optional;
 #endif
 }
 
-/* The tools read it by themselves and would end each rank with SIGABRT. */
+static void check_firehose(char *error, size_t size)
+{
+    if (!gasnetc_params.use_firehose && needs_firehose())
+        snprintf(error, size,
+                 "GASNET_USE_FIREHOSE=no: only libraries built with --enable-debug, for "
+                 "SEGMENT_FAST, can do without the registration cache; unset it");
+}
+
+/* Checks GASNET_BACKTRACE, because the tools, which read it themselves, would end each rank with
+ * SIGABRT. */
 static void check_backtrace(char *error, size_t size)
 {
     const char *value = gasneti_getenv("GASNET_BACKTRACE");
@@ -111,8 +142,9 @@ static void check_backtrace(char *error, size_t size)
 static void describe_difference(const gasnetc_param_t *row, uint32_t other, uint64_t first,
                                 uint64_t second, char *text, size_t size)
 {
+    const bool bytes = row->kind == GASNETI_ENV_MEMORY && !((first | second) >> 63);
     if (row->kind == GASNETI_ENV_NUMBER || row->kind == GASNETI_ENV_SIZE ||
-        row->kind == GASNETI_ENV_MEGABYTES)
+        row->kind == GASNETI_ENV_MEGABYTES || bytes)
         snprintf(text, size,
                  "%s is %lld on rank 0 and %lld on rank %u; it must be equal everywhere", row->name,
                  (long long)first, (long long)second, other);
@@ -123,12 +155,10 @@ static void describe_difference(const gasnetc_param_t *row, uint32_t other, uint
 
 static uint64_t digest(const uint64_t *values, size_t count)
 {
-    uint64_t sum = 14695981039346656037u;
-    for (size_t i = 0; i < count; i++) sum = (sum ^ values[i]) * 1099511628211u;
-    return sum;
+    return gasneti_fnv(GASNETI_FNV_START, values, count * sizeof *values);
 }
 
-/* Collective; `all` holds one uint64_t for each rank. */
+/* True if `mine` is equal on all ranks.  Collective; `all` holds one uint64_t for each rank. */
 static bool equal_everywhere(const struct bootstrap_job *job, uint64_t mine, uint64_t *all)
 {
     bool equal = true;
@@ -162,11 +192,23 @@ static void check_equal(const struct bootstrap_job *job)
 
 /* --- reports, by rank 0 --- */
 
+static void report_memory(const gasnetc_param_t *row, const struct gasneti_memory *memory,
+                          const char *text)
+{
+    const double most = (double)INT64_MAX, bytes = memory->amount;
+    if (is_plain(memory))
+        gasnett_envint_display(row->name, bytes < most ? (int64_t)bytes : INT64_MAX, !text, true);
+    else
+        gasnett_envstr_display(row->name, text, !text);
+}
+
 static void report_row(const gasnetc_param_t *row)
 {
     const char *name, *text = given(row, &name);
     const char *field = (const char *)&gasnetc_params + row->offset;
-    if (row->kind == GASNETI_ENV_TEXT)
+    if (row->kind == GASNETI_ENV_MEMORY)
+        report_memory(row, (const void *)field, text);
+    else if (row->kind == GASNETI_ENV_TEXT)
         gasnett_envstr_display(row->name, text, !text);
     else if (row->kind == GASNETI_ENV_BOOLEAN)
         gasnett_envstr_display(row->name, *(const bool *)field ? "YES" : "NO", !text);
@@ -177,25 +219,52 @@ static void report_row(const gasnetc_param_t *row)
                                row->kind == GASNETI_ENV_SIZE || row->kind == GASNETI_ENV_MEGABYTES);
 }
 
+/* The name of an entry of the environment; false if it is not the library's. */
+static bool name_of(const char *entry, char *name, size_t size)
+{
+    const size_t n = strcspn(entry, "=");
+    if (strncmp(entry, "GASNET_", 7) || n >= size) return false;
+    memcpy(name, entry, n);
+    name[n] = 0;
+    return true;
+}
+
+/* Warns of all variables without effect in one line. */
+static void warn_idle(const char *const *environment)
+{
+    char name[128], list[600] = "";
+    unsigned count = 0;
+    for (; *environment; environment++) {
+        if (!name_of(*environment, name, sizeof name) || !gasnetc_param_idle(name)) continue;
+        const size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", count++ ? ", " : "", name);
+    }
+    if (count) gasneti_warn("%s %s no effect in this release", list, count == 1 ? "has" : "have");
+}
+
+/* Warns of an unknown name that is similar to a known one.  Any other name may be the client's own,
+ * and is reported only with GASNET_VERBOSEENV. */
+static void warn_unknown_name(const char *nearest, const char *line)
+{
+    if (nearest)
+        gasneti_warn("%s", line);
+    else if (gasnett_verboseenv() > 0)
+        gasneti_warn("%s (" GASNETI_LAUNCHER " --help-env lists them)", line);
+}
+
 static void warn_unknown(const char *entry)
 {
     char name[128], line[300];
     const char *nearest;
-    size_t n = strcspn(entry, "=");
-    if (strncmp(entry, "GASNET_", 7) || n >= sizeof name) return;
-    memcpy(name, entry, n);
-    name[n] = 0;
-    if (gasnetc_param_idle(name)) gasneti_warn("%s has no effect in this release", name);
-    if (gasnetc_param_known(name) ||
-        !gasneti_env_unknown(entry, "GASNET_", gasnetc_param_name, &nearest, line, sizeof line))
-        return;
-    if (nearest)
-        gasneti_warn("%s", line);
-    else if (gasnett_verboseenv() > 0) /* it may be the client's own */
-        gasneti_warn("%s (" GASNETI_LAUNCHER " --help-env lists them)", line);
+    if (!name_of(entry, name, sizeof name)) return;
+    if (gasnetc_param_of_kin(name))
+        gasneti_note("%s is a variable of other releases of GASNet, and has no effect here", name);
+    else if (!gasnetc_param_known(name) &&
+             gasneti_env_unknown(entry, "GASNET_", gasnetc_param_name, &nearest, line, sizeof line))
+        warn_unknown_name(nearest, line);
 }
 
-/* Conduits with a *_PORTS parameter ignore these. */
+/* Warns of variables that conduits with a *_PORTS parameter ignore. */
 static void warn_obsolete(void)
 {
     static const char *const names[] = {"GASNET_HCA_ID", "GASNET_PORT_NUM"};
@@ -209,6 +278,18 @@ static void warn_obsolete(void)
         if (value && *value)
             gasneti_warn("%s is obsolete and has no effect; use %s", names[i], instead);
     }
+}
+
+/* Warns of settings that have no effect, and says why. */
+static void warn_unread(void)
+{
+    extern char **environ;
+    char **entry = environ;
+    while (entry && *entry && strncmp(*entry, "GASNET_", 7) != 0) entry++;
+    if (gasneti_has_more_rights() && entry && *entry)
+        gasneti_warn("%.*s and all other variables have no effect: the program runs with rights "
+                     "that its user lacks (set-user-ID, set-group-ID or file capabilities)",
+                     (int)strcspn(*entry, "="), *entry);
 }
 
 void gasnetc_params_init(const struct bootstrap_job *job)
@@ -231,9 +312,11 @@ void gasnetc_params_init(const struct bootstrap_job *job)
     check_firehose(error, sizeof error);
     gasneti_fatal_if_any(error);
     if (job->rank != 0) return;
+    warn_unread();
     warn_obsolete();
     const char *const *all = bootstrap_environ();
-    if (!all) all = (const char *const *)environ;
+    if (!all) all = (const char *const *)gasneti_variables();
+    warn_idle(all);
     for (; *all; all++) warn_unknown(*all);
     for (size_t i = 0; i < gasnetc_param_count; i++) report_row(&gasnetc_param_table[i]);
 }

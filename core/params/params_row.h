@@ -13,7 +13,8 @@
 
 #define PARAM_INITIAL_NUMBER(x)    PARAM_TEXT(x)
 #define PARAM_INITIAL_SIZE(x)      PARAM_TEXT(x)
-#define PARAM_INITIAL_MEGABYTES(x) PARAM_TEXT(x)
+#define PARAM_INITIAL_MEGABYTES(x) PARAM_TEXT(x) "B" /* the table has bytes */
+#define PARAM_INITIAL_MEMORY(x)    PARAM_TEXT(x)
 #define PARAM_INITIAL_SECONDS(x)   PARAM_TEXT(x)
 #define PARAM_INITIAL_FRACTION(x)  PARAM_TEXT(x)
 #define PARAM_INITIAL_BOOLEAN(x)   (x) ? "yes" : "no"

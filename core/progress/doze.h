@@ -1,16 +1,17 @@
 /* doze.h - when a waiting thread sleeps: the state machine of one thread (pure).
  *
  * The thread calls gasnetc_doze_next after it has polled for a while, yielded its processor, and
- * found nothing.  At first it only continues, because the processes that it waits for may have
- * lacked a processor.  This count starts again when others have got on.  Then the thread arms,
- * polls for a while again, and sleeps.
+ * found nothing.  The first calls only let it continue, because the processes that it waits for may
+ * have lacked a processor.  The count of these calls starts again when other processes have made
+ * progress.  Then the thread arms (announces that it is to be woken), polls for a while again, and
+ * sleeps.
  *
- * Each sleep has a limit, because a program may wait for memory that a neighbour writes, which
- * wakes nobody.  The limit is `first`, and doubles with each sleep, up to `longest`, which the
- * caller may change with each call: what wakes nobody is found at most twice as late.  The thread
- * goes on yielding while `longest` is so short that the sleep would end much later, as sleeps do by
- * the kernel's timer slack of 50 us.  The first sleep is armed without the expensive barrier of
- * bell.h: where processes follow each other closely, as in a barrier, it ends early.
+ * Each sleep has a limit, because a program may wait for memory that a shared-memory peer writes,
+ * which wakes nobody.  The limit is `first`, and doubles with each sleep, up to `longest`, which
+ * the caller may change with each call: an event that wakes nobody is found at most twice as late.
+ * The thread only yields while `longest` is so short that the kernel's timer slack of 50 us would
+ * make the sleep much longer.  The first sleep is armed without the expensive barrier of bell.h:
+ * where processes follow each other closely, as in a barrier, such a sleep ends early.
  */
 #ifndef GASNETC_DOZE_H
 #define GASNETC_DOZE_H
@@ -20,29 +21,30 @@
 
 enum gasnetc_doze_act {
     GASNETC_DOZE_GO_ON,
-    GASNETC_DOZE_ARM,   /* from now on whatever rings ends the next sleep */
-    GASNETC_DOZE_SLEEP, /* at most doze->us; not armed any more */
+    GASNETC_DOZE_ARM,   /* from now on a wake-up ends the next sleep */
+    GASNETC_DOZE_SLEEP, /* for at most doze->us; not armed any more */
 };
 
 /* Calls before the first sleep; the least `longest` with which a thread sleeps. */
 enum { GASNETC_DOZE_PATIENCE = 8, GASNETC_DOZE_LEAST_US = 200 };
 
-/* Zeroed: the thread waits for nothing. */
+/* The state of one thread; zeroed: the thread does not wait. */
 typedef struct gasnetc_doze {
     uint32_t fruitless; /* calls of gasnetc_doze_next in a row, up to a sleep */
-    uint32_t us;        /* of the sleep that it is armed for, or of the last one */
-    bool brief;         /* that is the first one */
+    uint32_t us;        /* length of the sleep that the thread is armed for, or of the last one */
+    bool brief;         /* that sleep is the first of this wait */
     bool armed;
 } gasnetc_doze_t;
 
-/* The thread has found something, or waits no more. */
+/* The thread has found an event, or waits no more. */
 static inline void gasnetc_doze_found(gasnetc_doze_t *doze)
 {
     *doze = (gasnetc_doze_t){.fruitless = 0};
 }
 
-/* The thread has found nothing, but those it waits for have got on.  What is armed stays so, and
- * the next sleep is not shorter.  False if the thread has armed: it must poll before it yields. */
+/* The thread has found nothing, but processes that it waits for have made progress: the count of
+ * calls before a sleep starts again.  False, with nothing changed, if the thread has armed: it must
+ * poll before it yields. */
 static inline bool gasnetc_doze_others_got_on(gasnetc_doze_t *doze)
 {
     if (doze->armed) return false;

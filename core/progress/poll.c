@@ -1,8 +1,9 @@
 /* poll.c - the poll engine: reaps completions, takes arrivals, runs handlers, advances the barrier.
  *
  * One thread at a time reaps, under the poll lock; a thread that finds the lock taken returns,
- * since the other thread completes its operations too.  Handlers run after the lock is released.
- * A poll that finds messages in a ring serves these alone: it looks at the queues after so many.
+ * since the other thread completes its operations too.  Handlers run after the lock is released.  A
+ * poll that finds messages in a ring serves these alone; after TURN messages a poll looks at the
+ * queues too.
  */
 #include "core/job/progress.h"
 
@@ -14,7 +15,6 @@
 #include "core/am/am_deliver.h"
 #include "core/am/context.h"
 #include "core/am/system_am.h"
-#include "core/clock.h"
 #include "core/job/ending.h"
 #include "core/job/job.h"
 #include "core/job/thread.h"
@@ -23,20 +23,23 @@
 #include "core/rdma/buffers.h"
 #include "core/rdma/remote.h"
 #include "core/report.h"
+#include "other/tools/clock.h"
 #include "other/tools/hot.h"
+#include "other/tools/uncancelled.h"
 
-/* Held until gasnetc_poll_open, and always in a job of one process: there the attempt to take it
- * fails, so that polls of a library with locks need no other test of whether they may look. */
+/* The poll lock is held until gasnetc_poll_open, and always in a job of one process: the attempt to
+ * take it fails then, so that polls of a library with locks need no other test of whether they may
+ * look at the network. */
 static gasneti_lock_t poll_lock = GASNETI_LOCK_HELD;
-gasnetc_counts_t gasnetc_poll_counts; /* of events under it */
+gasnetc_counts_t gasnetc_poll_counts; /* of events under the poll lock */
 static _Atomic unsigned spins_before_yield = UINT_MAX;
-/* Polls of this thread in a row that found nothing.  Not in the thread's record: an empty poll
- * needs no other field of that.  The initial value makes the first empty poll exceed any limit, so
- * that a thread that only polls gets its record on the slow path. */
+/* Polls of this thread in a row that found nothing.  Not a field of the thread's record, of which
+ * an empty poll needs nothing else.  The initial value makes the first empty poll exceed any limit,
+ * so that a thread that only polls gets its record on the slow path. */
 static GASNETI_OF_THREAD unsigned idle_polls = UINT_MAX - 1;
 static GASNETI_OF_THREAD unsigned idle_rounds; /* calls of idle() by this thread */
 
-static _Atomic uint32_t longest_sleep_us; /* of waiting threads; 0: they only yield */
+static _Atomic uint32_t longest_sleep_us; /* of waiting threads; 0: a thread only yields */
 static GASNETI_OF_THREAD gasnetc_doze_t doze;
 static GASNETI_OF_THREAD uint32_t armed_at;
 static GASNETI_OF_THREAD uint32_t misses_at_arm; /* lock_misses */
@@ -56,7 +59,8 @@ static inline uint32_t longest_sleep(void)
     return atomic_load_explicit(&longest_sleep_us, memory_order_relaxed);
 }
 
-/* False: another thread polls, or there is nothing to look at (poll_lock). */
+/* True, with the poll lock held, if this thread may look at the network.  False: another thread
+ * polls, or the network is not open, or not used. */
 HOT bool may_look(void)
 {
     if (!GASNETC_THREADED && __builtin_expect(gasnetc_job.size <= 1, 0)) return false;
@@ -82,7 +86,7 @@ static void __attribute__((noinline)) idle(void)
     idle_polls = 0;
     idle_rounds++;
     if (GASNETI_ONE_THREAD) gasneti_note_thread();
-    gasnetc_tidy_pins(); /* memory given back is deregistered without traffic too */
+    gasnetc_tidy_pins(); /* unmapped memory is deregistered without traffic too */
     sched_yield();
 }
 
@@ -96,14 +100,14 @@ static inline bool progress_due(void)
     return atomic_load_explicit(&gasnete_progress_due, memory_order_relaxed);
 }
 
-/* Out of line, which costs a poll that finds nothing less. */
+/* The rare part of found, kept out of polls that find nothing. */
 static __attribute__((noinline)) void found_for_others(void)
 {
     gasnetc_tidy_pins();
     gasnetc_common_wake_own();
 }
 
-/* This thread has found something, which another one may wait for in its sleep. */
+/* This thread has found an event, for which another thread may be sleeping. */
 static inline void found(void)
 {
     if (GASNETC_THREADED)
@@ -112,20 +116,20 @@ static inline void found(void)
         gasnetc_tidy_pins();
 }
 
-/* What each poll does at its end, if it is due.  `work`: that of the Extended API, too, which is
- * due in each poll while a barrier goes on. */
+/* Does what is due at the end of each poll.  `work`: the work of the Extended API too, which is due
+ * in each poll while a barrier goes on. */
 HOT void act_if_due(bool work)
 {
     int end = pending();
     if (__builtin_expect(end | (work & progress_due()), 0)) {
-        __asm__("" : "+r"(end)); /* else the compiler makes two branches of the one above */
+        __asm__("" : "+r"(end)); /* keeps the test above a single branch */
         if (__builtin_expect(end, 0)) gasnetc_exit_act();
         if (!end || (work && progress_due())) gasnete_progress(true);
     }
     remote_progress();
 }
 
-/* The end of a poll that has looked at the queues, and has found so much. */
+/* The end of a poll that has looked at the queues, and has found `count` events. */
 HOT void finish(unsigned count, bool work)
 {
     act_if_due(work);
@@ -137,8 +141,8 @@ HOT void finish(unsigned count, bool work)
     }
 }
 
-/* Poll lock held, after net_reap: takes what has arrived, releases the lock, and serves it; returns
- * the number of messages. */
+/* Takes the messages that have arrived, releases the poll lock, and serves the messages; returns
+ * their number.  Called after net_reap with the poll lock held. */
 HOT unsigned serve_taken(net_spare_t *kept)
 {
     net_message_t *messages[GASNETC_DELIVER_MAX];
@@ -154,8 +158,8 @@ static __attribute__((noinline)) unsigned serve_apart(net_spare_t *kept)
     return serve_taken(kept);
 }
 
-/* The same with net_reap.  Where that tells whether anything has arrived, a poll without messages
- * needs neither their array nor the registers of their delivery. */
+/* net_reap, then serve_taken.  Where net_reap shows that no message has arrived (NET_REAP_TELLS),
+ * the poll does without serve_taken and its array.  Releases the poll lock. */
 HOT unsigned serve_arrivals(unsigned *reaped, net_spare_t *kept)
 {
     *reaped = net_reap();
@@ -165,19 +169,20 @@ HOT unsigned serve_arrivals(unsigned *reaped, net_spare_t *kept)
     return 0;
 }
 
-/* The queues have their turn, too, with the last of so many messages from rings.  Those that may
- * come before it; under the poll lock. */
+/* Polls look at the queues at least once in TURN messages from rings.  `until_turn`: messages that
+ * may be taken from rings before that; under the poll lock. */
 enum { TURN = 16 };
 static int until_turn = TURN - 1;
 
-/* Poll lock held: the queues have their turn. */
+/* Starts the count again, before a poll looks at the queues; poll lock held. */
 static void begin_turn(void)
 {
     if (until_turn != TURN - 1) net_ring_taken((unsigned)(TURN - 1 - until_turn));
     until_turn = TURN - 1;
 }
 
-/* Serves the message that was taken from the ring, and those behind it. */
+/* Serves the message that was taken from the ring, and those behind it; returns as serve_at_hand.
+ */
 static __attribute__((noinline)) bool serve_several(net_ring_t *ring, net_message_t *message)
 {
     enum { MOST = NET_DELIVER_MAX / 2 };
@@ -200,9 +205,9 @@ static __attribute__((noinline)) bool serve_several(net_ring_t *ring, net_messag
     return turn;
 }
 
-/* Poll lock held, and the first message is counted: takes messages from the ring, releases the
- * lock, and serves them.  True if it was several, and the queues are to have their turn.  The usual
- * case is one message, for which no register is saved that a loop would need. */
+/* Takes messages from the ring, releases the poll lock, and serves the messages; the caller has
+ * counted the first one in until_turn.  True if the poll is to look at the queues too.  One message
+ * is the usual case, and takes no loop. */
 HOT bool serve_at_hand(net_ring_t *ring)
 {
     net_message_t *message = net_ring_take(ring);
@@ -214,12 +219,12 @@ HOT bool serve_at_hand(net_ring_t *ring)
     return false;
 }
 
-/* A poll of the client ends with one of these calls.  They are out of line, so that it does not pay
- * for the others, and return GASNET_OK. */
+/* The poll of a client ends with one of the POLL functions, which return GASNET_OK.  Each is a
+ * function of its own, so that a poll has the cost of one alone. */
 #define POLL static __attribute__((noinline)) int
 
-/* This thread may not look: nothing arrives in a job of one process, and before gasnet_init there
- * is no job; or another thread polls. */
+/* The poll of a thread that may not look at the network: the job has one process, gasnet_init was
+ * not called, or another thread polls. */
 POLL poll_nothing(bool work)
 {
     if (gasnetc_job.size > 1)
@@ -230,7 +235,8 @@ POLL poll_nothing(bool work)
     return GASNET_OK;
 }
 
-/* Poll lock held, which the following release. */
+/* The poll that looks at the queues.  Called with the poll lock held, which this and the next
+ * functions release. */
 POLL poll_arrivals(void)
 {
     unsigned reaped;
@@ -253,7 +259,8 @@ static __attribute__((noinline)) unsigned poll_all(net_ring_t *ring, unsigned *r
     return serve_arrivals(reaped, kept) + (ring != NULL);
 }
 
-/* The queues have their turn after this message, or after those that were served. */
+/* The poll that looks at the queues after the message in the ring, or, if `ring` is NULL, after
+ * messages that were served already. */
 POLL poll_turn(net_ring_t *ring)
 {
     unsigned reaped;
@@ -263,7 +270,7 @@ POLL poll_turn(net_ring_t *ring)
     return GASNET_OK;
 }
 
-/* Registrations that are due to end wait for a poll that looks at the queues. */
+/* The poll that serves a ring.  Retired registrations wait for a poll that looks at the queues. */
 POLL poll_at_hand(net_ring_t *ring)
 {
     if (__builtin_expect(--until_turn < 0, 0)) return poll_turn(ring);
@@ -286,8 +293,18 @@ void gasnetc_poll(void)
     poll_once();
 }
 
-/* It may be a part of a poll that has found something (act_if_due), so it does not count as one
- * that was idle. */
+void gasnetc_poll_backlog(void)
+{
+    enum { MOST = 32 };
+    for (unsigned polls = 0; polls < MOST; polls++) {
+        const unsigned rounds = idle_rounds;
+        poll_once();
+        if (idle_polls || idle_rounds != rounds) break;
+    }
+}
+
+/* The call may be a part of a poll that has found events (act_if_due), so it is not counted as an
+ * idle poll. */
 void gasnetc_poll_stalled(void)
 {
     const unsigned rounds = idle_rounds;
@@ -332,26 +349,27 @@ void gasnetc_poll_sends(void)
     if (!reaped) sched_yield();
 }
 
-/* The limit of a sleep, if the thread has been patient enough.  Where something may arrive that
- * wakes nobody, it is found later than by a thread that only yields: by an eighth of the wait, at
- * most, even if it passes through all processes, each of which sleeps. */
+/* The limit of the next sleep, in us.  If messages may arrive that wake nobody, sleeping delays
+ * them by at most an eighth of the wait, even a message that passes through all processes, each of
+ * which sleeps. */
 static uint32_t sleep_limit(void)
 {
-    static GASNETI_OF_THREAD double since; /* it has been patient; 0: not yet */
+    static GASNETI_OF_THREAD double since; /* start of the wait; 0: the thread does not sleep yet */
     const uint32_t longest = longest_sleep();
     if (gasnetc_common_all_ring) return longest;
     if (doze.fruitless < GASNETC_DOZE_PATIENCE) {
         since = 0;
         return longest;
     }
-    const double now = gasnetc_clock();
+    const double now = gasneti_clock();
     if (since == 0) since = now;
     const double share_us = (now - since) * 1e6 / 8 / gasnetc_job.size;
     return share_us < longest ? (uint32_t)share_us : longest;
 }
 
-/* The thread has polled for a while, and yielded, for nothing.  It may sleep if it has looked since
- * it armed: another thread that polled meanwhile may have looked before. */
+/* Called when the thread has polled for a while, and yielded, and found nothing: arms or sleeps. It
+ * sleeps only if every poll since it armed has looked at the network; a poll that found the poll
+ * lock taken has not. */
 static __attribute__((noinline)) void wait_more(uint32_t first_us)
 {
     const uint32_t misses = gasneti_self()->lock_misses;
@@ -390,9 +408,9 @@ void gasneti_wait_poll(void)
     wait_step(FIRST_US);
 }
 
-/* True if the thread may yield without a poll: nothing has rung for this process since its last
- * poll, and that was not long ago.  Among so many processes the memory that a poll looks at has
- * left the caches, so that a poll costs as much as the turn of another process. */
+/* True if the thread may yield without a poll: no peer has woken this process since its last poll,
+ * and that was not long ago.  Among so many processes the memory that a poll looks at has left the
+ * caches, so that a poll costs as much as the turn of another process. */
 static bool may_skip_poll(void)
 {
     enum { MOST = 16 };
@@ -409,7 +427,7 @@ static bool may_skip_poll(void)
 
 void gasnetc_wait_bell(bool others_got_on)
 {
-    const bool yields = spins() == 1; /* after each poll */
+    const bool yields = spins() == 1; /* waiting threads yield after each poll */
     if (yields && others_got_on && gasnetc_doze_others_got_on(&doze) && may_skip_poll())
         sched_yield();
     else
@@ -421,10 +439,11 @@ void gasneti_wait_over(void)
     gasnetc_doze_found(&doze);
 }
 
-/* Leaves the processors to the threads that connect peers, in this process and in others: naps from
- * 50 us to 2 ms. */
+/* Sleeps 50 us to 2 ms: leaves the processors to the threads that connect peers, in this process
+ * and in others. */
 void gasnetc_nap(unsigned attempt)
 {
+    GASNETI_UNCANCELLED;
     const struct timespec moment = {.tv_nsec = attempt < 20 ? 50000L << attempt / 4 : 2000000L};
     nanosleep(&moment, NULL);
 }
@@ -442,9 +461,11 @@ void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool i
     gasnetc_stall(in_handler);
 }
 
-/* At the end of a large job many processes share a processor: waiting ones yield, and later nap. */
+/* One step of waiting at the end of a job, where many processes may share a processor: yields,
+ * later sleeps. */
 static void wait_ending(void)
 {
+    GASNETI_UNCANCELLED;
     static atomic_uint calls;
     /* 0.2 ms to 10 ms, growing with the number of processes on the host. */
     const uint32_t here = gasnetc_job.host_size < 256 ? gasnetc_job.host_size : 256;
@@ -480,8 +501,9 @@ int gasnetc_AMPoll(void)
     return poll_once();
 }
 
-/* Wake-ups that nobody sends, as for memory that a neighbour writes, take some 5 us each: together
- * they stay below a hundredth of the host's processors, unless that would take too long. */
+/* Threads that no peer wakes, as those that wait for memory which a shared-memory peer writes, wake
+ * by themselves, which takes some 5 us each time: together below a hundredth of the host's
+ * processors, unless sleeps were too long then. */
 uint32_t gasnetc_longest_sleep(void)
 {
     enum { SHORTEST_US = 1000, LONGEST_US = 20000 };

@@ -1,11 +1,11 @@
 /* receive_thread.c - handles Active Messages while the client's threads compute (IB-C8): one thread
  * for each channel of the network (network.h).
  *
- * The thread sleeps in the kernel until a message arrives, then naps before it polls: client
- * threads that poll handle their messages themselves, and a wake-up for each would delay them
- * (IB-W3).  The nap doubles, up to LONGEST_NS, each time the thread finds nothing to handle, and is
- * SHORTEST_NS again after it has handled a message.  The thread keeps a spare receive buffer of its
- * own (IB-A4).
+ * The thread sleeps in the kernel until a message arrives, then sleeps a while before it polls:
+ * client threads that poll handle their messages themselves, and a wake-up for each would delay
+ * them (IB-W3).  That sleep doubles, up to LONGEST_NS, each time the thread finds nothing to
+ * handle, and is SHORTEST_NS again after the thread has handled a message.  The thread keeps a
+ * spare receive buffer of its own (IB-A4).
  */
 #include "core/progress/receive_thread.h"
 

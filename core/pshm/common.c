@@ -1,11 +1,11 @@
-/* common.c - the memory of common.h: who sleeps there, and who wakes them.
+/* common.c - the memory of common.h: how processes sleep in it, and are woken.
  *
- * Neighbours ring for a process that sleeps, and so does a network that has a word for that
- * (net_sleeper), if all processes of the host share the memory.  What another network carries is
- * found when a sleep ends, which each does at its limit.  So it is not regarded if all peers are
- * neighbours with rings: then it has the first messages of two neighbours, those that do not fit in
- * a ring, and the system messages alone.  In other jobs, and where there is no bell, sleeps are
- * shorter (poll.c).
+ * Shared-memory peers wake a process that sleeps.  If all processes of the host share the memory,
+ * so does a network that supports it (net_sleeper).  Messages of other networks are found when a
+ * sleep ends, at its limit.  That is accepted if all peers are shared-memory peers with rings: then
+ * the network carries only the first messages of two peers, messages that do not fit in a ring, and
+ * system messages.  In other jobs, and where the kernel has no membarrier, sleeps are shorter
+ * (poll.c).
  */
 #include "core/pshm/common.h"
 
@@ -36,13 +36,13 @@ static inline bool has_bell(void)
     return gasnetc_common && prepared;
 }
 
-/* Where a rank of this supernode sleeps. */
+/* The index of a rank of this supernode in the bell. */
 static uint32_t place_of(uint32_t rank)
 {
     return gasneti_near[rank].place - 1;
 }
 
-/* From the network, in the process that has sent something. */
+/* Called by the network, in the process that has sent a message. */
 static void wake(uint32_t rank)
 {
     if (rank < gasnetc_job.size && gasneti_near[rank].place) gasnetc_common_wake(rank);

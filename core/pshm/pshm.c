@@ -1,13 +1,13 @@
 /* pshm.c - the processes of a supernode map each other's segments, and the memory behind them into
  * which the network writes messages.
  *
- * All of that is one memory file, of the supernode's first process: the words that all have in
- * common (common.h), then each process's part, by rank.  gasnet_init: each process makes a file,
- * and opens that of the first in its group; if it cannot, it leaves the group.  gasnet_attach: each
- * maps the whole, in which its own segment is.  The file is open only until then, so that the
- * kernel frees it however the job ends.
+ * All of that is one memory file, of the supernode's first process: the memory of common.h, then
+ * each process's part, by rank.  In gasnet_init each process makes a file, and opens the file of
+ * the first process in its group; if that fails, it leaves the group.  In gasnet_attach each
+ * process maps the whole file, which contains its own segment.  The file is closed then, so that
+ * the kernel frees it however the job ends.
  */
-/* The table is written here alone. */
+/* The table gasneti_near is written in this file alone. */
 #define GASNETI_NEAR_CONST
 #include "core/pshm/pshm.h"
 
@@ -28,17 +28,17 @@
 
 gasneti_near_t gasneti_near[GASNET_MAXNODES + 1];
 
-static uint32_t *supernode_of; /* [nodes]; NULL: each node is one */
-static uint32_t near_count;    /* nodes in this supernode */
-static int shared_file = -1;   /* this process's, then the supernode's, until that is mapped */
+static uint32_t *supernode_of; /* [ranks]; NULL: each rank is a supernode */
+static uint32_t near_count;    /* ranks in this supernode */
+static int shared_file = -1;   /* this process's file, then the supernode's until it is mapped */
 static char *shared;           /* the supernode's file, mapped */
 
-/* A process's part of the file: its segment, and room for messages behind it; whole pages. */
+/* The part of the file of one process: its segment, followed by room for messages; whole pages. */
 typedef struct part {
     uint64_t segment, messages;
-    uint64_t neighbours; /* that can write messages there */
+    uint64_t neighbours; /* the most peers that can write messages there */
 } part_t;
-static part_t *parts; /* [nodes], during attach */
+static part_t *parts; /* [ranks], during attach */
 
 uint32_t gasnetc_pshm_supernode(uint32_t rank)
 {
@@ -65,7 +65,7 @@ static void close_file(void)
 
 /* --- init: supernodes --- */
 
-/* Known without a word of the peers: two processes of the job are on one host. */
+/* True if two processes of the job are on one host, from what this process knows already. */
 static bool job_has_neighbours(void)
 {
     const uint32_t n = gasnetc_job.size;
@@ -76,7 +76,7 @@ static bool job_has_neighbours(void)
     return found;
 }
 
-/* This process's place; *mine describes its file, if it shares memory. */
+/* Where this process is (gasnetc_place_t); *mine describes its file, if it shares memory. */
 static gasnetc_place_t own_place(hostmem_file_t *mine)
 {
     gasnetc_place_t place = {
@@ -90,13 +90,13 @@ static gasnetc_place_t own_place(hostmem_file_t *mine)
     return place;
 }
 
-/* What every process tells of itself. */
+/* What every process sends to all others. */
 typedef struct greeting {
     gasnetc_place_t place;
     hostmem_file_t file;
 } greeting_t;
 
-/* The descriptor that is kept is that of the file which the supernode uses, or none. */
+/* Finds the supernodes, and leaves shared_file open: the file of this supernode, or -1. */
 static void find_supernodes(void)
 {
     const uint32_t n = gasnetc_job.size, me = gasnetc_job.rank;
@@ -147,7 +147,7 @@ void gasnetc_pshm_find(void)
 
 /* --- attach: segments --- */
 
-/* The memory of the supernode cannot be had; errno says why. */
+/* Fatal: the memory of the supernode cannot be mapped, for the reason in errno. */
 static void __attribute__((noreturn, cold)) refused(uint64_t size)
 {
     const int error = errno;
@@ -163,8 +163,8 @@ static uint64_t pages(uint64_t size)
     return (size + GASNET_PAGESIZE - 1) / GASNET_PAGESIZE * GASNET_PAGESIZE;
 }
 
-/* Where the part of a rank of the supernode begins in the file; where it ends for the rank after
- * the last one. */
+/* The offset in the file of the part of a rank of the supernode; for gasnetc_job.size, the size of
+ * the file. */
 static uint64_t part_at(uint32_t rank)
 {
     uint64_t at = pages(gasnetc_common_size(near_count));
@@ -173,8 +173,8 @@ static uint64_t part_at(uint32_t rank)
     return at;
 }
 
-/* Maps the file, which every process makes as long as it must be.  Neither a child of this process
- * nor its core file has the parts of others. */
+/* Maps the file, to whose full length every process extends it.  Neither a child of this process
+ * nor its core file has the parts of other processes. */
 static void map_file(void)
 {
     const uint32_t me = gasnetc_job.rank;
@@ -203,7 +203,7 @@ void *gasnetc_pshm_alloc(size_t size)
     return size ? shared + part_at(gasnetc_job.rank) : NULL;
 }
 
-/* The segment of a node of this supernode is at `here` in this process. */
+/* Enters a rank of this supernode, whose segment is mapped at `here`, in the table. */
 static void enter(uint32_t rank, uint32_t place, void *here)
 {
     const gasnetc_segment_t *segment = &gasnetc_peers[rank].segment;
@@ -215,8 +215,7 @@ static void enter(uint32_t rank, uint32_t place, void *here)
     };
 }
 
-/* Whether every neighbour can write its Active Messages into this process's memory, and this one
- * into theirs. */
+/* True if each rank of the supernode has enough rings for the Active Messages of all its peers. */
 static bool all_have_rings(void)
 {
     for (uint32_t r = 0; r < gasnetc_job.size; r++)
@@ -224,7 +223,7 @@ static bool all_have_rings(void)
     return true;
 }
 
-/* All parts of the file, and the memory for messages behind their segments. */
+/* Enters all parts of the file, and the memory for messages behind their segments. */
 static void enter_all(void)
 {
     const uint32_t me = gasnetc_job.rank;
@@ -242,7 +241,8 @@ static void enter_all(void)
                         near_count == gasnetc_job.size && all_have_rings());
 }
 
-/* The exchanges of segments and keys came after the mapping, so nobody needs the file any more. */
+/* Closes the file: the exchanges of segments and keys came after the mapping, so every process has
+ * mapped it. */
 void gasnetc_pshm_enter(void)
 {
     const uint32_t me = gasnetc_job.rank;

@@ -17,28 +17,27 @@
 
 #if GASNET_PSHM
 
-/* Init, collective: which processes form supernodes.  Ends with the decision, which attach cannot
- * change. */
+/* Init, collective: decides which processes form supernodes; attach cannot change that. */
 void gasnetc_pshm_find(void);
 
-/* From 0 without gaps. */
+/* The supernode of a rank; numbers are from 0 without gaps. */
 uint32_t gasnetc_pshm_supernode(uint32_t rank);
 
-/* Attach, collective: maps the supernode's file, and returns this node's segment in it; NULL if
+/* Attach, collective: maps the supernode's file, and returns this rank's segment in it; NULL if
  * size is 0.  The memory for the network's messages follows the segment.  Fatal if the file cannot
- * be mapped.  A supernode of one node uses net_alloc. */
+ * be mapped.  A supernode of one rank uses net_alloc. */
 void *gasnetc_pshm_alloc(size_t size);
 
-/* Attach, after all nodes have returned from gasnetc_pshm_alloc and their segments are known: puts
- * and Active Messages to the nodes of this supernode may be stores from now on. */
+/* Attach, after all ranks have returned from gasnetc_pshm_alloc and their segments are known: puts
+ * and Active Messages to the ranks of this supernode may be stores from now on. */
 void gasnetc_pshm_enter(void);
 
 /* After attach: the words of the barrier, 0 at first, if this supernode has several processes; else
  * NULL. */
 _Atomic uint64_t *gasnetc_pshm_barrier(void);
 
-/* Copies to the segment of a node of this supernode; false, with nothing done, if it is another's.
- * The range was checked. */
+/* Copies to the segment of a rank of this supernode; false, with nothing done, if the rank is in
+ * another one.  The caller has checked the range. */
 static inline bool gasnetc_pshm_put(uint32_t rank, void *dst, const void *src, size_t nbytes)
 {
     const gasneti_near_t *near = &gasneti_near[rank];

@@ -40,7 +40,7 @@ void gasnetc_supernodes_group(gasnetc_place_t *places, uint32_t n, uint32_t most
     }
 }
 
-/* A group may lose its lowest rank, so the first of those that remain has to be found. */
+/* A group may have lost its lowest rank, so number[] is set at the first rank that is left. */
 void gasnetc_supernodes_number(const uint32_t *group, const uint8_t *alone, uint32_t n,
                                uint32_t *number, uint32_t *supernode)
 {

@@ -7,22 +7,23 @@
 
 #include <stdint.h>
 
-/* Where a process is.  Two with the same host, user and space may be able to open each other's
- * files (other/hostmem). */
+/* Where a process is.  Two processes with the same host, user and space may be able to open each
+ * other's files (other/hostmem). */
 typedef struct gasnetc_place {
     uint32_t rank;
     uint32_t host;
     uint32_t user;
-    uint32_t shares; /* 0: it shares no memory */
+    uint32_t shares; /* 0: the process shares no memory */
     uint64_t space[2];
 } gasnetc_place_t;
 
-/* Groups the ranks whose places are equal, at most `most` in a group (0: any number), by order of
- * rank.  group[r] is the lowest rank of r's group.  Sorts `places`, whose ranks are 0 to n-1. */
+/* Groups the ranks that have equal records in `places`, at most `most` in a group (0: any number),
+ * by order of rank.  group[r] is the lowest rank of r's group.  Sorts `places`, whose ranks are 0
+ * to n-1. */
 void gasnetc_supernodes_group(gasnetc_place_t *places, uint32_t n, uint32_t most, uint32_t *group);
 
-/* supernode[r], from 0 without gaps in the order of first appearance: equal for the ranks of a
- * group, but those with alone[r] have one each.  `number` is room for n numbers. */
+/* Sets supernode[r], numbered from 0 without gaps in the order of first appearance: equal for the
+ * ranks of a group, but ranks with alone[r] have one each.  `number` has room for n numbers. */
 void gasnetc_supernodes_number(const uint32_t *group, const uint8_t *alone, uint32_t n,
                                uint32_t *number, uint32_t *supernode);
 

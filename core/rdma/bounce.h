@@ -12,7 +12,7 @@
 #include "core/rdma/buffers.h"
 #include "other/tools/hot.h"
 
-/* At start-up: allocates the core's buffers, at most `count`. */
+/* Allocates the core's buffers, at most `count`, at start-up. */
 static inline void bounce_init(uint32_t count);
 
 /* True if a message of `length` bytes is built on the stack and inlined by net_am; also for a word
@@ -22,13 +22,13 @@ HOT bool bounce_inlines(size_t length);
 /* True if the network copies an inlined put: a put from a region then saves the copy. */
 HOT bool bounce_inline_copies(void);
 
-/* The longest put that one buffer of the core holds; 0: the core has none. */
+/* The longest put that one buffer of the core holds; 0: the core has no buffers. */
 HOT size_t bounce_put_max(void);
 
 /* The longest get to memory that is not registered, without a registration for the transfer. */
 HOT size_t bounce_get_max(void);
 
-/* The arguments of net_get for such a get. */
+/* The arguments of net_get for a get to memory that is not registered. */
 typedef struct bounce_get {
     void *to;
     const net_region_t *region;

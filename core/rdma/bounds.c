@@ -1,4 +1,4 @@
-/* bounds.c - the message about a remote range outside the segment of its node. */
+/* bounds.c - the message about a remote range outside the segment of its rank. */
 #include "core/rdma/bounds.h"
 
 #include "core/report.h"

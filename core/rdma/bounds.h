@@ -1,5 +1,5 @@
 /* bounds.h - whether a range lies in another: the check that a remote range lies in the segment of
- * its node.
+ * its rank.
  *
  * For puts, gets and Longs, in all segment modes.
  */

@@ -74,8 +74,8 @@ const struct net_region *gasnetc_landing(void *start, size_t nbytes)
     return bounce_landing(start, nbytes);
 }
 
-/* Start-up links no list through the bbufs: that would touch a page of memory for each, and most
- * jobs use few. */
+/* Takes a bbuf that was never used.  The free list does not hold them from the start: that would
+ * touch a page of memory for each, and most jobs use few. */
 void *gasnetc_bbuf_fresh(void)
 {
     char *bbuf = NULL;
@@ -88,7 +88,8 @@ void *gasnetc_bbuf_fresh(void)
     return bbuf;
 }
 
-/* A fresh bbuf is taken only while all earlier ones are in use, so `fresh` is the maximum. */
+/* A fresh bbuf is taken only while all earlier ones are in use, so `fresh` is the most in use at
+ * once. */
 __attribute__((no_sanitize("thread"))) void gasnetc_bbuf_counts(uint64_t *all, uint64_t *most)
 {
     *all = arena_size / GASNETC_BBUF_SIZE;
@@ -174,7 +175,8 @@ static __attribute__((noinline)) void free_bbuf(gasnetc_held_t *bbuf)
     gasnetc_bbuf_free(bbuf);
 }
 
-/* Deregistering, a system call, waits until the poll lock is released. */
+/* Ends the use of a lease, a cached region or a transient registration.  Deregistering, a system
+ * call, waits until the poll lock is released. */
 static __attribute__((noinline)) void free_region(gasnetc_held_t *held)
 {
     if (gasnetc_is_lease(held))
@@ -185,7 +187,8 @@ static __attribute__((noinline)) void free_region(gasnetc_held_t *held)
         gasnetc_retire(held);
 }
 
-/* Of a put or an Active Message, or of a get whose destination is in the first page. */
+/* Frees the bbuf of a put or an Active Message, or of a get whose destination is in the first page.
+ */
 static __attribute__((noinline)) void free_uncopied(const gasnetc_sent_t *sent)
 {
     if (__builtin_expect(sent->copy_length != 0, 0))
@@ -193,7 +196,8 @@ static __attribute__((noinline)) void free_uncopied(const gasnetc_sent_t *sent)
     if (!gasnetc_pool_give_now(&gasnetc_free_bbufs, sent->held)) free_bbuf(sent->held);
 }
 
-/* The rare cases are tail calls, so that the usual case, copying a word, saves no registers. */
+/* Frees what an operation holds.  A get of one word is the usual case; all other cases are tail
+ * calls, which keeps it short. */
 void gasnetc_release_held(const gasnetc_sent_t *sent)
 {
     gasnetc_held_t *held = sent->held;

@@ -56,8 +56,8 @@ static inline void gasnetc_pool_give(gasnetc_pool_t *pool, gasnetc_held_t *held)
     gasneti_unlock(&pool->lock);
 }
 
-/* The same two without waiting for the lock, and so without a call: also NULL, or false, while
- * another thread holds it. */
+/* gasnetc_pool_take and gasnetc_pool_give without waiting for the lock: NULL, or false, also while
+ * another thread holds the lock. */
 static inline void *gasnetc_pool_take_now(gasnetc_pool_t *pool)
 {
     if (!gasneti_trylock_quiet(&pool->lock)) return NULL;
@@ -86,7 +86,7 @@ static inline void *gasnetc_bbuf_try(void)
     return bbuf ? bbuf : gasnetc_bbuf_fresh();
 }
 
-/* Polls until one is free; with `in_handler` it only reaps. */
+/* Takes a bbuf; polls until one is free, or with `in_handler` reaps. */
 static inline void *gasnetc_bbuf_wait(bool in_handler)
 {
     void *bbuf;
@@ -108,13 +108,13 @@ void gasnetc_bbuf_counts(uint64_t *all, uint64_t *most);
 gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, enum net_access access,
                                       const net_region_t **region, bool in_handler);
 
-/* After reaping, with no lock held: deregisters the memory of completed transfers. */
+/* Deregisters the memory of completed transfers; called after reaping, with no lock held. */
 #pragma GCC visibility push(hidden)
 extern gasnetc_held_t *_Atomic gasnetc_retired_pins;
 #pragma GCC visibility pop
 void gasnetc_deregister_retired(void);
 
-/* Leaves the registration to the next gasnetc_tidy_pins; lock-free. */
+/* Puts a registration on the list that the next gasnetc_tidy_pins deregisters; lock-free. */
 void gasnetc_retire(gasnetc_held_t *pin);
 
 static inline void gasnetc_tidy_pins(void)

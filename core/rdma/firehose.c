@@ -8,6 +8,7 @@
 #include "core/job/thread.h"
 #include "core/rdma/lease.h"
 #include "core/rdma/remote.h"
+#include "core/rdma/watched.h"
 #include "core/report.h"
 
 gasnetc_cache_t gasnetc_cache = {.max_region = SIZE_MAX};
@@ -16,7 +17,7 @@ gasnetc_held_t gasnetc_cache_due;
 static atomic_bool is_due;         /* gasnetc_cache_due is on the list */
 static gasneti_lock_t taking_lock; /* of gasnetc_given_back_take */
 
-/* --- memory given back --- */
+/* --- unmapped memory --- */
 
 void gasnetc_cache_make_due(void)
 {
@@ -45,7 +46,8 @@ static void take_reports(void)
     gasneti_unlock(&taking_lock);
 }
 
-/* What is looked up here was not given back before the call. */
+/* Acts on reports of unmapped memory first: no look-up of the call finds memory that was unmapped
+ * before it. */
 void gasnetc_cache_work(void)
 {
     if (!gasnetc_cache.instance) return;
@@ -81,7 +83,8 @@ bool gasnetc_cache_shed(void)
 const net_region_t *gasnetc_cache_hit(gasnetc_peer_t *peer, const void *start, size_t nbytes)
 {
     firehose_t *fh = gasnetc_cache.instance;
-    if (__builtin_expect(!fh || gasnetc_given_back_pending(), 0)) return NULL;
+    if (__builtin_expect(!fh || !gasnetc_still_watched() || gasnetc_given_back_pending(), 0))
+        return NULL;
     gasneti_lock(&gasnetc_cache.lock);
     const uint32_t region = firehose_hit(fh, (uintptr_t)start, nbytes);
     if (region && peer) gasnetc_lease_offer(peer, GASNETC_NEAR, region);
@@ -97,8 +100,8 @@ static void __attribute__((noreturn, cold)) refused(const void *start, size_t nb
                   firehose_error(gasnetc_cache.instance), why);
 }
 
-/* A thread that waits in here polls, and so may come here again.  Those who wait are served in
- * their order, so that a call within a call must not wait. */
+/* A thread that waits in this call polls, and so may call it again.  Waiting requests are served in
+ * their order, so a nested call must not wait. */
 enum gasnetc_cache_answer gasnetc_cache_pin(const void *start, size_t nbytes, bool may_wait,
                                             const net_region_t **region)
 {

@@ -1,6 +1,6 @@
 /* firehose.h - the registration cache of the core, an instance of other/firehose.
  *
- * Memory of this node outside its segment is registered when it is first used, and stays registered
+ * Memory of this rank outside its segment is registered when it is first used, and stays registered
  * within a pool.  rdma.c uses it for puts and gets.  A transfer holds its region until its
  * completion is reaped: the region is its gasnetc_sent_t.held.
  */
@@ -24,23 +24,23 @@ void gasnetc_firehose_open(void);
 /* Exit: prints how the cache was used, if the user asked for it. */
 void gasnetc_firehose_report(void);
 
-/* Exit: deregisters all that is registered. */
+/* Exit: deregisters all regions. */
 void gasnetc_firehose_close(void);
 
-/* For reports; any time, any thread, no lock. */
+/* The counts, for reports; any time, any thread, no lock. */
 typedef struct gasnetc_cache_counts {
     firehose_counters_t firehose;
     uint64_t microseconds; /* spent registering and deregistering */
 } gasnetc_cache_counts_t;
 void gasnetc_cache_counts(gasnetc_cache_counts_t *counts);
 
-/* The program gives [addr, addr+len) back, or is about to: no transfer that starts later uses a
- * registration of it.  In any thread, also within free or munmap and in a signal handler: takes no
- * lock and allocates nothing.  Does nothing while there is no cache. */
+/* The program unmaps [addr, addr+len), or is about to: no transfer that starts later uses a
+ * registration of that memory.  In any thread, also within free or munmap and in a signal handler:
+ * takes no lock and allocates nothing.  Does nothing while there is no cache. */
 void gasnetc_firehose_invalidate(void *addr, size_t len);
 
-/* What the cache keeps of each region: how this node's device reaches it and, where peers pin, how
- * theirs do. */
+/* What the cache keeps of each region: the keys by which this rank's device accesses it and, where
+ * peers pin, those by which peers do. */
 #ifdef GASNET_SEGMENT_FAST
 typedef net_region_t gasnetc_cache_key_t;
 #else
@@ -53,7 +53,7 @@ typedef struct gasnetc_cache_key {
 
 /* The cache as transfers see it. */
 typedef struct gasnetc_cache {
-    firehose_t *instance; /* NULL: none */
+    firehose_t *instance; /* NULL: no cache */
     size_t max_region;    /* bytes of one region, whole pages; SIZE_MAX without a cache */
     uintptr_t keys;       /* of the regions, each a gasnetc_cache_key_t */
     size_t keys_size;     /* bytes; 0 without a cache */
@@ -61,12 +61,13 @@ typedef struct gasnetc_cache {
 } gasnetc_cache_t;
 #pragma GCC visibility push(hidden)
 extern gasnetc_cache_t gasnetc_cache;
-/* On the list of gasnetc_retire: gasnetc_firehose_tidy is to be called. */
+/* An entry for the list of gasnetc_retire; while it is there, gasnetc_firehose_tidy is to be
+ * called. */
 extern gasnetc_held_t gasnetc_cache_due;
 #pragma GCC visibility pop
 
-/* How many bytes of [start, start+nbytes) one region can cover.  Long ranges are divided at
- * multiples of max_region, so that transfers of the same memory find the same regions. */
+/* The number of bytes of [start, start+nbytes) that one region can cover.  Long ranges are divided
+ * at multiples of max_region, so that transfers of the same memory find the same regions. */
 static inline size_t gasnetc_cache_piece(const void *start, size_t nbytes)
 {
     const size_t most = gasnetc_cache.max_region;
@@ -83,18 +84,18 @@ HOT const net_region_t *gasnetc_cache_region(uint32_t region)
  * give the peer, unless NULL, a lease (lease.h). */
 const net_region_t *gasnetc_cache_hit(gasnetc_peer_t *peer, const void *start, size_t nbytes);
 
-/* The same; registers the range if it is not, which waits for room by polling (LARGE, EVERYTHING:
- * by reaping).  At most gasnetc_cache_piece bytes. */
+/* Finds the region that covers the range, or registers the range, which waits for room by polling
+ * (LARGE, EVERYTHING: by reaping).  At most gasnetc_cache_piece bytes. */
 enum gasnetc_cache_answer {
     GASNETC_CACHED,
     GASNETC_CACHE_BUSY, /* not registered, and the caller must not wait */
-    GASNETC_READ_ONLY,  /* not registered, as the memory cannot be written, or is not there */
+    GASNETC_READ_ONLY,  /* not registered: the memory cannot be written, or is not mapped */
     GASNETC_NO_CACHE
 };
 enum gasnetc_cache_answer gasnetc_cache_pin(const void *start, size_t nbytes, bool may_wait,
                                             const net_region_t **region);
 
-/* A transfer that holds a region has it as gasnetc_sent_t.held. */
+/* gasnetc_sent_t.held of a transfer that holds the region. */
 static inline gasnetc_held_t *gasnetc_cache_held(const net_region_t *region)
 {
     return (gasnetc_held_t *)(uintptr_t)region;
@@ -115,15 +116,15 @@ void gasnetc_cache_release(gasnetc_held_t *held);
 void gasnetc_cache_make_due(
     void); /* firehose_hit_release was true; or leases are to be taken back */
 
-/* With no lock held: deregisters all that no transfer uses, for a registration that the system has
- * refused.  False: there is none. */
+/* With no lock held: deregisters all regions that no transfer uses, after the system has refused a
+ * registration.  False: no region was unused. */
 bool gasnetc_cache_shed(void);
 
-/* Registers, deregisters and answers what is to be, after the reports of memory given back.  With
- * no lock held, and not in a handler. */
+/* Acts on reports of unmapped memory, then does the registrations, deregistrations and answers that
+ * are due.  With no lock held, and not in a handler. */
 void gasnetc_cache_work(void);
 
-/* With no lock held: deregisters what was given back. */
+/* With no lock held: deregisters unmapped memory. */
 void gasnetc_firehose_tidy(void);
 
 #endif

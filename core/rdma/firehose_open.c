@@ -1,25 +1,27 @@
 /* firehose_open.c - opens and closes the registration cache of the core: the sizes of its pools,
  * and the callbacks by which other/firehose registers, deregisters and makes progress.
  *
- * What depends on whether peers hold memory of this node is in remote.h.
+ * What depends on whether peers hold memory of this rank is in remote.h.
  */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/job/job.h"
 #include "core/job/progress.h"
 #include "core/params/params.h"
 #include "core/rdma/firehose.h"
 #include "core/rdma/lease.h"
 #include "core/rdma/rdma_internal.h"
+#include "core/rdma/segments.h"
 #include "core/rdma/remote.h"
 #include "core/rdma/watched.h"
 #include "core/report.h"
 #include "gasnet.h"
+#include "other/tools/clock.h"
 #include "other/tools/memory_limits.h"
+#include "other/tools/uncancelled.h"
 
 /* --- callbacks --- */
 
@@ -27,16 +29,18 @@ static _Atomic uint64_t nanoseconds;
 
 static void spent_since(double start)
 {
-    atomic_fetch_add(&nanoseconds, (uint64_t)((gasnetc_clock() - start) * 1e9));
+    atomic_fetch_add(&nanoseconds, (uint64_t)((gasneti_clock() - start) * 1e9));
 }
 
-/* What is not to be kept is given back at once: later transfers do not find it. */
+/* Registers a region.  A region that may not be kept is reported as unmapped at once, so that later
+ * transfers do not find it. */
 static firehose_outcome_t cache_pin(void *context, uintptr_t addr, size_t len, void *key)
 {
+    GASNETI_UNCANCELLED;
     (void)context;
     gasnetc_given_back_watch(addr, len);
-    const bool keep = gasnetc_watched() || remote_keeps(addr, len);
-    const double start = gasnetc_clock();
+    const bool keep = gasnetc_watched((void *)addr, len) || remote_keeps(addr, len);
+    const double start = gasneti_clock();
     const firehose_outcome_t outcome = remote_register(addr, len, key);
     spent_since(start);
     if (outcome == FIREHOSE_PINNED && !keep) gasnetc_firehose_invalidate((void *)addr, len);
@@ -46,8 +50,9 @@ static firehose_outcome_t cache_pin(void *context, uintptr_t addr, size_t len, v
 
 static void cache_unpin(void *context, uintptr_t addr, size_t len, void *key)
 {
+    GASNETI_UNCANCELLED;
     (void)context;
-    const double start = gasnetc_clock();
+    const double start = gasneti_clock();
     net_deregister(key);
     spent_since(start);
     gasnetc_given_back_unwatch(addr, len);
@@ -74,16 +79,28 @@ static void cache_unlock(void *context)
 
 /* --- begin and end --- */
 
-/* What is left for the cache when `taken` is registered; something always is, and if that is too
- * much the system refuses it later. */
+/* The amount left for the cache when `taken` is registered, at least `least`: if that is too much,
+ * the system refuses registrations later. */
 static uint64_t left(uint64_t all, uint64_t taken, uint64_t least)
 {
     return all > taken && all - taken > least ? all - taken : least;
 }
 
+/* GASNET_PHYSMEM_MAX, 0 if it is not set. */
+static uint64_t most_pinned(void)
+{
+    return gasnetc_memory_of_host(&gasnetc_params.physmem_max, 'H');
+}
+
+/* Whether GASNET_PHYSMEM_MAX counts without a comparison with other limits (IB-P2). */
+static bool is_unprobed(void)
+{
+    return gasnetc_params.physmem_noprobe && most_pinned();
+}
+
 static uint64_t memlock(uint64_t taken)
 {
-    if (!gasnetc_caps.pinnable) return FIREHOSE_UNSET;
+    if (!gasnetc_caps.pinnable || is_unprobed()) return FIREHOSE_UNSET;
     return left(gasnetc_caps.pinnable, taken, 64 << 10);
 }
 
@@ -96,24 +113,25 @@ static uint64_t device_regions(void)
     return left(gasnetc_caps.regions, net.registrations * here, 2 * here);
 }
 
-/* GASNET_PHYSMEM_MAX bounds what is registered, and firehose_compute_sizes takes three quarters. */
+/* The memory to compute the pools from: firehose_compute_sizes takes three quarters of it, so that
+ * the bound GASNET_PHYSMEM_MAX counts as four thirds. */
 static uint64_t host_memory(uint64_t taken)
 {
-    uint64_t all = gasneti_memory();
-    const uint64_t most = (uint64_t)gasnetc_params.physmem_max / 3 * 4;
-    if (most && most < all) all = most;
+    uint64_t all = (uint64_t)((double)gasneti_memory() * (gasnetc_params.physmem_ratio * 4 / 3));
+    const uint64_t most = most_pinned() / 3 * 4;
+    if (most && (most < all || is_unprobed())) all = most;
     return left(all, taken * gasnetc_job.host_size / 3 * 4, all / 16);
 }
 
-/* The setting of a user, where 0 is none. */
+/* The value of a parameter whose 0 means that the user has not set it. */
 static uint64_t setting(int64_t value)
 {
     return value > 0 ? (uint64_t)value : FIREHOSE_UNSET;
 }
 
-enum { DEFAULT_REGION = 131072 }; /* smaller where limits are low */
+enum { DEFAULT_REGION = 131072 }; /* bytes; smaller where limits are low */
 
-/* Collective. */
+/* The sizes of the pools.  Collective. */
 static firehose_sizes_t sizes_of_pools(void)
 {
     const gasnetc_params_t *p = &gasnetc_params;
@@ -174,7 +192,7 @@ void gasnetc_firehose_open(void)
 {
     if (gasnetc_job.size == 1 || !gasnetc_params.use_firehose) return;
     if (!gasnetc_watch_begin() && remote_nodes() == 1) {
-        gasneti_fatal_if_any(""); /* of the processes that can watch */
+        gasneti_fatal_if_any(""); /* pairs with sizes_of_pools in other processes */
         return;
     }
     firehose_config_t config = {
@@ -208,7 +226,7 @@ void gasnetc_cache_counts(gasnetc_cache_counts_t *counts)
     counts->firehose.remote_hits += gasnetc_lease_hits(GASNETC_FAR);
 }
 
-/* What operations in flight hold is not released any more: the network is about to be closed. */
+/* Regions that operations in flight hold are not released: the network is about to be closed. */
 void gasnetc_firehose_close(void)
 {
     firehose_t *fh = gasnetc_cache.instance;

@@ -1,6 +1,6 @@
-/* given_back.c - ranges of memory that the program has given back; see given_back.h.
+/* given_back.c - ranges of memory that the program has unmapped; see given_back.h.
  *
- * Lock-free.  A report claims a free slot, or sets `overflow`, and is then counted.
+ * The calls are lock-free.  A report claims a free slot, or sets `overflow`, and is then counted.
  */
 #include "core/rdma/given_back.h"
 
@@ -86,7 +86,7 @@ bool gasnetc_given_back_report(uintptr_t start, size_t size)
     return true;
 }
 
-/* What was counted before the slots are read is found in them. */
+/* Reports that were counted before the slots are read are found in the slots. */
 void gasnetc_given_back_take(void (*visit)(uintptr_t start, size_t size))
 {
     const unsigned counted = atomic_load(&gasnetc_given_back_reported);

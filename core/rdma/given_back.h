@@ -1,4 +1,4 @@
-/* given_back.h - ranges of memory that the program has given back, on their way to the registration
+/* given_back.h - reports of memory that the program has unmapped, on their way to the registration
  * cache.
  *
  * The reporting side runs in any thread, within the program's munmap or free, or in a signal
@@ -13,15 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Memory is about to be registered, or was deregistered.  Reports of memory that shares no block of
- * 2^GIVEN_BACK_SHIFT bytes with any that is registered are dropped; some others are dropped too
- * late, which is harmless. */
+/* Called before memory is registered, and after it was deregistered.  A report is dropped if its
+ * range shares no block of 2^GIVEN_BACK_SHIFT bytes with registered memory; blocks may count as
+ * registered for too long, which is harmless. */
 enum { GIVEN_BACK_SHIFT = 18 };
 void gasnetc_given_back_watch(uintptr_t start, size_t size);
 void gasnetc_given_back_unwatch(uintptr_t start, size_t size);
 
-/* Between these two no report is dropped: a thread may deregister memory and register it again as a
- * part of a larger region.  They nest, also those of several threads. */
+/* Between watch_all and watch_some no report is dropped: a thread may deregister memory and
+ * register it again as a part of a larger region.  The calls nest, also those of several threads.
+ */
 void gasnetc_given_back_watch_all(void);
 void gasnetc_given_back_watch_some(void);
 
@@ -39,8 +40,9 @@ static inline bool gasnetc_given_back_pending(void)
            atomic_load_explicit(&gasnetc_given_back_taken, memory_order_acquire);
 }
 
-/* Calls `visit` for each range that was reported; when more were reported than are kept, for all of
- * the address space.  gasnetc_given_back_pending is true until then.  One thread at a time. */
+/* Calls `visit` for each range that was reported; when more were reported than the slots hold, for
+ * all of the address space.  gasnetc_given_back_pending is true until then.  One thread at a time.
+ */
 void gasnetc_given_back_take(void (*visit)(uintptr_t start, size_t size));
 
 #endif

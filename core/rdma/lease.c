@@ -1,19 +1,19 @@
-/* lease.c - leases of regions of the cache are given and taken back; see lease.h.
+/* lease.c - gives leases of regions of the cache, and takes them back; see lease.h.
  *
- * The cache's lock is acquired before that of a peer, which is only tried: a thread that posts
- * holds the peer's.
+ * The cache's lock is acquired before a peer's lock, which is only tried: a thread that posts holds
+ * the peer's lock.
  */
 #include "core/rdma/lease.h"
 
 gasnetc_lease_t gasnetc_leases[GASNETC_ENDS][GASNETC_LEASES];
 atomic_uint gasnetc_revoked;
 
-/* Of each end, under the cache's lock. */
+/* The state of the leases of each end, under the cache's lock. */
 static struct ends {
     uint32_t last;  /* the region that was offered last */
-    unsigned given; /* leases */
-    unsigned next;  /* lease to be taken from its owner for another */
-    bool closing;   /* some are to be taken back that transfers are under */
+    unsigned given; /* leases that have an owner */
+    unsigned next;  /* the lease that the next peer takes from its owner */
+    bool closing;   /* some leases are to be taken back when their transfers have ended */
 } ends[GASNETC_ENDS];
 
 static enum gasnetc_end end_of(const gasnetc_lease_t *lease)
@@ -26,7 +26,7 @@ static bool is_idle(const gasnetc_lease_t *lease)
     return lease->issued == atomic_load_explicit(&lease->ended, memory_order_acquire);
 }
 
-/* --- with the cache's lock held, and that of the owner --- */
+/* --- with the cache's lock and the owner's lock held --- */
 
 static void release_region(const gasnetc_lease_t *lease)
 {
@@ -53,11 +53,12 @@ static void begin_lease(gasnetc_lease_t *lease, gasnetc_peer_t *peer, uint32_t r
     const bool near = end == GASNETC_NEAR;
     const fh_table_t *table = near ? &fh->local.table : &fh->remote.table;
     fh_region_t *r = fh_region(table, region);
-    r->uses++; /* it has one: counts of what is in use do not change */
+    r->uses++; /* the region has a use already: counts of regions in use do not change */
     lease->base = (uintptr_t)r->start;
     lease->size = (size_t)(r->end - r->start);
     lease->key = near ? fh_local_key(fh, region) : fh_remote_key(fh, region);
-    /* Reports that were not taken may be of the region. */
+    /* The count of reports taken, because a report that the cache has not taken may be of the
+     * region. */
     lease->since = near ? atomic_load_explicit(&gasnetc_given_back_taken, memory_order_acquire)
                         : gasnetc_lease_now(end);
     lease->region = region;
@@ -68,7 +69,7 @@ static void begin_lease(gasnetc_lease_t *lease, gasnetc_peer_t *peer, uint32_t r
 
 /* --- with the cache's lock held --- */
 
-/* False: a transfer is under it, or being posted. */
+/* Ends the lease.  False: a transfer is under it, or its owner's lock is held. */
 static bool take_back(gasnetc_lease_t *lease)
 {
     gasnetc_peer_t *owner = lease->owner;
@@ -108,7 +109,7 @@ static void take_all_back(enum gasnetc_end end)
         if (!take_back(&gasnetc_leases[end][i])) ends[end].closing = true;
 }
 
-/* --- without --- */
+/* --- without locks held --- */
 
 void gasnetc_lease_undo(gasnetc_lease_t *lease)
 {

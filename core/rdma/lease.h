@@ -1,10 +1,10 @@
 /* lease.h - regions of the registration cache that stay in use between transfers, so that a hit
- * needs no lock but that of its peer.
+ * needs no lock but its peer's.
  *
- * A peer may have a lease of one region here (NEAR) and of one of its own memory (FAR).  A lease is
- * one use of the region in the cache.  Transfers under a lease are counted in the lease alone, when
- * they are posted and when they are complete.  Leases are taken back when something waits for room,
- * and when memory was given back.  Used by rdma.c and rdma_firehose.c.
+ * A peer may have a lease of one region of local memory (NEAR) and of one of its own memory (FAR).
+ * A lease is one use of the region in the cache.  Transfers under a lease are counted in the lease
+ * alone, when they are posted and when they are complete.  Leases are taken back when a
+ * registration waits for room, and when memory was unmapped.  Used by rdma.c and rdma_firehose.c.
  */
 #ifndef GASNETC_LEASE_H
 #define GASNETC_LEASE_H
@@ -14,29 +14,31 @@
 #include "core/job/job.h"
 #include "core/rdma/bounds.h"
 #include "core/rdma/firehose.h"
+#include "core/rdma/watched.h"
 #include "other/tools/hot.h"
 
-enum { GASNETC_LEASES = 16 }; /* of each end */
+enum { GASNETC_LEASES = 16 }; /* for each end */
 
 typedef struct gasnetc_lease {
     uintptr_t base;
     size_t size;                    /* 0: no transfer may begin */
     const gasnetc_cache_key_t *key; /* of the region */
-    unsigned since;                 /* gasnetc_lease_now when it was given */
+    unsigned since;                 /* gasnetc_lease_now when the lease was given */
     uint32_t region;                /* its number in the cache */
     uint64_t issued;                /* transfers under it; grows, as long as the process runs */
-    _Atomic uint64_t ended;         /* of these, the complete ones; under the poll lock */
+    _Atomic uint64_t ended;         /* transfers under it that are complete; under the poll lock */
     gasnetc_peer_t *owner;          /* NULL: not given; under the cache's lock */
 } gasnetc_lease_t;
 
 #pragma GCC visibility push(hidden)
-/* All but `ended` and `owner` is under the lock of the owner, and changes under the cache's lock
- * too; but `issued`, under the lock of the owner alone. */
+/* Fields other than `ended` and `owner` are read under the owner's lock, and change under that and
+ * the cache's lock; `issued` changes under the owner's lock alone. */
 extern gasnetc_lease_t gasnetc_leases[GASNETC_ENDS][GASNETC_LEASES];
-extern atomic_uint gasnetc_revoked; /* times that peers have given memory back */
+extern atomic_uint gasnetc_revoked; /* revocations by peers, of memory that they have unmapped */
 #pragma GCC visibility pop
 
-/* A lease that was given at another time may be of memory that was given back since. */
+/* The count of unmapped ranges.  A lease whose `since` differs may be of memory that was unmapped
+ * since. */
 HOT unsigned gasnetc_lease_now(enum gasnetc_end end)
 {
     return atomic_load_explicit(end == GASNETC_NEAR ? &gasnetc_given_back_reported
@@ -50,12 +52,12 @@ HOT gasnetc_lease_t *gasnetc_lease_hit(const gasnetc_peer_t *peer, enum gasnetc_
 {
     gasnetc_lease_t *lease = peer->lease[end];
     if (!lease || !gasnetc_within(lease->base, lease->size, start, nbytes) ||
-        lease->since != gasnetc_lease_now(end))
+        (end == GASNETC_NEAR && !gasnetc_still_watched()) || lease->since != gasnetc_lease_now(end))
         return NULL;
     return lease;
 }
 
-/* Of a transfer under the lease, as gasnetc_sent_t.held. */
+/* gasnetc_sent_t.held of a transfer under the lease. */
 HOT gasnetc_held_t *gasnetc_lease_held(gasnetc_lease_t *lease)
 {
     return (gasnetc_held_t *)(void *)lease;
@@ -78,19 +80,21 @@ HOT void gasnetc_lease_end(gasnetc_lease_t *lease)
     atomic_store_explicit(&lease->ended, ended + 1, memory_order_release);
 }
 
-/* A transfer was counted as issued, and not posted.  Peer's lock not held. */
+/* Undoes the count of a transfer that was issued, but not posted.  Peer's lock not held. */
 void gasnetc_lease_undo(gasnetc_lease_t *lease);
 
-/* The region was found in the cache without a lease, and has a use.  If that is the second time in
- * succession it becomes the peer's lease, unless transfers are under another.  Cache's lock held.
+/* A hit found this region in the cache without a lease, and has added a use.  At the second such
+ * hit in succession the region becomes the peer's lease, unless transfers are under another lease
+ * of the peer.  Cache's lock held.
  */
 void gasnetc_lease_offer(gasnetc_peer_t *peer, enum gasnetc_end end, uint32_t region);
 
-/* Ends all leases that no transfer is under; no transfer begins under the others, which end at a
- * later call.  False: there are others.  No peer's lock held, nor the cache's. */
+/* Ends all leases that no transfer is under; no transfer begins under the other ones, which end at
+ * a later call.  False: such leases are left.  No peer's lock held, nor the cache's. */
 bool gasnetc_lease_take_back(enum gasnetc_end end);
 
-/* The same of NEAR, if leases are in the way of a registration, or were to be taken back before. */
+/* Ends the leases of NEAR that it can, if a registration was refused, or if some are left of an
+ * earlier call. */
 void gasnetc_lease_tidy(void);
 
 /* Transfers under leases so far; any thread, no lock. */

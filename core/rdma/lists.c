@@ -1,4 +1,4 @@
-/* lists.c - puts from several pieces of this node's segment to contiguous remote memory, and gets
+/* lists.c - puts from several pieces of this rank's segment to contiguous remote memory, and gets
  * into them, by one post, where the network has such lists.
  */
 #include "core/job/job.h"
@@ -13,8 +13,8 @@ uint32_t gasnetc_rdma_list_max(bool put)
     return put ? gasnetc_caps.put_list_max : gasnetc_caps.get_list_max;
 }
 
-/* Finds the regions of the pieces that are not empty; their number, 0 if one is not in a region of
- * the segment.  *nbytes is that of all. */
+/* Finds the regions of the pieces that are not empty; returns their number, or 0 if a piece is not
+ * in a region of the segment.  *nbytes is the total. */
 static uint32_t lists_fill(net_piece_t *list, const gasnetc_piece_t *pieces, uint32_t count,
                            size_t *nbytes)
 {
@@ -30,7 +30,7 @@ static uint32_t lists_fill(net_piece_t *list, const gasnetc_piece_t *pieces, uin
     return n;
 }
 
-/* The key of a range that one region of the peer's segment contains, or NULL. */
+/* The key of the region of the peer's segment that contains all of the range, or NULL. */
 static const net_key_t *lists_key(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes)
 {
     const uintptr_t first = start - peer->segment.base, last = first + nbytes - 1;

@@ -1,18 +1,20 @@
 /* physmem.c - how much memory a process may register (IB-P1, IB-P2).
  *
  * Called once by init, with the network open.  The processes of a host share a part of its memory
- * (physmem_ratio), or GASNET_PHYSMEM_MAX if that is less; a process has no more than the network
- * can register (caps.pinnable).  With GASNET_PHYSMEM_NOPROBE GASNET_PHYSMEM_MAX is not compared
- * with either.  Nothing is registered as a trial: a trial would pin, and so touch, all that memory.
+ * (physmem_ratio), or GASNET_PHYSMEM_MAX if that is less; a process registers no more than the
+ * network can (caps.pinnable).  With GASNET_PHYSMEM_NOPROBE GASNET_PHYSMEM_MAX is not compared with
+ * either.  Nothing is registered as a trial: a trial would pin, and so touch, all that memory.
  */
 #include "core/rdma/physmem.h"
 
 #include "core/job/job.h"
 #include "core/params/params.h"
 #include "core/rdma/bounce.h"
+#include "core/rdma/segments.h"
 #include "other/tools/memory_limits.h"
 
-/* What the network registers, less the core's own buffers; UINT64_MAX: no limit is known. */
+/* Bytes that the network can register beside the core's own buffers; UINT64_MAX: no limit is known.
+ */
 static uint64_t beside_buffers(void)
 {
     const struct net_counts none = {.buffers = 0}; /* pinnable is without the network's own */
@@ -25,7 +27,8 @@ static uint64_t beside_buffers(void)
 
 uint64_t gasnetc_physmem_share(const char **bound)
 {
-    const uint64_t most = (uint64_t)gasnetc_params.physmem_max, processes = gasnetc_job.host_size;
+    const uint64_t most = gasnetc_memory_of_host(&gasnetc_params.physmem_max, 'H');
+    const uint64_t processes = gasnetc_job.host_size;
     *bound = "GASNET_PHYSMEM_MAX, divided among the processes of the host";
     if (most && gasnetc_params.physmem_noprobe) return most / processes;
     uint64_t host = (uint64_t)((double)gasneti_memory() * gasnetc_params.physmem_ratio);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /* Bytes of this process's segment that can be registered, from limits alone: no memory is touched.
- * *bound says which limit that is. */
+ * *bound names the limit. */
 uint64_t gasnetc_physmem_share(const char **bound);
 
 #endif

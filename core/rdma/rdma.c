@@ -37,7 +37,7 @@ static inline const net_key_t *key_of(const gasnetc_peer_t *peer, uintptr_t star
 
 /* --- the local side: inlined, in the segment, through a bounce buffer, or registered --- */
 
-/* The region of this node's segment that contains the start of [start, start+*nbytes), or NULL;
+/* The region of this rank's segment that contains the start of [start, start+*nbytes), or NULL;
  * reduces *nbytes to the bytes in that region. */
 static inline net_region_t *segment_region(const void *start, size_t *nbytes)
 {
@@ -122,13 +122,14 @@ static void put_bounced(gasnetc_peer_t *peer, uintptr_t dst, contents_t from, si
     }
 }
 
-/* Regions of the cache that this thread holds for transfers which are not posted yet: with any, it
- * does not wait for room in the cache, which may be full of them. */
+/* The number of regions of the cache that this thread holds for transfers which are not posted yet.
+ * If it is not 0, the thread does not wait for room in the cache, which may be full of such
+ * regions. */
 static GASNETI_OF_THREAD unsigned unposted;
 
 /* Puts the first bytes of memory outside the segment, and returns their number: from a region of
- * the cache.  A handler does not wait for one, and read-only memory is in none: such bytes are
- * copied, or registered for the transfer if the core has no buffers. */
+ * the cache.  A handler does not wait for a region, and read-only memory is in no region: these
+ * bytes are copied, or registered for the transfer if the core has no buffers. */
 static size_t put_outside(gasnetc_peer_t *peer, uintptr_t dst, const char *src, size_t nbytes,
                           enum net_order order, gasnetc_counter_t *counter, bool in_handler)
 {
@@ -170,7 +171,7 @@ static void put_zero_copy(gasnetc_peer_t *peer, uintptr_t dst, const char *src, 
 
 /* --- the usual case: one piece, posted at once --- */
 
-/* Moves the peer's window to the piece that contains all of the range; false if none does. */
+/* Moves the peer's window to the piece that contains all of the range; false if no piece does. */
 static __attribute__((noinline)) bool move_window(gasnetc_peer_t *peer, uintptr_t start,
                                                   size_t nbytes)
 {
@@ -192,7 +193,7 @@ HOT bool one_piece(uintptr_t base, size_t size, uintptr_t start, size_t nbytes)
            (offset ^ (offset + nbytes - 1)) >> gasnetc_pin_shift == 0;
 }
 
-/* The region of this node's segment that contains all of the range, or NULL. */
+/* The region of this rank's segment that contains all of the range, or NULL. */
 HOT const net_region_t *local_region_of(const void *start, size_t nbytes)
 {
     if (!one_piece(gasnetc_local_segment.base, gasnetc_local_segment.size, (uintptr_t)start,
@@ -207,9 +208,9 @@ const net_region_t *gasnetc_local_region(const void *start, size_t nbytes)
     return local_region_of(start, nbytes);
 }
 
-/* A FAST try fails when another thread holds the lock, or the range is outside the window: it makes
- * no call but the post, and so saves no registers.  A SLOW one, the second, waits for the lock and
- * moves the window.  On true the peer's lock is held. */
+/* The first try, FAST, fails when another thread holds the lock, or the range is outside the
+ * window: it makes no call but the post.  The second, SLOW, waits for the lock and moves the
+ * window.  If enter returns true the peer's lock is held. */
 enum effort { FAST, SLOW };
 
 HOT bool enter(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes, enum effort effort)
@@ -225,14 +226,14 @@ HOT bool enter(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes, enum effort
     return false;
 }
 
-/* What came of a try to post; all but POSTED: nothing is done. */
+/* The result of a try to post; except with POSTED, nothing is done. */
 enum outcome {
     POSTED,
     NOT_NOW,
-    OUTSIDE /* the local memory is not in one piece of this node's segment */
+    OUTSIDE /* the local memory is not in one piece of this rank's segment */
 };
 
-/* A put from memory that is inlined, or from `region`; after enter. */
+/* Posts a put whose source is inlined, or in `region`; after enter. */
 HOT enum outcome put_entered(gasnetc_peer_t *peer, uintptr_t dst, const void *src,
                              const net_region_t *region, size_t nbytes, const gasnetc_sent_t *sent)
 {
@@ -245,7 +246,7 @@ HOT enum outcome put_entered(gasnetc_peer_t *peer, uintptr_t dst, const void *sr
     return NOT_NOW;
 }
 
-/* Posts a put whose source is inlined or, if `bulk`, in this node's segment. */
+/* Posts a put whose source is inlined or, if `bulk`, in this rank's segment. */
 HOT enum outcome put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nbytes,
                          gasnetc_counter_t *counter, bool bulk, enum effort effort)
 {
@@ -326,7 +327,7 @@ void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_
     }
 }
 
-/* False, with nothing posted, if the network has no buffer. */
+/* Gets through a bounce buffer.  False, with nothing posted, if the network has no buffer. */
 static bool get_bounced(gasnetc_peer_t *peer, void *to, uintptr_t from, size_t nbytes,
                         gasnetc_counter_t *counter)
 {
@@ -375,7 +376,7 @@ static __attribute__((noinline)) void get_pieces(gasnetc_peer_t *peer, char *to,
     }
 }
 
-/* The second, SLOW tries, and then the general case. */
+/* put_slowly and get_slowly: the second try, SLOW, then the general case. */
 
 static __attribute__((noinline)) void put_slowly(gasnetc_peer_t *peer, void *dst, const void *src,
                                                  size_t nbytes, gasnetc_counter_t *counter,
@@ -398,7 +399,8 @@ static __attribute__((noinline)) void get_slowly(gasnetc_peer_t *peer, void *dst
     get_pieces(peer, dst, src, nbytes, counter);
 }
 
-/* A region of the cache that was held for a transfer is not needed, as it could not be posted. */
+/* put_uncached and get_uncached: the transfer could not be posted; they release the region of the
+ * cache that was held for it. */
 static __attribute__((noinline)) void put_uncached(gasnetc_peer_t *peer, void *dst, const void *src,
                                                    size_t nbytes, gasnetc_counter_t *counter,
                                                    const net_region_t *region)
@@ -415,10 +417,10 @@ static __attribute__((noinline)) void get_uncached(gasnetc_peer_t *peer, void *d
     get_slowly(peer, dst, src, nbytes, counter, NULL);
 }
 
-/* Memory that is outside the segment, and larger than what is copied, may be in the cache: first in
- * the region of the peer's lease, then in any. */
+/* Transfers of memory outside the segment, longer than those that are copied: the memory is looked
+ * up in the region of the peer's lease, then in the cache. */
 
-/* On true the peer's lock is held. */
+/* True if the peer's lease covers the local memory; the peer's lock is held then. */
 HOT bool enter_lease(gasnetc_peer_t *peer, uintptr_t remote, const void *local, size_t nbytes)
 {
     if (!enter(peer, remote, nbytes, FAST)) return false;
@@ -493,7 +495,7 @@ static __attribute__((noinline)) void get_cached(gasnetc_peer_t *peer, void *dst
 
 /* --- the calls --- */
 
-/* What the first try does not do: by tail calls, which save no registers. */
+/* The cases that the first try leaves: tail calls, which keep the first try short. */
 
 static __attribute__((noinline)) void get_again(gasnetc_peer_t *peer, void *dst, uintptr_t src,
                                                 size_t nbytes, gasnetc_counter_t *counter,

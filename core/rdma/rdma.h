@@ -1,11 +1,11 @@
-/* rdma.h - puts and gets to and from other nodes' segments, for the Extended API.
+/* rdma.h - puts and gets to and from other ranks' segments, for the Extended API.
  *
  * A call splits the transfer where it crosses a region or exceeds the network's transfer_max.  Its
- * local side is inlined, in the segment, copied through a bounce buffer, in the registration
- * cache, or registered for the transfer.  The call may block for resources; it polls then, which
- * runs handlers, and so must not be made in a handler.  `node` is not the caller's own.  Any
+ * local side is inlined, in the segment, copied through a bounce buffer, in the registration cache,
+ * or registered for the transfer.  The call may block for resources; it polls then, which runs
+ * handlers, and so must not be made in a handler.  `node` is not the caller's own rank.  Any
  * alignment; nbytes >= 1, or 0 for a put or get, which then does nothing.  A remote range outside
- * the node's segment is a fatal error that names the range.
+ * the rank's segment is a fatal error that names the range.
  *
  * `counter` counts one or more operations as issued before the call returns; the transfer is
  * complete when gasnetc_counter_done(counter).
@@ -21,30 +21,30 @@
 
 struct net_region; /* opaque above the core */
 
-/* The source must stay unchanged until the counter is done (bulk and blocking forms). */
+/* A put whose source must stay unchanged until the counter is done (bulk and blocking forms). */
 void gasnetc_rdma_put_bulk(uint32_t node, void *dst, const void *src, size_t nbytes,
                            gasnetc_counter_t *counter);
 
-/* The source may be reused when the call returns (non-bulk forms, values, AMLong). */
+/* A put whose source may be reused when the call returns (non-bulk forms, values, AMLong). */
 void gasnetc_rdma_put(uint32_t node, void *dst, const void *src, size_t nbytes,
                       gasnetc_counter_t *counter);
 
-/* dst is undefined until the counter is done. */
+/* A get; dst is undefined until the counter is done. */
 void gasnetc_rdma_get(uint32_t node, void *dst, const void *src, size_t nbytes,
                       gasnetc_counter_t *counter);
 
 /* A get into memory that gasnetc_landing registered: not copied through a buffer, unless it crosses
- * the end of a remote region.  `landing` NULL: the same as gasnetc_rdma_get. */
+ * the end of a remote region.  `landing` NULL: gasnetc_rdma_get. */
 void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *landing,
                            const void *src, size_t nbytes, gasnetc_counter_t *counter);
 
 /* Pieces of local memory that one put, or get, takes; 0: the network has no lists. */
 uint32_t gasnetc_rdma_list_max(bool put);
 
-/* Puts `count` pieces of this node's segment to contiguous remote memory, or gets it into them, by
+/* Puts `count` pieces of this rank's segment to contiguous remote memory, or gets it into them, by
  * one post.  False, with nothing done, if the list is too long, all of it is empty, or a piece or
  * the remote memory does not lie in one region of its segment.  The pieces must stay unchanged
- * (put), or are undefined (get), until the counter is done; the list need not. */
+ * (put), or are undefined (get), until the counter is done; the list itself may be reused. */
 typedef struct gasnetc_piece {
     void *at;
     size_t length;

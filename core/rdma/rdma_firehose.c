@@ -2,8 +2,8 @@
  * peers is pinned by remote firehoses.
  *
  * A transfer is posted in pieces, each of which lies in one block of GASNET_FIREHOSE_MAXREGION_SIZE
- * bytes at the peer.  A piece whose memory there is pinned is posted at once; another waits
- * (remote_transfers.c).  The remote end is pinned first, then the local one, which is inlined,
+ * bytes at the peer.  A piece whose remote memory is pinned is posted at once; another piece waits
+ * (remote_transfers.c).  The remote end is pinned first, then the local end, which is inlined,
  * copied through a bounce buffer, or pinned too.
  */
 #include "core/rdma/rdma.h"
@@ -22,8 +22,8 @@
 #include "core/report.h"
 #include "gasnet.h"
 
-/* In EVERYTHING all registrations are kept, since peers may hold any memory, even where memory
- * given back is not seen; there this node's own transfers do without the cache. */
+/* True if the cache keeps every registration, since peers may hold any memory, even where unmapped
+ * memory is not seen.  Then this rank's own transfers do not use the cache. */
 #ifdef GASNET_SEGMENT_EVERYTHING
 enum { KEEPS_ALL = 1 };
 #else
@@ -34,7 +34,7 @@ _Static_assert(!NET_BUFFERS && !NET_PAIRS_LONGS, "for networks that use the core
 
 /* --- the remote side --- */
 
-gasnetc_local_segment_t gasnetc_local_segment; /* nothing is registered all the time */
+gasnetc_local_segment_t gasnetc_local_segment; /* empty: no memory is registered permanently */
 
 const net_region_t *gasnetc_local_region(const void *start, size_t nbytes)
 {
@@ -49,7 +49,7 @@ void gasnetc_not_writable(const remote_piece_t *p)
                   p->nbytes, (unsigned long)p->remote, gasneti_rank_name(p->node));
 }
 
-/* Bytes from `start` to the end of its block, which is pinned as a whole at most. */
+/* Bytes from `start` to the end of its block; no region is larger than a block. */
 static inline size_t room_in_block(uintptr_t start)
 {
     return gasnetc_cache.max_region - start % gasnetc_cache.max_region;
@@ -57,9 +57,9 @@ static inline size_t room_in_block(uintptr_t start)
 
 /* --- the local side --- */
 
-/* A region of the cache that may be written, if it is to be: memory that was read-only when it was
- * registered may have become writable.  NULL: there is none, as the memory is of two kinds, or this
- * thread already waits for room. */
+/* A region of the cache that covers the range, writable if `write`: memory that was read-only when
+ * it was registered may have become writable, and is registered again.  NULL: the memory is of two
+ * kinds, or this thread already waits for room. */
 static const net_region_t *pin_local(void *start, size_t nbytes, bool write)
 {
     const net_region_t *region;
@@ -72,7 +72,7 @@ static const net_region_t *pin_local(void *start, size_t nbytes, bool write)
     gasneti_fatal("a get of %zu bytes to %p: the memory there may only be read", nbytes, start);
 }
 
-/* Where the network finds the bytes of a piece, or puts them. */
+/* Where the network reads the bytes of a piece, or writes them. */
 typedef struct near {
     char *at;
     const net_region_t *region; /* NULL: inlined */
@@ -84,7 +84,8 @@ static near_t near_end(const remote_piece_t *p, gasnetc_sent_t *sent, bool reaps
     if (p->put && p->nbytes <= gasnetc_caps.inline_max) return (near_t){p->local, NULL};
     near_t near = {p->local, NULL};
     if (p->nbytes > GASNETC_BBUF_SIZE) {
-        if (!KEEPS_ALL || gasnetc_watched()) near.region = pin_local(p->local, p->nbytes, !p->put);
+        if (!KEEPS_ALL || gasnetc_watched(p->local, p->nbytes))
+            near.region = pin_local(p->local, p->nbytes, !p->put);
         sent->held = near.region ? gasnetc_cache_held(near.region)
                                  : gasnetc_pin_transient(p->local, p->nbytes,
                                                          p->put ? NET_SOURCE : NET_LOCAL,
@@ -125,19 +126,20 @@ void gasnetc_post_piece(const remote_piece_t *p, uint32_t region, enum net_order
 
 /* --- the usual case: one piece, whose memory at both ends is registered, inlined or copied --- */
 
-/* A FAST try posts under the peer's leases, and makes no call but the post; a SLOW one, the second,
- * finds all regions of the cache. */
+/* The first try, FAST, posts under the peer's leases, and makes no call but the post; the second,
+ * SLOW, finds all regions of the cache. */
 enum effort { FAST, SLOW };
 
-/* What a transfer uses at both ends, with a use that gasnetc_sent ends. */
+/* The memory that a transfer uses at both ends; gasnetc_sent ends the use. */
 typedef struct ends {
     const gasnetc_cache_key_t *far;
-    const net_region_t *near; /* NULL: not looked for */
+    const net_region_t *near; /* NULL: the local end is inlined or copied */
     uint32_t remote_pin;
     gasnetc_held_t *held;
 } ends_t;
 
-/* On true the peer's lock is held, and the transfer is to be posted; leases have counted it. */
+/* True if leases cover the memory: they have counted the transfer as issued, and the peer's lock is
+ * held. */
 HOT bool enter_leases(gasnetc_peer_t *peer, uintptr_t there, const void *here, size_t nbytes,
                       bool near, ends_t *ends)
 {
@@ -178,7 +180,7 @@ HOT bool enter(gasnetc_peer_t *peer, uintptr_t there, const void *here, size_t n
                           : enter_regions(peer, there, here, nbytes, near, ends);
 }
 
-/* Nothing was posted after enter.  Peer's lock held. */
+/* Undoes enter: nothing was posted.  Peer's lock held. */
 static __attribute__((noinline)) void leave(gasnetc_peer_t *peer, const ends_t *ends,
                                             enum effort effort)
 {
@@ -192,8 +194,8 @@ static __attribute__((noinline)) void leave(gasnetc_peer_t *peer, const ends_t *
             &(gasnetc_sent_t){.held = ends->held, .remote_pin = ends->remote_pin});
 }
 
-/* A put whose source is inlined or, if `bulk`, in a region of the cache; false, with nothing done,
- * in any other case. */
+/* Posts a put whose source is inlined or, if `bulk`, in a region of the cache; false, with nothing
+ * done, in any other case. */
 HOT bool put_now(uint32_t node, uintptr_t dst, const void *src, size_t nbytes,
                  gasnetc_counter_t *counter, bool bulk, enum effort effort)
 {
@@ -220,7 +222,7 @@ HOT bool put_now(uint32_t node, uintptr_t dst, const void *src, size_t nbytes,
     return false;
 }
 
-/* The same for a get through a bounce buffer. */
+/* Posts a get through a bounce buffer; false, with nothing done, in any other case. */
 HOT bool get_now(uint32_t node, void *dst, uintptr_t src, size_t nbytes, gasnetc_counter_t *counter,
                  enum effort effort)
 {
@@ -251,12 +253,12 @@ HOT bool get_now(uint32_t node, void *dst, uintptr_t src, size_t nbytes, gasnetc
 
 /* --- all other cases --- */
 
-/* What is the same for all pieces of a transfer. */
+/* The properties of a transfer that all of its pieces share. */
 typedef struct transfer {
     size_t most; /* bytes of a piece */
-    bool copies; /* the source of a piece that waits */
+    bool copies; /* the source of a piece that waits is copied */
     enum net_order order;
-    gasnetc_counter_t *waiting; /* the counter of pieces that wait; NULL: the transfer's */
+    gasnetc_counter_t *waiting; /* the counter of pieces that wait; NULL: that of the transfer */
 } transfer_t;
 
 static size_t piece_of(const transfer_t *t, const remote_piece_t *rest)
@@ -269,7 +271,7 @@ static size_t piece_of(const transfer_t *t, const remote_piece_t *rest)
     return piece < local ? piece : local;
 }
 
-/* Bytes from the beginning of the rest that lie in its block. */
+/* Bytes of the rest that lie in the same block as its first byte. */
 static size_t rest_of_block(const remote_piece_t *rest)
 {
     const size_t room = room_in_block(rest->remote);
@@ -318,7 +320,8 @@ static void put_pieces(uint32_t node, void *dst, const void *src, size_t nbytes,
     post_pieces(&t, whole);
 }
 
-/* Of Longs: the pieces that wait are complete on return.  Not in a handler, whose Longs are packed.
+/* Puts the payload of a Long; pieces that had to wait are complete on return.  Not called in a
+ * handler, whose Longs are packed.
  */
 void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
                          bool source_free, enum net_order order, gasnetc_counter_t *counter,

@@ -5,7 +5,7 @@
 #include "core/job/job.h"
 #include "core/params/params.h"
 
-/* This node's own segment: its registrations, one per 2^gasnetc_pin_shift bytes.  Set by attach. */
+/* This rank's own segment: its registrations, one per 2^gasnetc_pin_shift bytes.  Set by attach. */
 typedef struct gasnetc_local_segment {
     uintptr_t base;
     uintptr_t size;
@@ -15,13 +15,14 @@ typedef struct gasnetc_local_segment {
 extern gasnetc_local_segment_t gasnetc_local_segment;
 #pragma GCC visibility pop
 
-/* A put.  With `in_handler` it runs no handlers while it waits for resources.  With `source_free`
- * the source may be written again on return.  `counter` NULL: no thread waits for the put. */
+/* Puts the payload of a Long.  With `in_handler` it runs no handlers while it waits for resources.
+ * With `source_free` the source may be written again on return.  `counter` NULL: no thread waits
+ * for the put. */
 void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
                          bool source_free, enum net_order order, gasnetc_counter_t *counter,
                          bool in_handler);
 
-/* The region of this node's segment that contains all of the range, or NULL; nbytes >= 1. */
+/* The region of this rank's segment that contains all of the range, or NULL; nbytes >= 1. */
 const net_region_t *gasnetc_local_region(const void *start, size_t nbytes);
 
 #endif

@@ -1,5 +1,5 @@
-/* remote.c - remote firehoses of SEGMENT_LARGE and SEGMENT_EVERYTHING: what is registered when a
- * peer, or this node, needs it; the messages between the caches of two nodes; progress.
+/* remote.c - remote firehoses of SEGMENT_LARGE and SEGMENT_EVERYTHING: registration when a peer, or
+ * this rank, needs memory; the messages between the caches of two ranks; progress.
  *
  * Called by firehose_open.c, which opens the cache, by polls, and by completions.
  */
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/params/params.h"
+#include "core/rdma/bounds.h"
 #include "core/report.h"
 #include "gasnet.h"
 
@@ -17,8 +18,8 @@ atomic_uint gasnetc_given_back_settled;
 
 /* --- registration --- */
 
-/* No page of the range may be written.  A region is of one kind, so that its key says what may be
- * done with each byte of it. */
+/* True if no page of the range may be written.  A region is of one kind, so that its key says which
+ * access each of its bytes allows. */
 static bool is_read_only(uintptr_t addr, size_t len)
 {
     for (uintptr_t page = addr; len > GASNET_PAGESIZE && page < addr + len;
@@ -53,7 +54,7 @@ void gasnetc_unpin_remote(uint32_t region)
     gasneti_unlock(&gasnetc_cache.lock);
 }
 
-/* Under one lock, where both ends are regions of the cache. */
+/* Releases the regions at both ends, holding the cache's lock once. */
 static __attribute__((noinline)) void release_regions(const gasnetc_sent_t *sent)
 {
     firehose_t *fh = gasnetc_cache.instance;
@@ -98,15 +99,19 @@ static bool may_not_be_written(uintptr_t start, size_t nbytes)
     return read_only;
 }
 
-/* Data that rode: the address that it is for, then the bytes.  Where they may not be written the
- * peer sees that by the key, and ends the job. */
+/* Takes the data of a put that came with the request for the memory: the destination, which lies in
+ * the segment, then the bytes.  If the destination may not be written, the peer sees that by the
+ * key, and ends the job. */
 static void data_arrived(void *context, uint32_t peer, uintptr_t addr, const void *data,
                          size_t size)
 {
     (void)context, (void)addr;
+    const gasnetc_segment_t *own = &gasnetc_peers[gasnetc_job.rank].segment;
     uint64_t to;
     if (size <= sizeof to) gasneti_malformed(peer, (uint32_t)size, "data of a put");
     memcpy(&to, data, sizeof to);
+    if (!gasnetc_within(own->base, own->size, (uintptr_t)to, size - sizeof to))
+        gasneti_malformed(peer, (uint32_t)size, "address of a put (outside the segment)");
     if (may_not_be_written((uintptr_t)to, size - sizeof to)) return;
     memcpy((void *)(uintptr_t)to, (const char *)data + sizeof to, size - sizeof to);
 }
@@ -129,7 +134,8 @@ static uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Each node derives its share of a peer's pool from its own. */
+/* Reduces the pools to the least of all ranks, because each rank derives its share of a peer's pool
+ * from its own pool. */
 void gasnetc_remote_agree(firehose_sizes_t *sizes)
 {
     firehose_sizes_t *all = malloc(gasnetc_job.size * sizeof *all);
@@ -164,18 +170,19 @@ void gasnetc_remote_configure(firehose_config_t *config)
 void gasnetc_remote_act(void)
 {
     firehose_t *fh = gasnetc_cache.instance;
-    /* Cleared before anything is looked at: what is recorded later sets it again.  The exchange
-     * acquires what those have recorded who set it before. */
+    /* The flag is cleared before any state is read: work recorded later sets it again.  The
+     * exchange acquires the work that threads recorded before they set it. */
     atomic_exchange(&gasnetc_remote_due, false);
     if (!fh) return; /* closed */
-    /* Those who wait may wait for what leases hold, or memory was given back. */
+    /* Requests may wait for regions that leases hold, or a peer has unmapped memory. */
     const bool held = !gasnetc_lease_take_back(GASNETC_FAR);
     gasnetc_cache_work();
     if (gasnetc_post_waiting() || held || firehose_busy(fh))
         atomic_store_explicit(&gasnetc_remote_due, true, memory_order_relaxed);
 }
 
-/* A peer has returned its firehoses when no transfer of its own uses them any more. */
+/* Waits until peers have returned the firehoses to unmapped memory, which they do when none of
+ * their transfers uses them. */
 void gasnetc_remote_settle(void)
 {
     const unsigned reported = atomic_load(&gasnetc_given_back_reported);

@@ -5,7 +5,7 @@
  *   remote_firehose.h  SEGMENT_LARGE and _EVERYTHING: registered where and when they are used;
  *                      rdma_firehose.c.
  * Included by the code that opens the registration cache (firehose_open.c), and by polls. README.md
- * describes the second.
+ * describes remote_firehose.h.
  */
 #ifndef GASNETC_REMOTE_H
 #define GASNETC_REMOTE_H
@@ -17,36 +17,36 @@
 #include "core/rdma/firehose.h"
 #include "other/tools/hot.h"
 
-/* The nodes that hold firehoses to each other's memory; 1: none do. */
+/* The number of ranks that hold firehoses to each other's memory; 1: no rank does. */
 static inline uint32_t remote_nodes(void);
 
 /* Registers whole pages. */
 static inline firehose_outcome_t remote_register(uintptr_t addr, size_t len, void *key);
 
-/* Whether a registration is kept where memory given back cannot be seen: that of the segment, which
- * peers hold, since it would have to be made anew for each of their transfers. */
+/* True if a registration is kept even where unmapped memory cannot be seen.  That is so for the
+ * segment, which peers hold: otherwise each of their transfers would register it again. */
 static inline bool remote_keeps(uintptr_t addr, size_t len);
 
 /* One step of waiting for room in the cache. */
 static inline void remote_wait(void);
 
-/* Memory was given back that peers may hold: the next poll tells them. */
+/* Memory was unmapped that peers may hold: the next poll tells the peers. */
 static inline void remote_make_due(void);
 
-/* Not in a handler and with no lock held: waits until no peer reaches memory that the program gave
- * back before the call.  Polls meanwhile. */
+/* Waits until no peer accesses memory that the program unmapped before the call.  Polls meanwhile;
+ * not in a handler, no lock held. */
 HOT void remote_settle(void);
 
-/* Collective: the pools that all nodes can have. */
+/* Collective: reduces the pools to what all ranks can have. */
 static inline void remote_agree(firehose_sizes_t *sizes);
 
 /* Sets what the cache needs in addition, to reach peers. */
 static inline void remote_configure(firehose_config_t *config);
 
-/* At attach, after the handlers of the Extended API were registered. */
+/* Registers the handler of messages, at attach, after the handlers of the Extended API. */
 static inline void remote_register_handler(void);
 
-/* In each poll, not in a handler and with no lock held. */
+/* Called in each poll, not in a handler and with no lock held. */
 HOT void remote_progress(void);
 
 #ifdef GASNET_SEGMENT_FAST

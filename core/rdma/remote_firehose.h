@@ -20,7 +20,7 @@
 extern atomic_bool
     gasnetc_remote_due; /* the cache, or a transfer that waited, is to be looked at */
 extern atomic_uint
-    gasnetc_given_back_settled; /* reports of memory given back that no peer reaches any more */
+    gasnetc_given_back_settled; /* reports of unmapped memory that no peer accesses any more */
 #pragma GCC visibility pop
 
 /* --- remote.h --- */
@@ -47,8 +47,8 @@ static inline bool remote_keeps(uintptr_t addr, size_t len)
     return addr - own->base < own->size && len <= own->size - (addr - own->base);
 }
 
-/* The completions of others make room.  A handler that ran here, or a collective, could not wait
- * for memory of a peer: the thread may be in gasnetc_post_waiting. */
+/* Only reaps, because completions make room.  A handler or collective that a poll ran could not
+ * wait for memory of a peer, since the thread may be in gasnetc_post_waiting. */
 static inline void remote_wait(void)
 {
     gasnetc_reap();
@@ -61,6 +61,7 @@ static inline void remote_make_due(void)
 
 HOT void remote_settle(void)
 {
+    (void)gasnetc_still_watched(); /* if false, all memory has been reported */
     if (__builtin_expect(
             atomic_load_explicit(&gasnetc_given_back_reported, memory_order_relaxed) !=
                 atomic_load_explicit(&gasnetc_given_back_settled, memory_order_relaxed),
@@ -92,10 +93,11 @@ static inline void remote_register_handler(void)
     gasnetc_register_firehose_handler();
 }
 
-/* Sends the bytes in a Request; false: not now.  Never waits and runs no handler. */
+/* Sends the bytes in a Request; false if it cannot be posted now.  Never waits and runs no handler.
+ */
 bool gasnetc_send_firehose_message(uint32_t node, const void *bytes, size_t size);
 
-/* In the handler.  Returns NULL, or what is wrong with the message. */
+/* Takes a message, in its handler.  Returns NULL, or what is wrong with the message. */
 const char *gasnetc_firehose_message(uint32_t from, const void *bytes, size_t size);
 
 /* --- transfers --- */
@@ -111,7 +113,8 @@ typedef struct remote_piece {
     gasnetc_counter_t *counter; /* has counted the piece as issued; NULL: no thread waits */
 } remote_piece_t;
 
-/* A region at the node that covers the range, with a use that gasnetc_unpin_remote ends; or 0. */
+/* The region of the rank's memory that covers the range, with a use that gasnetc_unpin_remote ends;
+ * or 0. */
 HOT uint32_t remote_try(uint32_t node, uintptr_t addr, size_t len)
 {
     firehose_t *fh = gasnetc_cache.instance;
@@ -121,16 +124,17 @@ HOT uint32_t remote_try(uint32_t node, uintptr_t addr, size_t len)
     return region;
 }
 
-/* Ends the use. */
+/* Ends the use that remote_try has begun. */
 void gasnetc_unpin_remote(uint32_t region);
 
 /* The regions that a transfer uses at both ends. */
 typedef struct remote_ends {
-    uint32_t far;             /* at the node; 0: not found, and none is used */
-    const net_region_t *near; /* here; NULL: not asked for */
+    uint32_t far;             /* of the peer; 0: not found, and no region is used */
+    const net_region_t *near; /* of local memory; NULL: not asked for */
 } remote_ends_t;
 
-/* Those that cover the ranges, under one lock; the peer may get leases of them. */
+/* The regions that cover the ranges, looked up with the cache's lock held once; the peer may get
+ * leases of them. */
 static inline remote_ends_t remote_try_both(gasnetc_peer_t *peer, uintptr_t there, const void *here,
                                             size_t len, bool near)
 {
@@ -153,7 +157,7 @@ static inline remote_ends_t remote_try_both(gasnetc_peer_t *peer, uintptr_t ther
     return ends;
 }
 
-/* Leases of memory of peers, as gasnetc_sent_t.remote_pin. */
+/* gasnetc_sent_t.remote_pin of transfers under a lease: this number + the index of the lease. */
 #define REMOTE_LEASES (1u << 31)
 
 HOT uint32_t remote_lease_pin(const gasnetc_lease_t *lease)
@@ -161,7 +165,7 @@ HOT uint32_t remote_lease_pin(const gasnetc_lease_t *lease)
     return REMOTE_LEASES + (uint32_t)(lease - gasnetc_leases[GASNETC_FAR]);
 }
 
-/* The key of a region at a node, while it is in use. */
+/* The key of a region of a peer's memory, while it is in use. */
 HOT const gasnetc_cache_key_t *remote_key_of(uint32_t region)
 {
     return (const gasnetc_cache_key_t *)(void *)gasnetc_cache.instance->remote_keys + region;
@@ -179,10 +183,11 @@ void gasnetc_post_piece(const remote_piece_t *piece, uint32_t region, enum net_o
  * bytes behind it up to `pin`.  With `copy` the source is copied now.  Polls while too many wait.
  */
 void gasnetc_post_later(const remote_piece_t *piece, size_t pin, bool copy);
-/* Posts those that waited for memory that is pinned now.  True if some still wait. */
+/* Posts the pieces whose memory is pinned now.  True if some pieces still wait. */
 bool gasnetc_post_waiting(void);
 
-/* Data that rides on the request for the memory begins with the address that it is for. */
+/* The most bytes of a put that are sent with the request for the memory; the destination precedes
+ * them. */
 size_t gasnetc_ride_limit(void);
 
 #endif

@@ -16,7 +16,7 @@
 #include "core/rdma/remote.h"
 #include "core/report.h"
 
-/* The words of a node. */
+/* The words of a rank. */
 typedef struct place {
     uint64_t base;
     net_key_t key;
@@ -26,7 +26,7 @@ _Atomic uint64_t *gasnetc_remote_flag_words;
 uint64_t *gasnetc_remote_flag_due;
 static uint64_t *next_marks; /* by index: the marks of the next word to be put */
 static net_region_t region;
-static place_t *places; /* [nodes] */
+static place_t *places; /* [ranks] */
 
 void gasnetc_remote_flags_init(uint32_t count)
 {
@@ -37,7 +37,7 @@ void gasnetc_remote_flags_init(uint32_t count)
     places = calloc(gasnetc_job.size, sizeof *places);
     if (!words || !gasnetc_remote_flag_due || !places)
         gasneti_fatal("out of memory for the barrier's %zu KB", size / 1024);
-    /* The memory is zero: no byte has the mark of the first word. */
+    /* The memory is zero, so the first word is to have marks that are set. */
     next_marks = gasnetc_remote_flag_due + count;
     for (uint32_t i = 0; i < count; i++)
         gasnetc_remote_flag_due[i] = next_marks[i] = GASNETC_FLAG_MARKS;

@@ -1,16 +1,16 @@
-/* remote_flags.h - words that other nodes write to this node by RDMA, without a message.  Each node
- * has about one registered page of them, apart from the segment.
+/* remote_flags.h - words that other ranks write to this rank by RDMA, without a message.  Each rank
+ * has about one registered page of them, outside the segment.
  *
  * RDMA guarantees neither that the 8 bytes of a word arrive at once nor in which order.  So bit 7
  * of every byte is a mark, which changes from one use of the word to the next, and the reader takes
  * the word when all eight marks have changed.  Bytes are written whole, so all eight are new then,
  * whatever their order and the time between them.  The reader clears nothing: bytes of the previous
- * use have the other mark, and none of the use before that can still arrive, because the reader had
- * all eight of it.
+ * use have the opposite mark, and no byte of the use before it can still arrive, because the reader
+ * has seen all eight of them.
  *
- * The callers choose the words, so that: a word of a node is always written by the same node; a
- * node writes its words of one index always to the same node; and it writes the next word only when
- * it knows that the reader has taken the last.
+ * The callers choose the words such that: a word of a rank is always written by the same rank; a
+ * rank writes its words of one index always to the same rank; and it writes the next word only when
+ * it knows that the reader has taken the previous one.
  */
 #ifndef GASNETC_REMOTE_FLAGS_H
 #define GASNETC_REMOTE_FLAGS_H
@@ -22,12 +22,13 @@
 /* The bits that are the marks; a word has none of them set. */
 #define GASNETC_FLAG_MARKS UINT64_C(0x8080808080808080)
 
-/* Attach, on all nodes with the same count.  No node may put before the barrier that ends attach.
+/* Called in attach, on all ranks with the same count.  No rank may put before the barrier that ends
+ * attach.
  */
 void gasnetc_remote_flags_init(uint32_t count);
 void gasnetc_remote_flags_close(void);
 
-/* Writes `word` to another node's word `index`.  Not in a handler; polls while the network is busy.
+/* Writes `word` to another rank's word `index`.  Not in a handler; polls while the network is busy.
  */
 void gasnetc_remote_flag_put(uint32_t node, uint32_t index, uint64_t word);
 
@@ -36,7 +37,7 @@ extern _Atomic uint64_t *gasnetc_remote_flag_words;
 extern uint64_t *gasnetc_remote_flag_due; /* by index: the marks of the next word to be taken */
 #pragma GCC visibility pop
 
-/* True, once for each put, when another node has written this node's word `index`.  One thread at a
+/* True, once for each put, when another rank has written this rank's word `index`.  One thread at a
  * time. */
 static inline bool gasnetc_remote_flag_take(uint32_t index, uint64_t *word)
 {

@@ -1,8 +1,8 @@
 /* remote_transfers.c - transfers that wait until memory of a peer is pinned.
  *
- * A piece is recorded and its memory asked for; when that is pinned, the next poll of any thread
- * posts it.  Where the bytes of a put are few they ride on the message that asks, and the peer
- * copies them (IB-P6).  Nothing local is pinned while a piece waits.
+ * A piece is recorded and its memory is requested; when the memory is pinned, the next poll of any
+ * thread posts the piece.  The bytes of a short put are sent with the request, and the peer copies
+ * them (IB-P6).  Nothing local is pinned while a piece waits.
  *
  * The owner of the counter has counted the piece as issued before it is recorded.  So another
  * thread may post it.
@@ -22,15 +22,15 @@ typedef struct waiting {
     struct waiting *next;
     remote_piece_t piece;
     size_t pin;
-    uint32_t region;         /* that covers the piece; 0: the peer cannot register the memory */
-    gasnetc_counter_t parts; /* of a piece that was split */
+    uint32_t region;         /* covers the piece; 0: the peer cannot register the memory */
+    gasnetc_counter_t parts; /* counts the halves of a piece that was split */
     char copy[];             /* of the source, or empty */
 } waiting_t;
 
-static gasneti_lock_t lock;     /* of the lists and their count */
-static waiting_t *first, *last; /* their memory is pinned, or is denied */
-static waiting_t *split;        /* in two, which wait by themselves */
-static _Atomic uint32_t count;  /* of all that wait */
+static gasneti_lock_t lock;     /* protects the lists */
+static waiting_t *first, *last; /* pieces whose memory is pinned or denied */
+static waiting_t *split;        /* pieces split into halves, which wait */
+static _Atomic uint32_t count;  /* of all pieces that wait */
 static atomic_bool posting;     /* a thread is in gasnetc_post_waiting */
 
 /* --- asking --- */
@@ -118,7 +118,8 @@ static void __attribute__((noreturn, cold)) denied(const remote_piece_t *p)
                   (unsigned long)p->remote, gasneti_rank_name(p->node), why);
 }
 
-/* The range may have memory of two kinds, or end where there is none: halves, down to one page. */
+/* Splits a piece that was denied into halves, down to one page: its range may have memory of two
+ * kinds, or not be mapped as a whole. */
 static void in_halves(waiting_t *w)
 {
     const uintptr_t page = GASNET_PAGESIZE, end = w->piece.remote + w->piece.nbytes;
@@ -140,7 +141,8 @@ static void in_halves(waiting_t *w)
     gasneti_unlock(&lock);
 }
 
-/* More may have been asked for than the piece needs. */
+/* Requests a denied piece again: alone, if more than the piece was requested; otherwise in halves.
+ */
 static void not_pinned(waiting_t *w)
 {
     if (w->pin == w->piece.nbytes) {

@@ -1,4 +1,4 @@
-/* segment.c - SEGMENT_FAST: one range per node, all of it registered during attach.
+/* segment.c - SEGMENT_FAST: one range per rank, all of it registered during attach.
  *
  * Called by init and attach.  The range is registered in pieces of at most GASNET_PIN_MAXSZ and the
  * device's region_max; every piece has its key, and all keys are exchanged.
@@ -19,9 +19,9 @@
 
 unsigned gasnetc_pin_shift = 62;
 
-static size_t regions; /* of this node */
+static size_t regions; /* of this rank */
 
-/* Said once on each host. */
+/* True on the first rank of each host, which prints the warning. */
 static bool first_of_host(void)
 {
     uint32_t r = 0;
@@ -44,7 +44,7 @@ void gasnetc_segment_limits(void)
     gasnetc_segment_agree(most, bound);
 }
 
-/* The size of a registered piece: the same on all nodes. */
+/* Sets the size of a registered piece, the same on all ranks. */
 static void settle_pin_shift(void)
 {
     uint64_t most = gasnetc_caps.region_max;
@@ -86,7 +86,7 @@ static void register_pieces(char *base, uintptr_t size)
     }
 }
 
-/* Each node sends as many keys as the largest segment has. */
+/* Exchanges the keys: each rank sends as many as the largest segment has. */
 static void exchange_keys(void)
 {
     uint32_t n = gasnetc_job.size;

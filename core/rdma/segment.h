@@ -1,10 +1,10 @@
-/* segment.h - this node's segment: its largest size, its allocation, the exchange of its keys. */
+/* segment.h - this rank's segment: its largest size, its allocation, the exchange of its keys. */
 #ifndef GASNETC_SEGMENT_H
 #define GASNETC_SEGMENT_H
 
 #include <stdint.h>
 
-/* Init, collective: determines the largest segment of this node and of all nodes. */
+/* Init, collective: determines the largest segment of this rank and of all ranks. */
 void gasnetc_segment_limits(void);
 
 /* Attach, collective: allocates, registers and exchanges.  Returns a GASNET_ code. */

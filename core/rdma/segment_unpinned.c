@@ -1,8 +1,8 @@
 /* segment_unpinned.c - SEGMENT_LARGE and SEGMENT_EVERYTHING: attach registers nothing.
  *
- * In LARGE a segment is one range of memory per node, which may be larger than what may be
- * registered.  In EVERYTHING it is all of the address space of the process.  The registration cache
- * registers what peers use of it (remote.h).
+ * In LARGE a segment is one range of memory per rank, which may be larger than what may be
+ * registered.  In EVERYTHING a segment is all of the address space of the process.  The
+ * registration cache registers the parts that peers use (remote.h).
  */
 #include <sys/mman.h>
 
@@ -23,7 +23,7 @@ void gasnetc_segment_limits(void)
     gasnetc_segment_agree(EVERYTHING ? UINTPTR_MAX : gasnetc_segment_pages(asked), bound);
 }
 
-/* Pages of the segment are allocated when they are touched, and swap space is not reserved. */
+/* Maps the segment: pages are allocated when they are touched, and swap space is not reserved. */
 static void *map_segment(uintptr_t size)
 {
     void *base = mmap(NULL, size, PROT_READ | PROT_WRITE,

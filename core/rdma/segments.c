@@ -9,9 +9,10 @@
 #include "core/params/params.h"
 #include "core/report.h"
 #include "gasnet.h"
+#include "other/tools/memory_limits.h"
 
 static uintptr_t max_local, max_global;
-static const char *max_bound = ""; /* which limit max_local is */
+static const char *max_bound = ""; /* the limit that determines max_local */
 
 void (*gasnet_client_attach_hook)(void *segbase, uintptr_t segsize);
 uint64_t gasnet_max_segsize __attribute__((weak));
@@ -22,11 +23,26 @@ uintptr_t gasnetc_segment_pages(uint64_t size)
                                   : (uintptr_t)(size / GASNET_PAGESIZE * GASNET_PAGESIZE);
 }
 
+uint64_t gasnetc_memory_of_host(const struct gasneti_memory *memory, char per)
+{
+    const double bytes = memory->amount * (memory->is_part ? (double)gasneti_memory() : 1);
+    const double all =
+        (memory->per ? memory->per : per) == 'P' ? bytes * gasnetc_job.host_size : bytes;
+    return all < (double)INT64_MAX ? (uint64_t)all : INT64_MAX;
+}
+
 uint64_t gasnetc_segment_asked(const char **bound)
 {
     *bound = "the largest size asked for (GASNET_MAX_SEGSIZE)";
-    if (gasnetc_params.max_segsize) return (uint64_t)gasnetc_params.max_segsize;
-    return gasnet_max_segsize ? gasnet_max_segsize : (UINT64_C(2) << 30) - GASNET_PAGESIZE;
+    const uint64_t asked = gasnetc_memory_of_host(&gasnetc_params.max_segsize, 'P');
+    if (asked) return asked / gasnetc_job.host_size;
+    if (gasnet_max_segsize) return gasnet_max_segsize;
+    struct gasneti_memory built_in; /* configure --with-max-segsize */
+    if (!gasneti_parse_memory(GASNETI_MAX_SEGSIZE_TEXT, &built_in) || built_in.amount <= 0)
+        gasneti_fatal("this library was configured with --with-max-segsize=%s, which is no size: "
+                      "set GASNET_MAX_SEGSIZE",
+                      GASNETI_MAX_SEGSIZE_TEXT);
+    return gasnetc_memory_of_host(&built_in, 'P') / gasnetc_job.host_size;
 }
 
 uint64_t gasnetc_segment_least(uint64_t mine)

@@ -1,9 +1,10 @@
 /* synchronisation.h - the synchronisation table (IB-E1): which completions each form of transfer
  * needs, and when.
  *
- * The AM engine and the Extended API pass their form to the functions below, and wait as these say.
- * Forms are constants, so compiled code does not contain the table.  No other code decides what a
- * form waits for: tests/unit/synchronisation.c and tests/programs/testsync.c check every row.
+ * The AM engine and the Extended API pass their form to the functions below, and wait as the
+ * functions say.  Forms are constants, so compiled code does not contain the table.  No other code
+ * decides what a form waits for: tests/unit/synchronisation.c and tests/programs/testsync.c check
+ * every row.
  */
 #ifndef GASNETC_SYNCHRONISATION_H
 #define GASNETC_SYNCHRONISATION_H
@@ -69,8 +70,8 @@ static const gasnetc_needs_t gasnetc_needs[GASNETC_FORMS] = {
     [GASNETC_GET_VAL] = {GASNETC_NO_MEMORY, GASNETC_INITIATING},
 };
 
-/* The source may be written again when the initiating call returns: it is copied, or the call waits
- * for the completion.  So it is for a value whose transfer outlives the call. */
+/* True if the source may be written again when the initiating call returns: the source is copied,
+ * or the call waits for the completion.  True too for a value whose transfer outlives the call. */
 static inline bool gasnetc_frees_source(enum gasnetc_form form)
 {
     gasnetc_needs_t needs = gasnetc_needs[form];
@@ -78,7 +79,7 @@ static inline bool gasnetc_frees_source(enum gasnetc_form form)
            (needs.local == GASNETC_NO_MEMORY && needs.remote != GASNETC_INITIATING);
 }
 
-/* The initiating call waits for remote completion. */
+/* True if the initiating call waits for remote completion. */
 static inline bool gasnetc_blocks(enum gasnetc_form form)
 {
     return gasnetc_needs[form].remote == GASNETC_INITIATING;

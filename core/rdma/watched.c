@@ -1,4 +1,4 @@
-/* watched.c - the registration cache is told of memory that the program gives back; see watched.h.
+/* watched.c - reports the memory that the program unmaps to the registration cache; see watched.h.
  */
 #include "core/rdma/watched.h"
 
@@ -11,6 +11,7 @@
 #include "core/rdma/firehose.h"
 #include "gasnet_tools.h"
 #include "other/memory-events/memory_events.h"
+#include "other/tools/uncancelled.h"
 
 static void given_back(uintptr_t addr, size_t len)
 {
@@ -25,36 +26,61 @@ static bool say_unless(bool watched)
     if (!atomic_exchange(&said, true))
         fprintf(stderr,
                 "gasnet: memory outside the segment is registered for each transfer and not kept "
-                "registered, as it might be given back unseen: %s\n",
+                "registered, as it might be unmapped unseen: %s\n",
                 memory_events_why());
     return false;
 }
 
-/* What GASNET_FIREHOSE_KEEP says. */
-static enum keep { WATCHED, NEVER, ALWAYS } keep;
+/* The value of GASNET_FIREHOSE_KEEP; INTERPOSE becomes EACH where it is not possible. */
+static enum keep { WATCH, INTERPOSE, EACH, TRUST } keep;
+bool gasnetc_watch_at_use;
 
 static void read_setting(void)
 {
-    const char *word = gasnetc_params.firehose_keep;
-    keep = WATCHED;
-    if (word && !strcasecmp(word, "NEVER")) keep = NEVER;
-    if (word && !strcasecmp(word, "ALWAYS")) keep = ALWAYS;
+    static const struct {
+        const char *word;
+        enum keep keep;
+    } words[] = {{"WATCH", WATCH}, {"WATCHED", WATCH}, {"INTERPOSE", INTERPOSE}, {"EACH", EACH},
+                 {"NEVER", EACH},  {"TRUST", TRUST},   {"ALWAYS", TRUST}};
+    keep = WATCH;
+    for (size_t i = 0; gasnetc_params.firehose_keep && i < sizeof words / sizeof *words; i++)
+        if (!strcasecmp(gasnetc_params.firehose_keep, words[i].word)) keep = words[i].keep;
 }
 
 bool gasnetc_watch_begin(void)
 {
     read_setting();
-    if (keep != WATCHED) return keep == ALWAYS;
-    return say_unless(memory_events_begin(given_back));
+    gasnetc_watch_at_use = keep == WATCH;
+    if (keep == INTERPOSE && !say_unless(memory_events_interpose(given_back))) keep = EACH;
+    return keep != EACH;
 }
 
 void gasnetc_watch_end(void)
 {
-    if (keep == WATCHED) memory_events_end(given_back);
+    if (keep <= INTERPOSE) memory_events_end(given_back);
+    gasnetc_watch_at_use = false;
 }
 
-bool gasnetc_watched(void)
+/* Begins the watch at the first call: it reads the code of the process, which takes a while, and
+ * which a rank does not need whose transfers stay in the segment. */
+static bool is_watched(void)
 {
-    if (keep != WATCHED) return keep == ALWAYS;
-    return say_unless(memory_events_watched());
+    GASNETI_UNCANCELLED;
+    static atomic_bool begun; /* other threads wait in memory_events_begin meanwhile */
+    if (atomic_load(&begun)) return memory_events_watched();
+    const bool watched = memory_events_begin(given_back);
+    atomic_store(&begun, true);
+    return watched;
+}
+
+bool gasnetc_watched(const void *start, size_t nbytes)
+{
+    switch (keep) {
+    case WATCH:
+        return say_unless(is_watched());
+    case INTERPOSE:
+        return memory_events_covers((uintptr_t)start, nbytes);
+    default:
+        return keep == TRUST;
+    }
 }

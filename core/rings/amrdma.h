@@ -1,17 +1,17 @@
-/* amrdma.h - Active Messages by RDMA, or by stores of a neighbour, as plain state machines
+/* amrdma.h - Active Messages by RDMA, or by stores of a shared-memory peer, as plain state machines
  * (IB-R9, IB-R10): the two ends of a ring of slots in the receiver's memory.
  *
- * A message lies at the end of its slot, followed by a trailer of one word at a fixed place, which
- * is written last.  No byte of a message ever lies where a trailer does, and an old trailer has the
- * number of an older message, so slots are never cleared.  The device must place the trailer last.
- * The bytes of the trailer may appear one after another: the number is in its upper half, so in
- * ascending order the rest is there before the number, and the number differs from the expected one
- * until its last byte has arrived.
+ * A message lies at the end of its slot, followed by a trailer of one word at a fixed address,
+ * which is written last.  No byte of a message ever lies where a trailer does, and an old trailer
+ * has the number of an older message, so slots are never cleared.  The device must write the
+ * trailer last.  The bytes of the trailer may appear one after another: the number is in its upper
+ * half, so in ascending order the rest is there before the number, and the number differs from the
+ * expected one until its last byte has arrived.
  *
  * Messages are numbered from 1.  The sender may reuse a slot when the receiver has released its
  * message and all before it; messages in the other direction report how many are released, or the
- * sender looks into memory that both share.  No I/O, no lock; the lock that each call needs is
- * given below, and fields used under two different locks are atomic.
+ * sender reads memory that sender and receiver share.  No I/O, no lock; the lock that each call
+ * needs is given below, and fields used under two different locks are atomic.
  */
 #ifndef RINGS_AMRDMA_H
 #define RINGS_AMRDMA_H
@@ -35,7 +35,7 @@ static inline uint32_t amrdma_slot_size(uint32_t limit)
     return (amrdma_padded(limit) + AMRDMA_TRAILER + 63) & ~63u;
 }
 
-/* `freed`: amrdma_freed of the ring in the other direction. */
+/* The trailer of a message.  `freed`: amrdma_freed of the ring in the other direction. */
 static inline uint64_t amrdma_trailer(uint32_t number, uint16_t freed, uint32_t length)
 {
     return (uint64_t)number << 32 | (uint32_t)freed << 16 | length;
@@ -60,7 +60,7 @@ static inline uint32_t amrdma_trailer_length(uint64_t trailer)
 
 typedef struct amrdma_out {
     uint64_t sent;          /* messages written; its lower half is the number of the last one */
-    _Atomic uint16_t slots; /* 0: there is no ring yet; set under the poll lock */
+    _Atomic uint16_t slots; /* 0: the peer has given no ring yet; set under the poll lock */
     _Atomic uint16_t freed; /* low bits of the number up to which slots are free again */
 } amrdma_out_t;
 
@@ -76,7 +76,7 @@ static inline uint32_t amrdma_next(const amrdma_out_t *out)
     return (uint32_t)out->sent + 1;
 }
 
-/* It is written: returns its number. */
+/* Counts the message as written; returns its number. */
 static inline uint32_t amrdma_send(amrdma_out_t *out)
 {
     return (uint32_t)++out->sent;
@@ -91,13 +91,13 @@ static inline void amrdma_update_freed(amrdma_out_t *out, uint16_t freed)
         atomic_store_explicit(&out->freed, freed, memory_order_release);
 }
 
-/* By slot: the last message released; no lock. */
+/* By slot: the number of the last message released; no lock. */
 typedef struct amrdma_released {
     _Atomic uint32_t number[AMRDMA_SLOTS];
 } amrdma_released_t;
 
-/* All messages up to `freed` are released: the last of which that is true.  The acquire load pairs
- * with the release store in amrdma_slot_release. */
+/* Given that all messages up to `freed` are released, the last message up to which all are
+ * released.  The acquire load pairs with the release store in amrdma_slot_release. */
 static inline uint32_t amrdma_released_to(const amrdma_released_t *released, uint32_t mask,
                                           uint32_t freed)
 {
@@ -107,8 +107,8 @@ static inline uint32_t amrdma_released_to(const amrdma_released_t *released, uin
     return freed;
 }
 
-/* The ring seems full, and `released` is memory that the receiver shares: finds out what has been
- * released since.  Such a ring has no amrdma_update_freed. */
+/* Updates `freed` of a ring that seems full from `released`, which is memory that the receiver
+ * shares.  Such a ring has no amrdma_update_freed. */
 static inline void amrdma_look(amrdma_out_t *out, const amrdma_released_t *released)
 {
     const uint16_t slots = atomic_load_explicit(&out->slots, memory_order_relaxed);
@@ -129,23 +129,23 @@ typedef struct amrdma_in {
     amrdma_released_t *released;
 } amrdma_in_t;
 
-/* The number of the message before the first one in slot `slot` of so many. */
+/* The number that the first message of slot `slot` has, minus the number of slots. */
 static inline uint32_t amrdma_before_first(uint32_t slot, uint32_t slots)
 {
     return slot ? slot - slots : 0;
 }
 
-/* `released` is the caller's memory; `shared`: the sender can read it. */
+/* Begins a ring.  `released` is the caller's memory; `shared`: the sender can read `released`. */
 static inline void amrdma_in_init(amrdma_in_t *in, uint32_t slots, amrdma_released_t *released,
                                   bool shared)
 {
     *in = (amrdma_in_t){.mask = slots - 1, .expected = 1, .shared = shared, .released = released};
-    /* As if each slot had held a message before, with numbers up to 0. */
+    /* As if each slot had held a message, with numbers up to 0. */
     for (uint32_t i = 0; i < slots; i++)
         atomic_init(&released->number[i], amrdma_before_first(i, slots));
 }
 
-/* True if this is the trailer of the next message. */
+/* True if `trailer` is that of the next message. */
 static inline bool amrdma_is_next(const amrdma_in_t *in, uint64_t trailer)
 {
     return amrdma_trailer_number(trailer) == in->expected;

@@ -1,6 +1,6 @@
 /* local_rings.c - rings of this process come into use.
  *
- * Called by the networks; net_rings_add, with the poll lock held.
+ * Called by the networks; net_rings_add with the poll lock held.
  */
 #include "core/network.h"
 #include "core/report.h"

@@ -11,48 +11,49 @@
 
 #include "core/rings/amrdma.h"
 
-/* With one thread inside at a time, messages are released in the order in which they were taken. */
+/* True if only one thread is in the library at a time: messages are then released in the order in
+ * which they were taken. */
 enum { NET_RINGS_IN_ORDER = !GASNETC_THREADED };
 
-/* A message that arrives by a ring: one for each slot. */
+/* The record of a message that arrives by a ring: one for each slot. */
 typedef struct net_ring_message {
     net_message_t message; /* first */
     amrdma_in_t *in;
-    /* Unless NET_RINGS_IN_ORDER: the last message of the slot, and the word that tells its release.
-     */
+    /* The number of the slot's last message, and the word that shows its release; unused if
+     * NET_RINGS_IN_ORDER. */
     uint32_t number;
     _Atomic uint32_t *released;
     const _Atomic uint64_t *trailer;
-    struct net_ring_message *next; /* in the next slot */
+    struct net_ring_message *next; /* of the next slot */
 } net_ring_message_t;
 
 /* A ring in local memory; the rings in use form a circle. */
 struct net_ring {
-    net_ring_message_t *message; /* the next */
+    net_ring_message_t *message; /* the record of the next message */
     amrdma_in_t in;
-    amrdma_out_t *out; /* by RDMA: the ring in the other direction, of which the trailers tell */
-    amrdma_released_t released; /* unless it is in shared memory */
+    amrdma_out_t *out; /* by RDMA: the ring to the peer, whose `freed` the trailers report */
+    amrdma_released_t released; /* unused if shared memory holds it */
     struct net_ring *next;
     net_ring_message_t slot[AMRDMA_SLOTS];
 };
 
 struct net_rings {
-    net_ring_t *first; /* of those in use; NULL: there are none */
-    /* The same for all rings, local and remote. */
+    net_ring_t *first; /* of the circle of rings in use; NULL: no ring is in use */
+    /* Equal for all rings, local and remote. */
     uint32_t slot, mask; /* bytes of a slot, slots - 1 */
     uint32_t limit;      /* longest message */
 };
 #pragma GCC visibility push(hidden)
 extern struct net_rings net_rings;
 
-/* The form of all rings: `slots` is a power of two, at most AMRDMA_SLOTS. */
+/* Sets the form of all rings: `slots` is a power of two, at most AMRDMA_SLOTS. */
 void net_rings_form(uint32_t slots, uint32_t limit);
 /* From now on each poll examines this ring: its slots are at `slots`, its messages from `peer`, and
  * each has `mark`.  `released`: memory that the peer can read, or NULL.  `out`: the ring to the
- * peer of which the trailers tell; its messages must not be sent yet. */
+ * peer, whose `freed` the trailers report; no message may have been sent by it yet. */
 void net_rings_add(net_ring_t *ring, char *slots, net_peer_t *peer, uint8_t mark,
                    amrdma_released_t *released, amrdma_out_t *out);
-/* The peer broke the rules of the ring. */
+/* Fatal: the peer broke the rules of the ring. */
 void net_rings_malformed(const net_ring_message_t *slot, uint32_t length, const char *field)
     __attribute__((noreturn, cold));
 #pragma GCC visibility pop

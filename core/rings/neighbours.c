@@ -1,12 +1,13 @@
-/* neighbours.c - the memory that neighbours share for their rings, and the thread that sleeps until
- * a message is written there.
+/* neighbours.c - the memory that shared-memory peers ("neighbours") use for their rings, and the
+ * thread that sleeps until a message is written there.
  *
- * A word for each process tells it which rings it has been given.  It is stored with release, when
- * the ring is one that polls look at, and loaded with acquire: so a message that the neighbour
- * writes as soon as it sees the word is found.
+ * A word for each peer names the rings that the peer has been given.  The word is stored with
+ * release, when polls look at the rings already, and loaded with acquire: so a message that the
+ * peer writes as soon as it sees the word is found.
  *
- * A receive thread sleeps on a word of its process's memory.  Sender and sleeper exchange that word
- * after the trailer's store, and before the last poll: one of them sees what the other has done.
+ * A receive thread sleeps on a word of its process's memory.  The sender exchanges that word after
+ * it has stored the trailer, the sleeper before its last poll: one of them sees what the other has
+ * done.
  */
 #include <limits.h>
 #include <linux/futex.h>
@@ -23,15 +24,15 @@
 /* The shared memory of a process; the rings follow. */
 typedef struct near_memory {
     _Alignas(64) _Atomic uint32_t asleep;  /* 1: a thread of the process waits to be woken */
-    uint32_t has_receive_thread;           /* this and `rings` are set at attach */
-    uint32_t rings;                        /* that the process has */
+    uint32_t has_receive_thread;           /* has_receive_thread and rings are set at attach */
+    uint32_t rings;                        /* rings that the process has */
     _Alignas(64) _Atomic uint32_t given[]; /* [ranks]: 1 + index of the first ring given to it */
 } near_memory_t;
 
 void (*net_near_wake)(uint32_t rank);
 
 static near_memory_t *mine;
-static near_memory_t **theirs; /* [ranks]; NULL: no neighbour */
+static near_memory_t **theirs; /* [ranks]; NULL: not a shared-memory peer */
 static uint32_t most;          /* rings of this process */
 
 static size_t stride(void)

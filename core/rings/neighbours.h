@@ -1,12 +1,13 @@
-/* neighbours.h - rings in memory that neighbours share: where they lie, how they are given, the
- * message that is written by stores, and the receive thread that sleeps until one is written.
+/* neighbours.h - rings in memory that shared-memory peers map ("neighbours"): where the rings lie,
+ * how they are given, messages that are written by stores, and the receive thread that sleeps until
+ * a message is written.
  *
- * They are the rings of amrdma.h.  What differs from rings that are written by RDMA: the message is
- * complete when the call returns; the sender sees for itself which slots are released, and the
- * trailer does not say it.  A slot counts as written only by its trailer, which is stored last: a
- * sender that dies before has written nothing.
+ * The rings are those of amrdma.h.  They differ from rings that are written by RDMA: a message is
+ * complete when the call returns; the sender reads which slots are released, and the trailer does
+ * not report it.  A slot counts as written only by its trailer, which is stored last: a sender that
+ * dies before that has written nothing.
  *
- * For the networks, which choose the neighbours that get a ring.
+ * Used by the networks, which choose the neighbours that get a ring.
  */
 #ifndef RINGS_NEIGHBOURS_H
 #define RINGS_NEIGHBOURS_H
@@ -25,33 +26,35 @@ typedef struct net_near_ring {
 typedef struct net_near_out {
     amrdma_out_t out;
     _Atomic(net_near_ring_t *) ring;
-    _Atomic uint32_t *asleep; /* of the peer's receive thread; NULL: it has none */
+    _Atomic uint32_t *asleep; /* word of the peer's receive thread; NULL: the peer has none */
 } net_near_out_t;
 
 #pragma GCC visibility push(hidden)
-/* The shared memory of a process, with so many rings of the form in net_rings. */
+/* The size of the shared memory of a process, with so many rings of the form in net_rings. */
 size_t net_neighbours_size(uint32_t rings);
-/* For net_near_peer. */
+/* Enters the shared memory of a peer; for net_near_peer. */
 void net_neighbours_enter(const net_peer_t *peer, void *theirs);
 void net_neighbours_close(void);
 bool net_near_shares(const net_peer_t *peer);
 
-/* A ring of this process; it is given to one neighbour, after net_rings_add. */
+/* Ring `index` of this process.  A ring is given to one neighbour, after net_rings_add. */
 net_near_ring_t *net_near_ring_mine(uint32_t index);
 /* Tells a neighbour that it may write into ring `first` of this process, and into those that follow
  * it where the network gives several. */
 void net_near_give(const net_peer_t *peer, uint32_t first);
-/* The first of the rings that a neighbour has given, or one that follows it; NULL: it has given
- * none up to now. */
+/* The first of the rings that a neighbour has given, or one that follows it; NULL: the neighbour
+ * has given none yet. */
 net_near_ring_t *net_near_given(const net_peer_t *peer, uint32_t which);
-/* This process writes into `ring` of the peer from now on. */
+/* From now on this process writes into `ring` of the peer. */
 void net_near_begin(net_near_out_t *near, const net_peer_t *peer, net_near_ring_t *ring);
-/* After a message: wakes the thread that sleeps on this word, if it does. */
+/* Wakes the receive thread that sleeps on this word, if it sleeps; called after a message is
+ * written. */
 void net_near_rouse(_Atomic uint32_t *asleep);
-/* The `wake` of net_near_open. */
+/* `wake` of net_near_open. */
 extern void (*net_near_wake)(uint32_t rank);
 
-/* For the receive thread that neighbours wake: whether there is one; as net_arm and net_block. */
+/* The receive thread that neighbours wake: whether this process has one; net_arm and net_block for
+ * it. */
 bool net_near_sleeps(void);
 void net_near_arm(void);
 void net_near_block(void);
@@ -78,7 +81,8 @@ static inline char *net_near_trailer(net_near_ring_t *ring, uint32_t number)
            AMRDMA_TRAILER;
 }
 
-/* Where the next message is to be written, aligned to 8 bytes; NULL: there is no room. */
+/* The address for the next message, aligned to 8 bytes; NULL: the ring has no free slot, or the
+ * message is too long. */
 HOT char *net_near_place(net_near_out_t *near, size_t length)
 {
     net_near_ring_t *ring = atomic_load_explicit(&near->ring, memory_order_relaxed);
@@ -88,7 +92,7 @@ HOT char *net_near_place(net_near_out_t *near, size_t length)
     return net_near_trailer(ring, amrdma_next(&near->out)) - amrdma_padded((uint32_t)length);
 }
 
-/* Copies the message there, with its padding.  Most messages are a few words. */
+/* Copies the message to its slot, with padding.  Most messages are a few words. */
 HOT void net_near_copy(char *place, const void *data, uint32_t length)
 {
     enum { FEW = 64 };
@@ -102,7 +106,7 @@ HOT void net_near_copy(char *place, const void *data, uint32_t length)
     for (; bytes; bytes -= 8) *to++ = *from++;
 }
 
-/* It is written.  Wakes what waits for it in the process of that rank. */
+/* Publishes the message in the slot, and wakes the receiving rank if it sleeps. */
 HOT void net_near_sent(net_near_out_t *near, uint32_t rank, uint32_t length)
 {
     net_near_ring_t *ring = atomic_load_explicit(&near->ring, memory_order_relaxed);

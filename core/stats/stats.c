@@ -14,12 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/job/ending.h"
 #include "core/job/job.h"
 #include "core/params/params.h"
 #include "core/report.h"
 #include "gasnet.h"
+#include "other/tools/clock.h"
 #include "other/tools/tools.h"
 
 static double started;
@@ -41,7 +41,7 @@ static void rows_of_peer(FILE *out, uint32_t node)
     char peer[12];
     snprintf(peer, sizeof peer, "%u", node);
     gasnetc_tally_peer(node, &tally);
-    /* A peer without traffic: only its credits are not 0. */
+    /* A peer without traffic, of which only the credits are not 0, is left out. */
     if (tally.value[GASNETC_COUNT_credits_lowest] == tally.value[GASNETC_COUNT_credits] &&
         !tally.value[GASNETC_COUNT_in_flight_most] && !tally.value[GASNETC_COUNT_got_requests])
         return;
@@ -57,7 +57,7 @@ static void section(FILE *out, const char *when)
     char host[64] = "";
     gethostname(host, sizeof host - 1);
     fprintf(out, "# rank %u of %u on %s, process %d: %.3f s after gasnet_init, %s\n",
-            gasnetc_job.rank, gasnetc_job.size, host, (int)getpid(), gasnetc_clock() - started,
+            gasnetc_job.rank, gasnetc_job.size, host, (int)getpid(), gasneti_clock() - started,
             when);
     fputs("# rank   peer counter                           value unit\n", out);
     gasnetc_tally_process(&tally);
@@ -80,7 +80,7 @@ static char *compose(const char *when, size_t *length)
 
 /* --- the file --- */
 
-/* Replaces each % by this node's rank; makes a relative name absolute. */
+/* Replaces each % by this process's rank; makes a relative name absolute. */
 static char *file_name(const char *pattern)
 {
     char *name = NULL, *directory = *pattern == '/' ? NULL : getcwd(NULL, 0);
@@ -107,7 +107,7 @@ static void warn_unwritten(int error)
 void gasnetc_stats_init(void)
 {
     const char *name = gasnetc_params.statsfile;
-    started = gasnetc_clock();
+    started = gasneti_clock();
     if (!name) return;
     if (!strcmp(name, "-") || !strcmp(name, "stderr")) {
         stream = STDERR_FILENO;
@@ -147,7 +147,7 @@ void gasnetc_stats_write(const char *when)
 /* --- on request --- */
 
 static pthread_mutex_t answering = PTHREAD_MUTEX_INITIALIZER;
-static bool closed; /* under it: the records are about to be freed */
+static bool closed; /* under `answering`: the records are about to be freed */
 
 /* Runs in a thread of the bootstrap: a process that is stuck answers too. */
 static char *answer(size_t *length)

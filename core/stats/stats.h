@@ -13,10 +13,10 @@ typedef struct gasnetc_tally {
     uint64_t value[GASNETC_COUNTERS];
 } gasnetc_tally_t;
 
-/* Those of scope PEER, for another node. */
+/* Reads the counters of scope PEER, for another rank. */
 void gasnetc_tally_peer(uint32_t node, gasnetc_tally_t *tally);
 
-/* Those of scope PROCESS, and those of scope PEER folded over all other nodes. */
+/* Reads the counters of scope PROCESS, and those of scope PEER folded over all other ranks. */
 void gasnetc_tally_process(gasnetc_tally_t *tally);
 
 /* --- GASNET_STATSFILE, and gasnetrun --stats --- */
@@ -26,7 +26,8 @@ void gasnetc_stats_init(void);
 
 /* From now on, until gasnetc_stats_close, answers gasnetrun --stats. */
 void gasnetc_stats_serve(void);
-/* Call before the network's counters are freed; waits for an answer that is being composed. */
+/* Ends gasnetc_stats_serve, before the network's counters are freed; waits for an answer that is
+ * being composed. */
 void gasnetc_stats_close(void);
 
 /* Appends this process's counters to the file, if any; `when` is the occasion, in words. */

@@ -13,8 +13,8 @@
 #include "core/rdma/bounce.h"
 #include "core/rdma/firehose.h"
 
-/* Other threads may write meanwhile.  Aligned words are read atomically, and no reader needs two of
- * them to be consistent. */
+/* For functions that read counters which other threads write meanwhile.  Aligned words are read
+ * atomically, and no reader needs two of them to be consistent. */
 #define READS_WHILE_WRITTEN __attribute__((no_sanitize("thread")))
 
 const gasnetc_counter_row_t gasnetc_counter_rows[GASNETC_COUNTERS] = {
@@ -24,13 +24,13 @@ const gasnetc_counter_row_t gasnetc_counter_rows[GASNETC_COUNTERS] = {
 #undef COUNTER
 };
 
-/* whole - parts; 0 if other threads have counted a part meanwhile and not the whole. */
+/* whole - parts; 0 if other threads have counted a part already, but not the whole. */
 static uint64_t rest(uint64_t whole, uint64_t parts)
 {
     return whole > parts ? whole - parts : 0;
 }
 
-/* The counters that are kept per peer. */
+/* Reads the counters that are kept per peer. */
 READS_WHILE_WRITTEN static void read_peer(const gasnetc_peer_t *peer, uint64_t *value)
 {
 #define READ_PEER_COUNTED(name) value[GASNETC_COUNT_##name] = peer->counts->name;
@@ -153,7 +153,7 @@ static void add(line_t *line, const char *format, ...)
     if (line->used >= line->size) line->used = line->size - 1;
 }
 
-/* The first peers with operations in flight or Requests not replied to. */
+/* Appends the first peers with operations in flight or Requests not replied to. */
 static void add_peers(line_t *line)
 {
     enum { MOST = 4 };

@@ -1,7 +1,7 @@
 /* arrivals.c - the handlers of the messages of operations: they match, copy and record.
  *
  * They send nothing but the acknowledgement of a Long, and hold the lock for copies of early
- * messages only.  The thread that works on the operation does the rest (op.c, messages.c).
+ * messages only.  The thread that works on the operation does all other work (op.c, messages.c).
  */
 #include "extended-ref/coll/op.h"
 
@@ -35,7 +35,7 @@ static size_t handler_word(gasnet_handlerarg_t high, gasnet_handlerarg_t low)
     return (size_t)(uintptr_t)gasnete_pointer(high, low);
 }
 
-/* With the lock held: inserts an item for a message that came early.  */
+/* Inserts an item for a message that came early; lock held.  */
 static gasnete_coll_item_t *handler_keep(const gasnete_coll_key_t *key, size_t nbytes,
                                          enum gasnete_coll_item_state state)
 {
@@ -60,7 +60,8 @@ static void handler_copy_early(gasnete_coll_item_t *item, const void *data)
     if (item->nbytes) memcpy(item->memory, data, item->nbytes);
 }
 
-/* The message of the item, which is out of the table, is in place.  */
+/* Records that the message of the item has been received, and frees the item, which is out of the
+ * table.  */
 static void handler_received(gasnete_coll_item_t *item)
 {
     gasneti_lock(&gasnete_coll_lock);
@@ -85,7 +86,7 @@ void gasnete_coll_whole_handler(gasnet_token_t token, void *data, size_t nbytes,
     handler_received(item);
 }
 
-/* The posted message that a piece belongs to.  */
+/* Finds the posted message to which a piece belongs.  */
 static gasnete_coll_item_t *handler_find(const gasnete_coll_key_t *key, size_t offset,
                                          size_t nbytes)
 {
@@ -98,7 +99,7 @@ static gasnete_coll_item_t *handler_find(const gasnete_coll_key_t *key, size_t o
     return item;
 }
 
-/* A piece is in place; true if it was the last.  */
+/* Records that a piece has been copied or written; true if it was the last one.  */
 static bool handler_placed(gasnete_coll_item_t *item, size_t nbytes)
 {
     gasneti_lock(&gasnete_coll_lock);
@@ -130,7 +131,7 @@ void gasnete_coll_long_handler(gasnet_token_t token, void *data, size_t nbytes,
     gasnete_coll_item_t *item = handler_find(&key, offset, nbytes);
     if ((char *)data != item->memory + offset) gasnete_coll_message_bad(&key, nbytes, "address");
     if (handler_placed(item, nbytes))
-        gasnet_AMReplyShort3(token, GASNETE_H_COLL_ACK, GASNETE_COLL_KEY_ARGS(key));
+        gasnetc_AMReplyShort(token, GASNETE_H_COLL_ACK, GASNETE_ARGS(GASNETE_COLL_KEY_ARGS(key)));
 }
 
 void gasnete_coll_ready_handler(gasnet_token_t token, gasnet_handlerarg_t team,

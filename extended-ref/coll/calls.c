@@ -1,15 +1,14 @@
 /* calls.c - the public calls of collectives: each fills in a gasnete_coll_call_t.
  *
- * With SINGLE a list of addresses has one for each image of the team, with LOCAL one for each of
- * the node; a call uses the calling image's.
+ * With SINGLE a list of addresses has one for each image of the team, with LOCAL one for each image
+ * of the node; a call uses the address of the calling image.
  */
 #include "extended-ref/coll/op.h"
 
 #include "core/report.h"
 
 /* The team that a call works on.  */
-static inline gasnete_coll_team_t *calls_team(const char *name, gasnet_team_handle_t team,
-                                              int flags)
+static inline gasnete_team_t *calls_team(const char *name, gasnet_team_handle_t team, int flags)
 {
     gasnete_coll_check_team(name, team);
     return flags & GASNET_COLL_NO_IMAGES ? team->plain : team;
@@ -18,14 +17,14 @@ static inline gasnete_coll_team_t *calls_team(const char *name, gasnet_team_hand
 /* The calling image's address.  */
 static void *calls_own(const char *name, gasnet_team_handle_t any, void *const list[], int flags)
 {
-    const gasnete_coll_team_t *team = calls_team(name, any, flags);
+    const gasnete_team_t *team = calls_team(name, any, flags);
     uint32_t image = team->local == 1 ? 0 : gasnete_coll_local_image(name);
     if (flags & GASNET_COLL_SINGLE) image += gasnete_coll_first_image(team, team->rank);
     if (list == NULL) gasneti_fatal("%s is given a NULL list of addresses", name);
     return list[image];
 }
 
-/* A call that moves data.  */
+/* Fills in a call that moves data.  */
 static inline gasnete_coll_call_t calls_move(const char *name, enum gasnete_coll_kind kind,
                                              gasnet_team_handle_t team, gasnet_image_t root,
                                              void *dst, void *src, size_t nbytes, int flags)

@@ -1,8 +1,9 @@
-/* checks.c - what callers of collectives must keep: in each build what is cheap to check, and in
- * debug builds also that all images make the same calls.
+/* checks.c - checks of the rules for callers of collectives: in each build the checks that are
+ * cheap, and in debug builds also that all images make the same calls.
  *
- * In debug builds each rank of a team tells the next one, for each operation, what it calls.  The
- * two are compared when both are known, in the call or in the handler, whichever is later.
+ * In debug builds each rank of a team sends the next rank, for each operation, a digest of its
+ * call.  The two calls are compared when both are known, in the call or in the handler, whichever
+ * is later.
  */
 #include "extended-ref/coll/op.h"
 
@@ -15,6 +16,7 @@
 #include "extended-ref/coll/messages.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/progress.h"
+#include "other/tools/fnv.h"
 
 /* --- one call --- */
 
@@ -31,7 +33,7 @@ static void __attribute__((noreturn, cold)) checks_bad_flags(const gasnete_coll_
                   call->name, (unsigned)call->flags);
 }
 
-void gasnete_coll_check_team(const char *call, const gasnete_coll_team_t *team)
+void gasnete_coll_check_team(const char *call, const gasnete_team_t *team)
 {
     if (__builtin_expect(team == NULL, 0))
         gasneti_fatal("%s is called with a NULL team: %s", call,
@@ -65,7 +67,7 @@ void gasnete_coll_check_call(const gasnete_coll_call_t *call)
 
 /* --- all calls of an operation --- */
 
-/* What a rank tells the next one.  */
+/* The description of a call that a rank sends to the next one.  */
 typedef struct checks_told {
     uint32_t digest, kind, root;
     size_t nbytes;
@@ -80,9 +82,7 @@ static uint32_t checks_digest(const gasnete_coll_call_t *call)
                               call->unit,
                               (uint32_t)call->function,
                               (uint32_t)call->argument};
-    uint64_t digest = 14695981039346656037u;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        digest = (digest ^ words[i]) * 1099511628211u;
+    const uint64_t digest = gasneti_fnv(GASNETI_FNV_START, words, sizeof words);
     return (uint32_t)(digest >> 32 ^ digest);
 }
 
@@ -122,7 +122,8 @@ void gasnete_coll_check_same(const gasnete_coll_call_t *mine, const gasnete_coll
                   (unsigned)mine->root, (unsigned)mine->flags);
 }
 
-/* The second of the two to know compares; the first keeps what it knows.  */
+/* Called with the own call's description and with the one received: the first call of the two keeps
+ * its description, the second compares.  */
 static void checks_meet(gasnete_coll_key_t key, const checks_told_t *told, bool mine)
 {
     checks_told_t first;
@@ -130,6 +131,11 @@ static void checks_meet(gasnete_coll_key_t key, const checks_told_t *told, bool 
     gasneti_lock(&gasnete_coll_lock);
     gasnete_coll_item_t *item = gasnete_coll_match_find(&gasnete_coll_match, &key);
     bool second = item != NULL;
+    if (second && (item->state != GASNETE_COLL_CHECK || item->slot == mine))
+        gasnete_coll_message_bad(&key, 0, "tag (a check, or sent twice)");
+    const char *wrong =
+        second || mine ? NULL : gasnete_coll_team_wrong(key.team, (gasnet_node_t)key.peer);
+    if (wrong) gasnete_coll_message_bad(&key, 0, wrong);
     if (second) {
         memcpy(&first, item->copy, sizeof first);
         gasnete_coll_match_remove(&gasnete_coll_match, item);
@@ -138,6 +144,7 @@ static void checks_meet(gasnete_coll_key_t key, const checks_told_t *told, bool 
         item = gasnete_coll_item_new();
         item->key = key;
         item->state = GASNETE_COLL_CHECK;
+        item->slot = mine;
         memcpy(item->copy, told, sizeof *told);
         gasnete_coll_match_insert(&gasnete_coll_match, item);
     }
@@ -147,19 +154,18 @@ static void checks_meet(gasnete_coll_key_t key, const checks_told_t *told, bool 
 
 void gasnete_coll_check_peers(const gasnete_coll_op_t *op)
 {
-    const gasnete_coll_team_t *team = op->call.team;
+    const gasnete_team_t *team = op->call.team;
     if (team->size == 1) return;
     const uint32_t next = (team->rank + 1) % team->size;
     const uint32_t previous = (team->rank + team->size - 1) % team->size;
     const checks_told_t mine = checks_tell(&op->call);
     const gasnete_coll_key_t key = {team->id, op->number, 0, gasnete_coll_node_of(team, previous)};
     checks_meet(key, &mine, true);
-    const void *nbytes = (void *)mine.nbytes;
-    gasnet_AMRequestShort7(gasnete_coll_node_of(team, next), GASNETE_H_COLL_CHECK,
-                           (gasnet_handlerarg_t)key.team, (gasnet_handlerarg_t)key.number,
-                           (gasnet_handlerarg_t)mine.digest, (gasnet_handlerarg_t)mine.kind,
-                           (gasnet_handlerarg_t)mine.root, gasnete_high(nbytes),
-                           gasnete_low(nbytes));
+    gasnetc_AMRequestShort(
+        gasnete_coll_node_of(team, next), GASNETE_H_COLL_CHECK,
+        GASNETE_ARGS((gasnet_handlerarg_t)key.team, (gasnet_handlerarg_t)key.number,
+                     (gasnet_handlerarg_t)mine.digest, (gasnet_handlerarg_t)mine.kind,
+                     (gasnet_handlerarg_t)mine.root, GASNETE_WORD(mine.nbytes)));
 }
 
 void gasnete_coll_check_handler(gasnet_token_t token, gasnet_handlerarg_t team,

@@ -1,8 +1,8 @@
-/* handles.c - a thread's place in collectives: its image, its handles, its open aggregates; and the
- * synchronisation of handles.
+/* handles.c - a thread's record for collectives: its image, its handles, its open aggregates; and
+ * the synchronisation of handles.
  *
  * A thread takes handles from a free list of its own and returns them, with no lock.  An aggregate
- * is a handle that several operations of a team count in.
+ * is a handle for several operations of a team.
  */
 #include "extended-ref/coll/op.h"
 
@@ -16,7 +16,7 @@
 /* An aggregate that calls with GASNET_COLL_AGGREGATE have opened.  */
 typedef struct handles_aggregate {
     struct handles_aggregate *next;
-    const gasnete_coll_team_t *team;
+    const gasnete_team_t *team;
     gasnet_coll_handle_t handle;
 } handles_aggregate_t;
 
@@ -94,7 +94,7 @@ static inline bool handles_done(gasnet_coll_handle_t handle)
     return atomic_load_explicit(&handle->pending, memory_order_acquire) == 0;
 }
 
-/* One more operation; others of the aggregate may complete at the same time.  */
+/* Counts one more operation; other operations of the aggregate may complete at the same time.  */
 static void handles_add(gasnet_coll_handle_t handle)
 {
     gasneti_lock(&gasnete_coll_lock);
@@ -103,8 +103,8 @@ static void handles_add(gasnet_coll_handle_t handle)
     gasneti_unlock(&gasnete_coll_lock);
 }
 
-/* The place in the list of the team's open aggregate; the end if there is none.  */
-static handles_aggregate_t **handles_find(handles_place_t *me, const gasnete_coll_team_t *team)
+/* The list entry of the team's open aggregate; the end of the list if the team has none.  */
+static handles_aggregate_t **handles_find(handles_place_t *me, const gasnete_team_t *team)
 {
     handles_aggregate_t **at = &me->open;
     while (*at && (*at)->team != team->plain) at = &(*at)->next;
@@ -116,7 +116,7 @@ static void handles_wait(gasnet_coll_handle_t handle)
     gasneti_wait_until(handles_done(handle));
 }
 
-/* A call with GASNET_COLL_AGGREGATE.  */
+/* Begins the operation of a call with GASNET_COLL_AGGREGATE.  */
 static void handles_aggregate(handles_place_t *me, const gasnete_coll_call_t *call, uint32_t image)
 {
     handles_aggregate_t **at = handles_find(me, call->team);
@@ -130,8 +130,8 @@ static void handles_aggregate(handles_place_t *me, const gasnete_coll_call_t *ca
     gasnete_coll_begin(call, image, handle, false);
 }
 
-/* The handle of a call without the flag, which ends an open aggregate.  */
-static gasnet_coll_handle_t handles_take(handles_place_t *me, const gasnete_coll_team_t *team)
+/* The handle of a call without GASNET_COLL_AGGREGATE, which ends an open aggregate.  */
+static gasnet_coll_handle_t handles_take(handles_place_t *me, const gasnete_team_t *team)
 {
     handles_aggregate_t **at = me->open ? handles_find(me, team) : &me->open;
     handles_aggregate_t *aggregate = *at;
@@ -162,7 +162,8 @@ gasnet_coll_handle_t gasnete_coll_start(const gasnete_coll_call_t *call)
     return GASNET_COLL_INVALID_HANDLE;
 }
 
-/* The thread keeps its operation: messages then need no list of operations that are ready.  */
+/* Begins an operation and waits for it.  The thread keeps the claim of its operation, which
+ * messages then need not put on the list of ready operations.  */
 static void handles_begin_and_wait(handles_place_t *me, const gasnete_coll_call_t *call,
                                    gasnet_coll_handle_t handle)
 {
@@ -229,7 +230,7 @@ static int handles_try_all(const char *call, gasnet_coll_handle_t *handles, size
     return result;
 }
 
-/* GASNET_OK also if no entry is valid.  */
+/* Returns GASNET_OK also if no entry is valid.  */
 static int handles_try_some(const char *call, gasnet_coll_handle_t *handles, size_t count)
 {
     bool any = false, pending = false;

@@ -1,8 +1,8 @@
 /* images.c - the buffers of a node's operation: an image's own memory, or the packed data of
  * several images, and scratch.
  *
- * Plans know nodes only.  With one image a node they work on the memory of the caller; with more,
- * what plan.h says is contiguous is packed before and unpacked afterwards.
+ * Plans know nodes only.  With one image a node they work on the memory of the caller; with several
+ * images, data that plan.h defines as contiguous is packed before and unpacked afterwards.
  */
 #include "extended-ref/coll/op.h"
 
@@ -21,7 +21,7 @@ static void images_copy(void *to, const void *from, size_t nbytes)
     if (to != from) memcpy(to, from, nbytes);
 }
 
-/* Where memory is packed, and which images of this node have the root's buffer.  */
+/* The sizes of packed memory, and the image of this node that is the root.  */
 typedef struct images_layout {
     size_t src, dst; /* bytes to pack; 0: the image's own memory */
     uint32_t root;   /* the local image that is the root; 0 on other nodes */
@@ -32,7 +32,7 @@ static bool images_here(const gasnete_coll_op_t *op)
     return op->schedule->key.root == op->call.team->rank;
 }
 
-/* The root's destination of a reduction may be its source, which plans do not know.  */
+/* True if the root's destination of a reduction is its source, which plans do not allow for.  */
 static bool images_reduces_in_place(const gasnete_coll_op_t *op, uint32_t root)
 {
     const gasnete_coll_image_t *image = &op->images[root];
@@ -43,7 +43,7 @@ static bool images_reduces_in_place(const gasnete_coll_op_t *op, uint32_t root)
 static images_layout_t images_layout(const gasnete_coll_op_t *op)
 {
     const gasnete_coll_call_t *call = &op->call;
-    const gasnete_coll_team_t *team = call->team;
+    const gasnete_team_t *team = call->team;
     size_t blocks = team->local > 1 ? team->local * call->nbytes : 0;
     images_layout_t layout = {0, 0, 0};
     if (images_here(op)) layout.root = call->root - gasnete_coll_first_image(team, team->rank);
@@ -80,10 +80,11 @@ static char *images_alloc(gasnete_coll_op_t *op, size_t nbytes)
     return op->memory;
 }
 
-/* A contiguous run of blocks for each pair of a rank and a local image.  */
+/* Packs the source of an EXCHANGE: a contiguous run of blocks for each pair of a rank and a local
+ * image.  */
 static void images_pack_exchange(const gasnete_coll_op_t *op, char *to)
 {
-    const gasnete_coll_team_t *team = op->call.team;
+    const gasnete_team_t *team = op->call.team;
     for (uint32_t b = 0; b < team->size; b++) {
         size_t first = gasnete_coll_first_image(team, b);
         size_t nbytes = (gasnete_coll_first_image(team, b + 1) - first) * op->call.nbytes;
@@ -94,7 +95,7 @@ static void images_pack_exchange(const gasnete_coll_op_t *op, char *to)
 
 static void images_unpack_exchange(const gasnete_coll_op_t *op)
 {
-    const gasnete_coll_team_t *team = op->call.team;
+    const gasnete_team_t *team = op->call.team;
     const char *from = op->buffer[GASNETE_COLL_DST];
     size_t nbytes = op->call.nbytes;
     for (uint32_t i = 0; i < team->images; i++)
@@ -160,7 +161,7 @@ void gasnete_coll_pack(gasnete_coll_op_t *op)
     }
 }
 
-/* Copies what one image has received whole to the others.  */
+/* Copies the data that one image has received to the other images.  */
 static void images_share(const gasnete_coll_op_t *op, size_t nbytes)
 {
     for (uint32_t i = 0; i < op->call.team->local; i++)

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/job/progress.h"
 #include "core/job/rank.h"
 #include "core/job/thread.h"
 #include "core/params/params.h"
 #include "core/report.h"
 #include "extended-ref/progress.h"
 
-/* Whether a node can have several images: each of them is inside a blocking call with the others.
+/* True if a node can have several images, which are in a blocking call at the same time.
  */
 #ifdef GASNET_PAR
 enum { INIT_THREADS = 1 };
@@ -22,8 +23,9 @@ enum { INIT_THREADS = 0 };
 gasnet_team_handle_t gasnete_coll_team_all;
 
 static gasneti_lock_t init_lock; /* protects: */
-static uint32_t entered;         /* images of this node that have called */
-static uint32_t digest;          /* of what all images must agree in */
+static uint32_t entered;         /* images of this node that have called gasnet_coll_init */
+static uint32_t met;             /* of these, those that know that all images have called */
+static uint32_t digest;          /* of the arguments, in which all images must agree */
 
 static uint32_t init_digest(const gasnet_image_t *images)
 {
@@ -44,8 +46,8 @@ static void init_check_images(const gasnet_image_t *images)
                       (unsigned)images[gasnetc_job.rank]);
 }
 
-/* The trees that GASNET_COLL_ROOTED_GEOM names: FLAT_TREE, or any other of this interface, which
- * all stand for the k-nomial one; its radix may follow after a comma.  */
+/* Sets the trees that GASNET_COLL_ROOTED_GEOM names: FLAT_TREE, or any other tree of this
+ * interface, which stands for the k-nomial tree; the radix may follow after a comma.  */
 static void init_geometry(gasnete_coll_settings_t *settings, const char *text)
 {
     static const enum gasnete_coll_kind rooted[] = {GASNETE_COLL_BROADCAST, GASNETE_COLL_SCATTER,
@@ -60,7 +62,7 @@ static void init_geometry(gasnete_coll_settings_t *settings, const char *text)
     if (!flat && radix > 1 && radix <= INT16_MAX) settings->radix = (uint32_t)radix;
 }
 
-/* What the environment says, equal on all ranks.  */
+/* The settings from the environment, equal on all ranks.  */
 static gasnete_coll_settings_t init_settings(void)
 {
     gasnete_coll_settings_t settings = {
@@ -73,7 +75,7 @@ static gasnete_coll_settings_t init_settings(void)
     return settings;
 }
 
-/* The first call of this node.  */
+/* The work of the node's first call.  */
 static void init_node(const gasnet_image_t *images, const gasnet_coll_fn_entry_t *functions,
                       size_t function_count)
 {
@@ -87,10 +89,10 @@ static void init_node(const gasnet_image_t *images, const gasnet_coll_fn_entry_t
     atomic_store_explicit(&gasnete_coll_progress_hook, gasnete_coll_work, memory_order_release);
 }
 
-/* The place of the calling image on its node.  */
+/* The index of the calling image on its node.  */
 static uint32_t init_local_image(gasnet_image_t image)
 {
-    const gasnete_coll_team_t *all = gasnete_coll_team_all;
+    const gasnete_team_t *all = gasnete_coll_team_all;
     if (all->local == 1) return 0;
     uint32_t first = gasnete_coll_first_image(all, all->rank);
     if (image < first || image - first >= all->local)
@@ -98,6 +100,22 @@ static uint32_t init_local_image(gasnet_image_t image)
                       "to %u",
                       (unsigned)image, first, first + all->local - 1);
     return image - first;
+}
+
+/* All images have called.  The nodes leave by the job's barrier: it ends closer together than a
+ * collective, so that few messages of a peer that has left are handled in here. */
+static void init_leave(void)
+{
+    static atomic_bool over;
+    gasneti_lock(&init_lock);
+    const bool first = met++ == 0;
+    gasneti_unlock(&init_lock);
+    if (first) {
+        gasnete_barrier_without_poll((int)digest);
+        atomic_store_explicit(&over, true, memory_order_release);
+    } else {
+        gasneti_wait_until(atomic_load_explicit(&over, memory_order_acquire));
+    }
 }
 
 void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
@@ -119,4 +137,5 @@ void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
     gasnete_coll_check_team("gasnet_coll_init", gasnete_coll_team_all);
     gasnete_coll_become_image(init_local_image(my_image));
     gasnete_coll_execute(&call);
+    init_leave();
 }

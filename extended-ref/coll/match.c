@@ -32,7 +32,7 @@ gasnete_coll_item_t *gasnete_coll_match_find(gasnete_coll_match_t *match,
     return item;
 }
 
-/* Makes four times as many lists; without memory for them the present ones get longer.  */
+/* Makes four times as many lists; without memory for them the present lists grow longer.  */
 static void match_grow(gasnete_coll_match_t *match)
 {
     uint32_t lists = match->lists ? match->mask + 1 : GASNETE_COLL_FIRST_LISTS;
@@ -109,9 +109,13 @@ gasnete_coll_item_t *gasnete_coll_match_piece(gasnete_coll_match_t *match,
         *wrong = "operation or tag";
     else if (offset > item->nbytes || nbytes > item->nbytes - offset)
         *wrong = "offset";
-    else if (nbytes > item->nbytes - item->in_place)
+    else if (nbytes == 0)
+        *wrong = "length";
+    else if (nbytes > item->nbytes - item->claimed)
         *wrong = "offset (sent twice)";
-    return *wrong ? NULL : item;
+    if (*wrong) return NULL;
+    item->claimed += nbytes;
+    return item;
 }
 
 bool gasnete_coll_match_placed(gasnete_coll_match_t *match, gasnete_coll_item_t *item,
@@ -128,7 +132,7 @@ gasnete_coll_item_t *gasnete_coll_match_offer(gasnete_coll_match_t *match,
 {
     gasnete_coll_item_t *item = gasnete_coll_match_find(match, key);
     *wrong = NULL;
-    if (item == NULL || item->state != GASNETE_COLL_POSTED || item->in_place)
+    if (item == NULL || item->state != GASNETE_COLL_POSTED || item->claimed)
         *wrong = "operation or tag";
     if (*wrong) return NULL;
     gasnete_coll_match_remove(match, item);

@@ -7,7 +7,7 @@
  * function says that it removes it.  Functions that take a message from a peer set *wrong to the
  * name of the field that is wrong, if one is; they then change nothing.
  *
- * A large message goes so: the receiver posts it and announces it to the sender; the sender
+ * The course of a large message: the receiver posts it and announces it to the sender; the sender
  * answers with pieces, or offers its memory; the receiver acknowledges, unless the pieces were
  * copied when they were sent.
  */
@@ -25,8 +25,8 @@ struct gasnete_coll_op;
 enum { GASNETE_COLL_TO_SENDER = 1u << 31 }; /* in `peer`: the key of the sender's items */
 
 typedef struct gasnete_coll_key {
-    uint32_t team, number; /* of the operation in the team */
-    uint32_t tag;          /* of the message in the operation */
+    uint32_t team, number; /* `number` is that of the operation in the team */
+    uint32_t tag;          /* names the message in the operation */
     uint32_t peer;         /* node */
 } gasnete_coll_key_t;
 
@@ -35,8 +35,9 @@ enum gasnete_coll_item_state {
     GASNETE_COLL_EARLY,     /* receiver: arrived early; `memory`, `nbytes`: a copy */
     GASNETE_COLL_WAITING,   /* sender: awaits the announcement; `memory`, `nbytes`: the source */
     GASNETE_COLL_ANNOUNCED, /* sender: announced before it was posted; `remote`, `nbytes` */
-    GASNETE_COLL_SENDING, /* sender: announced, being sent to `remote`; ends with an acknowledgement
-                           */
+    GASNETE_COLL_SENDING,   /* sender: announced, being sent to `remote`; ends with an
+                               acknowledgement */
+    GASNETE_COLL_COPYING, /* sender: announced, being sent in Mediums, without an acknowledgement */
     GASNETE_COLL_CHECK,   /* debug builds: one half of a comparison of digests; see checks.c */
 };
 
@@ -51,7 +52,8 @@ typedef struct gasnete_coll_item {
     struct gasnete_coll_op *op;
     char *memory;
     size_t nbytes;
-    size_t in_place;                             /* receiver: bytes that have arrived */
+    size_t claimed;                              /* receiver: bytes of pieces that have arrived */
+    size_t in_place;                             /* receiver: bytes of pieces that are copied */
     char *remote;                                /* address at the peer; NULL: not in its segment */
     gasnetc_counter_t counter;                   /* of a fetch */
     _Alignas(16) char copy[GASNETE_COLL_INLINE]; /* memory for small early messages */
@@ -59,10 +61,10 @@ typedef struct gasnete_coll_item {
 
 enum { GASNETE_COLL_FIRST_LISTS = 256 };
 
-/* All zero: empty.  */
+/* The table of items; all zero: empty.  */
 typedef struct gasnete_coll_match {
     gasnete_coll_item_t
-        *latest; /* the item inserted last, in no list: usually the next one found */
+        *latest; /* the item inserted last, in no list: usually the next one that is found */
     gasnete_coll_item_t **lists; /* [mask + 1]; NULL: `few` */
     uint32_t mask, count;        /* count: of items in lists */
     gasnete_coll_item_t *few[GASNETE_COLL_FIRST_LISTS];
@@ -70,32 +72,34 @@ typedef struct gasnete_coll_match {
 
 gasnete_coll_item_t *gasnete_coll_match_find(gasnete_coll_match_t *match,
                                              const gasnete_coll_key_t *key);
-/* `item` has its key, which no item of the table has.  */
+/* Inserts an item, whose key no item of the table has.  */
 void gasnete_coll_match_insert(gasnete_coll_match_t *match, gasnete_coll_item_t *item);
 void gasnete_coll_match_remove(gasnete_coll_match_t *match, gasnete_coll_item_t *item);
 
-/* Receiver.  A whole message: returns and removes the item if it was posted; NULL with *wrong NULL:
- * the caller inserts an early item.  */
+/* Receiver, for a whole message: returns and removes the item if the message was posted; NULL with
+ * *wrong NULL: the caller inserts an early item.  */
 gasnete_coll_item_t *gasnete_coll_match_whole(gasnete_coll_match_t *match,
                                               const gasnete_coll_key_t *key, size_t nbytes,
                                               const char **wrong);
-/* A piece of a posted message: returns the item.  */
+/* Receiver, for a piece of a posted message: returns the item, which stays until all pieces are
+ * copied.  */
 gasnete_coll_item_t *gasnete_coll_match_piece(gasnete_coll_match_t *match,
                                               const gasnete_coll_key_t *key, size_t offset,
                                               size_t nbytes, const char **wrong);
-/* The piece is in place: true if the message is complete, and removes it.  */
+/* Receiver: counts a piece as copied.  If the message is complete, removes the item and returns
+ * true.  */
 bool gasnete_coll_match_placed(gasnete_coll_match_t *match, gasnete_coll_item_t *item,
                                size_t nbytes);
-/* An offer of the sender's memory: returns and removes the item.  */
+/* Receiver, for an offer of the sender's memory: returns and removes the item.  */
 gasnete_coll_item_t *gasnete_coll_match_offer(gasnete_coll_match_t *match,
                                               const gasnete_coll_key_t *key, const char **wrong);
 
-/* Sender.  An announcement: returns the item, SENDING now, if the message is posted; NULL with
+/* Sender, for an announcement: returns the item, SENDING now, if the message is posted; NULL with
  * *wrong NULL: the caller inserts an announced item.  */
 gasnete_coll_item_t *gasnete_coll_match_announced(gasnete_coll_match_t *match,
                                                   const gasnete_coll_key_t *key, char *remote,
                                                   size_t nbytes, const char **wrong);
-/* An acknowledgement: returns and removes the item.  */
+/* Sender, for an acknowledgement: returns and removes the item.  */
 gasnete_coll_item_t *gasnete_coll_match_acknowledged(gasnete_coll_match_t *match,
                                                      const gasnete_coll_key_t *key,
                                                      const char **wrong);

@@ -1,8 +1,9 @@
-/* messages.c - sends the messages of operations, and posts those that are to arrive.
+/* messages.c - sends the messages of operations, and posts the messages that are to arrive.
  *
  * A message that fits in a Medium is sent at once, and copied where it arrives before it is posted.
- * A larger one waits until the receiver has announced it.  Then its data goes by Longs to the
- * receiver's segment; or the receiver fetches it from the sender's segment; or it goes in Mediums.
+ * A larger message waits until the receiver has announced it.  Then its data is sent by Longs to
+ * the receiver's segment; or the receiver fetches it from the sender's segment; or it is sent in
+ * Mediums.
  */
 #include "extended-ref/coll/op.h"
 
@@ -39,7 +40,7 @@ gasnete_coll_item_t *gasnete_coll_item_new(void)
                           "operations outstanding, or raise the limit (ulimit -v)");
         item->counter = (gasnetc_counter_t){0};
     }
-    item->in_place = 0;
+    item->claimed = item->in_place = 0;
     item->remote = NULL;
     item->memory = NULL;
     return item;
@@ -54,18 +55,16 @@ void gasnete_coll_item_free(gasnete_coll_item_t *item)
 
 /* --- sending --- */
 
-#define WORD_ARGS(word) gasnete_high((void *)(word)), gasnete_low((void *)(word))
-
 static gasnete_coll_key_t message_key(const gasnete_coll_op_t *op, uint32_t rank, uint32_t tag)
 {
-    const gasnete_coll_team_t *team = op->call.team;
+    const gasnete_team_t *team = op->call.team;
     return (gasnete_coll_key_t){team->id, op->number, tag, gasnete_coll_node_of(team, rank)};
 }
 
 static void send_whole(const gasnete_coll_key_t *key, const char *from, size_t nbytes)
 {
-    gasnet_AMRequestMedium3((gasnet_node_t)key->peer, GASNETE_H_COLL_WHOLE, (void *)from, nbytes,
-                            GASNETE_COLL_KEY_ARGS(*key));
+    gasnetc_AMRequestMedium((gasnet_node_t)key->peer, GASNETE_H_COLL_WHOLE, from, nbytes,
+                            GASNETE_ARGS(GASNETE_COLL_KEY_ARGS(*key)));
 }
 
 static void send_by_longs(gasnet_node_t node, const gasnete_coll_key_t *key, const char *from,
@@ -75,8 +74,8 @@ static void send_by_longs(gasnet_node_t node, const gasnete_coll_key_t *key, con
         size_t piece = nbytes - offset < LONG_MOST ? nbytes - offset : LONG_MOST;
         size_t at = offset;
         offset += piece;
-        gasnet_AMRequestLongAsync5(node, GASNETE_H_COLL_LONG, (void *)(from + at), piece, to + at,
-                                   GASNETE_COLL_KEY_ARGS(*key), WORD_ARGS(at));
+        gasnetc_AMRequestLongAsync(node, GASNETE_H_COLL_LONG, from + at, piece, to + at,
+                                   GASNETE_ARGS(GASNETE_COLL_KEY_ARGS(*key), GASNETE_WORD(at)));
     }
 }
 
@@ -85,13 +84,13 @@ static void send_by_mediums(gasnet_node_t node, const gasnete_coll_key_t *key, c
 {
     for (size_t offset = 0, piece; offset < nbytes; offset += piece) {
         piece = nbytes - offset < GASNETC_MAX_MEDIUM ? nbytes - offset : GASNETC_MAX_MEDIUM;
-        gasnet_AMRequestMedium5(node, GASNETE_H_COLL_PIECE, (void *)(from + offset), piece,
-                                GASNETE_COLL_KEY_ARGS(*key), WORD_ARGS(offset));
+        gasnetc_AMRequestMedium(node, GASNETE_H_COLL_PIECE, from + offset, piece,
+                                GASNETE_ARGS(GASNETE_COLL_KEY_ARGS(*key), GASNETE_WORD(offset)));
     }
 }
 
-/* Sends an announced message.  All but Mediums are acknowledged, maybe during the last send: the
- * item is not read after it.  */
+/* Sends an announced message.  All forms but Mediums are acknowledged, maybe during the last send:
+ * the item is not read after that.  */
 static void send_announced(gasnete_coll_op_t *op, gasnete_coll_item_t *item)
 {
     const gasnete_coll_key_t key = item->key;
@@ -101,9 +100,13 @@ static void send_announced(gasnete_coll_op_t *op, gasnete_coll_item_t *item)
     if (to) {
         send_by_longs(node, &key, from, to, nbytes);
     } else if (nbytes >= FETCH_LEAST && gasnete_in_segment(gasnet_mynode(), from, nbytes)) {
-        gasnet_AMRequestShort5(node, GASNETE_H_COLL_OFFER, GASNETE_COLL_KEY_ARGS(key),
-                               WORD_ARGS(from));
+        gasnetc_AMRequestShort(
+            node, GASNETE_H_COLL_OFFER,
+            GASNETE_ARGS(GASNETE_COLL_KEY_ARGS(key), GASNETE_WORD((uintptr_t)from)));
     } else {
+        gasneti_lock(&gasnete_coll_lock);
+        item->state = GASNETE_COLL_COPYING;
+        gasneti_unlock(&gasnete_coll_lock);
         send_by_mediums(node, &key, from, nbytes);
         gasneti_lock(&gasnete_coll_lock);
         gasnete_coll_match_remove(&gasnete_coll_match, item);
@@ -127,6 +130,8 @@ static void send_large(gasnete_coll_op_t *op, gasnete_coll_key_t key, const char
         item->nbytes = nbytes;
         gasnete_coll_match_insert(&gasnete_coll_match, item);
     }
+    if (announced && item->state != GASNETE_COLL_ANNOUNCED)
+        gasnete_coll_message_bad(&key, item->nbytes, "tag (sent twice)");
     if (item->nbytes != nbytes) gasnete_coll_message_bad(&key, item->nbytes, "length");
     if (announced) item->state = GASNETE_COLL_SENDING;
     item->op = op;
@@ -148,12 +153,13 @@ void gasnete_coll_send(gasnete_coll_op_t *op, uint32_t rank, uint32_t tag, const
 
 /* --- receiving --- */
 
-/* Tells the sender that the message is posted, and its address if that is in the segment.  */
+/* Announces a posted message to the sender, with its address if that is in the segment.  */
 static void announce(const gasnete_coll_key_t *key, char *to, size_t nbytes)
 {
     char *address = gasnete_in_segment(gasnet_mynode(), to, nbytes) ? to : NULL;
-    gasnet_AMRequestShort7((gasnet_node_t)key->peer, GASNETE_H_COLL_READY,
-                           GASNETE_COLL_KEY_ARGS(*key), WORD_ARGS(address), WORD_ARGS(nbytes));
+    gasnetc_AMRequestShort((gasnet_node_t)key->peer, GASNETE_H_COLL_READY,
+                           GASNETE_ARGS(GASNETE_COLL_KEY_ARGS(*key),
+                                        GASNETE_WORD((uintptr_t)address), GASNETE_WORD(nbytes)));
 }
 
 void gasnete_coll_receive(gasnete_coll_op_t *op, uint32_t rank, uint32_t tag, char *to,
@@ -163,6 +169,8 @@ void gasnete_coll_receive(gasnete_coll_op_t *op, uint32_t rank, uint32_t tag, ch
     gasneti_lock(&gasnete_coll_lock);
     gasnete_coll_item_t *item = gasnete_coll_match_find(&gasnete_coll_match, &key);
     if (item) { /* early */
+        if (item->state != GASNETE_COLL_EARLY)
+            gasnete_coll_message_bad(&key, item->nbytes, "tag (posted twice)");
         if (item->nbytes != nbytes) gasnete_coll_message_bad(&key, item->nbytes, "length");
         gasnete_coll_match_remove(&gasnete_coll_match, item);
         if (nbytes) memcpy(to, item->memory, nbytes);
@@ -213,7 +221,7 @@ void gasnete_coll_transfer(gasnete_coll_op_t *op)
     while ((item = transfer_take(&op->offered)) != NULL) fetch(item);
 }
 
-/* Takes a complete fetch from the list; NULL: there is none.  */
+/* Takes a complete fetch from the list; NULL: no fetch is complete.  */
 static gasnete_coll_item_t *fetch_complete(void)
 {
     gasneti_lock(&gasnete_coll_lock);
@@ -230,8 +238,8 @@ void gasnete_coll_reap_fetches(void)
 {
     gasnete_coll_item_t *item;
     while ((item = fetch_complete()) != NULL) {
-        gasnet_AMRequestShort3((gasnet_node_t)item->key.peer, GASNETE_H_COLL_ACK,
-                               GASNETE_COLL_KEY_ARGS(item->key));
+        gasnetc_AMRequestShort((gasnet_node_t)item->key.peer, GASNETE_H_COLL_FETCHED,
+                               GASNETE_ARGS(GASNETE_COLL_KEY_ARGS(item->key)));
         gasneti_lock(&gasnete_coll_lock);
         gasnete_coll_received(item->op, item->slot);
         gasnete_coll_item_free(item);

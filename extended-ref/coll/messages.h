@@ -15,21 +15,23 @@
 enum {
     GASNETE_H_COLL_WHOLE = 80, /* Medium: a whole message */
     GASNETE_H_COLL_READY = 81, /* to the sender: a large message is posted; its address, or NULL */
-    GASNETE_H_COLL_LONG = 82,  /* a piece of it, in place */
-    GASNETE_H_COLL_PIECE = 83, /* Medium: a piece of it, to be copied */
-    GASNETE_H_COLL_OFFER = 84, /* it may be fetched from this address */
-    GASNETE_H_COLL_ACK = 85,   /* to the sender: its memory is no longer needed */
-    GASNETE_H_COLL_CHECK = 86, /* debug builds: a digest of the call */
+    GASNETE_H_COLL_LONG = 82,  /* a piece of a large message, written to its destination */
+    GASNETE_H_COLL_PIECE = 83, /* Medium: a piece of a large message, to be copied */
+    GASNETE_H_COLL_OFFER = 84, /* a large message may be fetched from this address */
+    GASNETE_H_COLL_ACK = 85, /* to the sender, a Reply: the message's memory is no longer needed */
+    GASNETE_H_COLL_CHECK = 86,   /* debug builds: a digest of the call */
+    GASNETE_H_COLL_FETCHED = 87, /* as COLL_ACK, for a message that was fetched: a Request */
 };
 
 #define GASNETE_COLL_HANDLERS                                                                      \
-    {GASNETE_H_COLL_WHOLE, gasnete_coll_whole_handler},                                            \
-        {GASNETE_H_COLL_READY, gasnete_coll_ready_handler},                                        \
-        {GASNETE_H_COLL_LONG, gasnete_coll_long_handler},                                          \
-        {GASNETE_H_COLL_PIECE, gasnete_coll_piece_handler},                                        \
-        {GASNETE_H_COLL_OFFER, gasnete_coll_offer_handler},                                        \
-        {GASNETE_H_COLL_ACK, gasnete_coll_ack_handler},                                            \
-        {GASNETE_H_COLL_CHECK, gasnete_coll_check_handler},
+    GASNETC_INTERNAL_REQUEST(GASNETE_H_COLL_WHOLE, MEDIUM, 3, gasnete_coll_whole_handler),         \
+        GASNETC_INTERNAL_REQUEST(GASNETE_H_COLL_READY, SHORT, 7, gasnete_coll_ready_handler),      \
+        GASNETC_INTERNAL_REQUEST(GASNETE_H_COLL_LONG, LONG, 5, gasnete_coll_long_handler),         \
+        GASNETC_INTERNAL_REQUEST(GASNETE_H_COLL_PIECE, MEDIUM, 5, gasnete_coll_piece_handler),     \
+        GASNETC_INTERNAL_REQUEST(GASNETE_H_COLL_OFFER, SHORT, 5, gasnete_coll_offer_handler),      \
+        GASNETC_INTERNAL_REPLY(GASNETE_H_COLL_ACK, SHORT, 3, gasnete_coll_ack_handler),            \
+        GASNETC_INTERNAL_REQUEST(GASNETE_H_COLL_FETCHED, SHORT, 3, gasnete_coll_ack_handler),      \
+        GASNETC_INTERNAL_REQUEST(GASNETE_H_COLL_CHECK, SHORT, 7, gasnete_coll_check_handler),
 
 void gasnete_coll_whole_handler(gasnet_token_t token, void *data, size_t nbytes,
                                 gasnet_handlerarg_t team, gasnet_handlerarg_t number,

@@ -1,8 +1,8 @@
 /* op.c - begins operations and executes their plans.
  *
  * An operation goes through phases: a barrier if IN_ALLSYNC, the movement of data, a barrier if
- * OUT_ALLSYNC.  Each is a plan of plan.h, whose messages have the phase in the two highest bits of
- * their tags.
+ * OUT_ALLSYNC.  Each phase is a plan of plan.h, whose messages have the phase in the two highest
+ * bits of their tags.
  *
  * A thread claims an operation, works on it as far as it can, and releases it unless something was
  * recorded meanwhile.  A send may poll, but such a poll does not call gasnete_coll_work
@@ -18,17 +18,17 @@
 #include "core/job/thread.h"
 #include "core/report.h"
 
-/* Operations to work on, in the order of events.  */
+/* A list of operations to work on, in the order of events.  */
 typedef struct op_list {
     gasnete_coll_op_t *first, **end;
 } op_list_t;
 static gasnete_coll_op_t *free_ops;                      /* (L) */
 static op_list_t ready = {NULL, &ready.first};           /* (L) */
-static op_list_t for_client = {NULL, &for_client.first}; /* (L) by threads of the client's only */
+static op_list_t for_client = {NULL, &for_client.first}; /* (L) for threads of the client's only */
 
 /* --- records --- */
 
-/* With the lock held.  */
+/* Makes an operation; lock held.  */
 static gasnete_coll_op_t *op_new(const gasnete_coll_call_t *call, uint32_t number)
 {
     gasnete_coll_op_t *op = free_ops;
@@ -36,7 +36,7 @@ static gasnete_coll_op_t *op_new(const gasnete_coll_call_t *call, uint32_t numbe
         free_ops = op->next;
     else
         op = calloc(1, sizeof *op);
-    gasnete_coll_team_t *team = call->team;
+    gasnete_team_t *team = call->team;
     if (op) op->images = team->local > 1 ? calloc(team->local, sizeof *op->images) : &op->one;
     if (op == NULL || op->images == NULL)
         gasneti_fatal("out of memory for a collective operation; keep fewer outstanding, or raise "
@@ -47,17 +47,16 @@ static gasnete_coll_op_t *op_new(const gasnete_coll_call_t *call, uint32_t numbe
     op->phase = GASNETE_COLL_IN;
     op->with_actions = false;
     op->begun = false;
-    op->claimed = true; /* by the call that will start it */
+    op->claimed = true; /* claimed by the call that will start it */
     op->again = op->queued = false;
     team->in_flight++;
     return op;
 }
 
-/* The operation that the image enters, which the first image of the node makes.  With the lock
- * held.  */
+/* The operation that the image enters; the first image of the node makes it.  Lock held.  */
 static gasnete_coll_op_t *op_enter(const gasnete_coll_call_t *call, uint32_t image)
 {
-    gasnete_coll_team_t *team = call->team;
+    gasnete_team_t *team = call->team;
     uint32_t number = team->calls[image]++;
     if (team->local == 1) {
         gasnete_coll_op_t *op = op_new(call, number);
@@ -77,10 +76,10 @@ static gasnete_coll_op_t *op_enter(const gasnete_coll_call_t *call, uint32_t ima
     return op;
 }
 
-/* The operation is complete on this node.  */
+/* Ends an operation that is complete on this node.  */
 static void op_finish(gasnete_coll_op_t *op)
 {
-    gasnete_coll_team_t *team = op->call.team;
+    gasnete_team_t *team = op->call.team;
     gasneti_lock(&gasnete_coll_lock);
     for (uint32_t i = 0; i < team->local; i++) {
         _Atomic uint32_t *pending = &op->images[i].handle->pending;
@@ -124,7 +123,7 @@ void gasnete_coll_make_ready(gasnete_coll_op_t *op)
         op_append(&ready, op);
 }
 
-/* Claims an operation that is ready; NULL: there is none for this thread.  */
+/* Claims an operation that is ready; NULL: no operation is ready for this thread.  */
 static gasnete_coll_op_t *op_claim(bool client)
 {
     gasneti_lock(&gasnete_coll_lock);
@@ -135,7 +134,7 @@ static gasnete_coll_op_t *op_claim(bool client)
     return op;
 }
 
-/* Releases the claim and returns true, unless something was recorded.  */
+/* Releases the claim and returns true, unless an event was recorded since the claim.  */
 static bool op_release(gasnete_coll_op_t *op, bool needs_client)
 {
     gasneti_lock(&gasnete_coll_lock);
@@ -175,7 +174,7 @@ static void op_schedule(gasnete_coll_op_t *op, enum gasnete_coll_kind kind)
     op->round = op->posted = 0;
 }
 
-/* True if the phase has to be executed.  */
+/* Begins a phase; false if the operation does not have it.  */
 static bool op_begin_phase(gasnete_coll_op_t *op)
 {
     const gasnete_coll_call_t *call = &op->call;
@@ -222,7 +221,7 @@ static void op_post(gasnete_coll_op_t *op, const gasnete_coll_action_t *action, 
                          round % GASNETE_COLL_SLOTS);
 }
 
-/* Posts the messages of all rounds up to `ahead` after this one.  */
+/* Posts the messages of this round and of up to `ahead` rounds after it.  */
 static void op_post_ahead(gasnete_coll_op_t *op)
 {
     const gasnete_coll_schedule_t *schedule = op->schedule;
@@ -345,7 +344,8 @@ static void op_work_on(gasnete_coll_op_t *op, bool client)
     }
 }
 
-/* The same in a thread of the client's, which keeps the claim; true if it is complete.  */
+/* Works on an operation whose claim a thread of the client's keeps; true if the operation is
+ * complete.  */
 static bool op_work_on_kept(gasnete_coll_op_t *op)
 {
     bool complete = op_run(op, true) == OP_COMPLETE;

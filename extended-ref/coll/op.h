@@ -4,8 +4,8 @@
  * what arrives; images.c and reduce.c move and combine data within the node; handles.c waits.
  *
  * Threads: gasnete_coll_lock protects what is marked (L).  One thread at a time, which has claimed
- * the operation, works on it and owns the rest.  Handlers only copy to posted memory and record
- * (L).
+ * the operation, works on it and owns the fields that are not marked.  Handlers only copy to posted
+ * memory and change fields marked (L).
  */
 #ifndef GASNETE_COLL_OP_H
 #define GASNETE_COLL_OP_H
@@ -22,7 +22,7 @@
 
 /* A handle; `pending` is complete at 0.  A thread's handles are in lists of its own.  */
 struct gasnete_coll_handle {
-    _Atomic uint32_t pending; /* operations; written with the lock held */
+    _Atomic uint32_t pending; /* number of operations; written with the lock held */
     uint32_t owner;           /* index of the thread; debug builds */
     bool live;                /* debug builds */
     struct gasnete_coll_handle *next;
@@ -31,7 +31,7 @@ struct gasnete_coll_handle {
 /* A call, as an image makes it.  All but dst and src are equal on all images.  */
 typedef struct gasnete_coll_call {
     const char *name;
-    gasnete_coll_team_t *team; /* the twin, if the flags contain NO_IMAGES */
+    gasnete_team_t *team; /* the twin, if the flags contain NO_IMAGES */
     enum gasnete_coll_kind kind;
     int flags;
     gasnet_image_t root; /* of rooted kinds; else 0 */
@@ -49,7 +49,7 @@ typedef struct gasnete_coll_image {
 
 enum gasnete_coll_phase { GASNETE_COLL_IN, GASNETE_COLL_MOVE, GASNETE_COLL_OUT, GASNETE_COLL_OVER };
 
-/* Rounds whose messages may be outstanding at once.  */
+/* The most rounds whose messages may be outstanding at once.  */
 enum { GASNETE_COLL_SLOTS = 16 };
 
 typedef struct gasnete_coll_op {
@@ -59,20 +59,20 @@ typedef struct gasnete_coll_op {
     uint32_t number;
     uint32_t entered;  /* (L) images */
     bool claimed;      /* (L) a thread works on it */
-    bool again;        /* (L) something was recorded since it was claimed */
+    bool again;        /* (L) an event was recorded since the claim */
     bool queued;       /* (L) in a ready list */
     uint8_t phase;     /* enum gasnete_coll_phase */
     bool begun;        /* the phase */
     bool with_actions; /* the round's messages are posted; `action` counts its actions */
     uint32_t round, action, ahead, posted;
     gasnete_coll_schedule_t *schedule;    /* of the phase that has begun */
-    uint32_t awaited[GASNETE_COLL_SLOTS]; /* (L) messages not in place, by round */
+    uint32_t awaited[GASNETE_COLL_SLOTS]; /* (L) messages not received yet, by round */
     uint32_t sends;                       /* (L) messages that still need their memory */
     gasnete_coll_item_t *announced;       /* (L) messages to be sent now */
     gasnete_coll_item_t *offered;         /* (L) messages to be fetched now */
     char *buffer[3];                      /* by enum gasnete_coll_buffer */
-    char *memory;                         /* packed images and scratch; NULL: none, or `few` */
-    gasnete_coll_image_t *images;         /* [team->local]; `one` if that is 1 */
+    char *memory;                 /* packed images and scratch; NULL: not needed, or `few` */
+    gasnete_coll_image_t *images; /* [team->local]; `one` if that is 1 */
     gasnete_coll_image_t one;
     _Alignas(16) char few[256]; /* memory of small operations */
 } gasnete_coll_op_t;
@@ -80,33 +80,35 @@ typedef struct gasnete_coll_op {
 /* --- op.c --- */
 
 /* Begins an operation, or joins the one that another image of this node has begun; works on it if
- * all images have entered.  The handle, which counts it as pending already, completes with it.
- * Polls only to send.  With `keep` the caller keeps the claim of an operation that is not complete,
- * which is then returned, until gasnete_coll_resume has returned true.  */
+ * all images have entered.  The handle, which counts the operation as pending already, completes
+ * with it.  Polls only to send.  With `keep` an operation that is not complete is returned, and the
+ * caller keeps its claim until gasnete_coll_resume has returned true.  */
 gasnete_coll_op_t *gasnete_coll_begin(const gasnete_coll_call_t *call, uint32_t image,
                                       gasnet_coll_handle_t handle, bool keep);
 
-/* Works on an operation that the calling thread has kept, if something was recorded for it; true if
+/* Works on an operation that the calling thread has kept, if an event was recorded for it; true if
  * it is complete.  */
 bool gasnete_coll_resume(gasnete_coll_op_t *op);
 
 /* Works on all operations that are ready.  `client`: in a thread of the client's.  */
 void gasnete_coll_work(bool client);
 
-/* With the lock held: the operation has to be worked on, by its claimant or by the next poll.  */
+/* Marks an operation to be worked on, by its claimant or by the next poll; lock held.  */
 void gasnete_coll_make_ready(gasnete_coll_op_t *op);
 
-/* With the lock held: a message has been received; one no longer needs its memory.  */
+/* Record that a message has been received; that a message no longer needs its memory.  Lock held.
+ */
 void gasnete_coll_received(gasnete_coll_op_t *op, uint32_t slot);
 void gasnete_coll_sent(gasnete_coll_op_t *op);
 
 /* --- messages.c --- */
 
-/* Sends a message to a rank.  It counts in op->sends if it still needs its memory afterwards.  May
- * poll.  */
+/* Sends a message to a rank.  A message that still needs its memory afterwards counts in op->sends.
+ * May poll.  */
 void gasnete_coll_send(gasnete_coll_op_t *op, uint32_t rank, uint32_t tag, const char *from,
                        size_t nbytes);
-/* Posts a message from a rank.  It counts in op->awaited[slot] until it is in place.  May poll.  */
+/* Posts a message from a rank.  The message counts in op->awaited[slot] until it is received.  May
+ * poll.  */
 void gasnete_coll_receive(gasnete_coll_op_t *op, uint32_t rank, uint32_t tag, char *to,
                           size_t nbytes, uint32_t slot);
 /* Sends the announced messages of the operation, and fetches the offered ones.  May poll.  */
@@ -116,7 +118,7 @@ void gasnete_coll_reap_fetches(void);
 
 /* --- arrivals.c --- */
 
-/* Fatal: a message that this node expects, and the peer has sent otherwise; `field` is wrong.  */
+/* Fatal: the peer has sent a message that this node expects in another form; `field` is wrong.  */
 void gasnete_coll_message_bad(const gasnete_coll_key_t *key, size_t nbytes, const char *field)
     __attribute__((noreturn, cold));
 
@@ -136,7 +138,7 @@ void gasnete_coll_check_function(const char *call, gasnet_coll_fn_handle_t funct
 /* A digest of the table's flags.  */
 uint32_t gasnete_coll_functions_digest(void);
 bool gasnete_coll_in_order(gasnet_coll_fn_handle_t function);
-/* Whether only a thread of the client's may combine operands of the call.  */
+/* True if only a thread of the client's may combine operands of the call.  */
 bool gasnete_coll_needs_client(const gasnete_coll_call_t *call);
 /* to = left op right, of nbytes each; to may be left.  */
 void gasnete_coll_combine(const gasnete_coll_call_t *call, void *to, const void *left,
@@ -147,15 +149,15 @@ void gasnete_coll_combine(const gasnete_coll_call_t *call, void *to, const void 
 /* Begins a call of the calling thread, and returns its handle; GASNET_COLL_INVALID_HANDLE if the
  * operation is complete already, or an aggregate continues.  */
 gasnet_coll_handle_t gasnete_coll_start(const gasnete_coll_call_t *call);
-/* The same, and waits for the operation, and for the aggregate that it ends.  */
+/* Begins a call of the calling thread, and waits for the operation, and for the aggregate that the
+ * call ends.  */
 void gasnete_coll_execute(const gasnete_coll_call_t *call);
-/* The calling thread is this image of the node from now on.  */
+/* Makes the calling thread this image of the node.  */
 void gasnete_coll_become_image(uint32_t image);
 
 /* --- checks.c --- */
 
-/* In each build: fatal for wrong arguments.  In debug builds also for a context in which the call
- * is illegal.  */
+/* Fatal for wrong arguments; in debug builds also for a context in which the call is illegal.  */
 void gasnete_coll_check_call(const gasnete_coll_call_t *call);
 /* Debug builds: compares the call with that of another image of the node.  */
 void gasnete_coll_check_same(const gasnete_coll_call_t *mine, const gasnete_coll_op_t *op);

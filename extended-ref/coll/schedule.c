@@ -15,7 +15,7 @@ static bool schedule_has(const gasnete_coll_schedule_t *schedule,
            own->unit == key->unit && own->in_order == key->in_order;
 }
 
-static gasnete_coll_plan_t schedule_plan(const gasnete_coll_team_t *team,
+static gasnete_coll_plan_t schedule_plan(const gasnete_team_t *team,
                                          const gasnete_coll_plan_key_t *key)
 {
     gasnete_coll_plan_t plan = {
@@ -52,8 +52,8 @@ static void schedule_fill(gasnete_coll_schedule_t *schedule, gasnete_coll_action
     schedule->whole = true;
 }
 
-/* Not listed, and of no users; with no more memory than its actions need.  */
-static gasnete_coll_schedule_t *schedule_new(const gasnete_coll_team_t *team,
+/* Makes a schedule, not listed and without users, with no more memory than its actions need.  */
+static gasnete_coll_schedule_t *schedule_new(const gasnete_team_t *team,
                                              const gasnete_coll_plan_key_t *key)
 {
     gasnete_coll_action_t actions[GASNETE_COLL_SCHEDULE_ACTIONS];
@@ -79,8 +79,9 @@ static uint32_t schedule_hash(const gasnete_coll_plan_key_t *key)
     return mixed % GASNETE_COLL_SCHEDULES;
 }
 
-/* A list that no operation uses is replaced; if one does, the new list is for this use only.  */
-gasnete_coll_schedule_t *gasnete_coll_schedule_take(gasnete_coll_team_t *team,
+/* Replaces the list in the table, unless an operation uses it: then the new list is for this use
+ * only.  */
+gasnete_coll_schedule_t *gasnete_coll_schedule_take(gasnete_team_t *team,
                                                     const gasnete_coll_plan_key_t *key)
 {
     gasnete_coll_schedule_t **place = &team->schedules[schedule_hash(key)];
@@ -106,7 +107,7 @@ void gasnete_coll_schedule_return(gasnete_coll_schedule_t *schedule)
     if (unused) free(schedule);
 }
 
-void gasnete_coll_schedules_drop(gasnete_coll_team_t *team)
+void gasnete_coll_schedules_drop(gasnete_team_t *team)
 {
     gasneti_lock(&gasnete_coll_lock);
     for (int i = 0; i < GASNETE_COLL_SCHEDULES; i++) {

@@ -10,7 +10,7 @@
 
 enum { GASNETE_COLL_SCHEDULE_ACTIONS = 64, GASNETE_COLL_SCHEDULES = 32 };
 
-/* What a team's plans differ in. */
+/* The arguments by which the plans of a team differ. */
 typedef struct gasnete_coll_plan_key {
     size_t nbytes, unit;
     uint32_t root;
@@ -23,10 +23,10 @@ typedef struct gasnete_coll_schedule {
     uint32_t users;  /* (L) phases of operations that execute it */
     uint32_t rounds; /* as gasnete_coll_plan_rounds, and so on; ahead is 0 for one round */
     uint32_t ahead;
-    uint32_t count; /* of actions; 0 unless `whole` */
+    uint32_t count; /* number of actions; 0 unless `whole` */
     size_t scratch;
     bool listed; /* in the team's table */
-    bool whole;  /* `actions` has all; else the plan is evaluated */
+    bool whole;  /* `actions` has all actions; else the plan is evaluated */
     gasnete_coll_plan_t plan;
     uint8_t first[GASNETE_COLL_SCHEDULE_ACTIONS + 1]; /* [rounds + 1] action of each round */
     gasnete_coll_action_t actions[];                  /* [count] */
@@ -34,11 +34,11 @@ typedef struct gasnete_coll_schedule {
 
 struct gasnete_coll_team;
 
-/* The schedule of a plan of the team; to be returned.  Takes the lock.  */
+/* The schedule of a plan of the team; to be returned by the caller.  Takes the lock.  */
 gasnete_coll_schedule_t *gasnete_coll_schedule_take(struct gasnete_coll_team *team,
                                                     const gasnete_coll_plan_key_t *key);
 void gasnete_coll_schedule_return(gasnete_coll_schedule_t *schedule);
-/* The settings of the team have changed, or it is freed.  */
+/* Drops all schedules: the settings of the team have changed, or the team is freed.  */
 void gasnete_coll_schedules_drop(struct gasnete_coll_team *team);
 
 /* Action `i` of `round`, in the schedule or in *space; NULL if the round has no more.  */

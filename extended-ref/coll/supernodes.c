@@ -13,7 +13,7 @@ static uint32_t supernodes_number(uint32_t *of, const gasnet_node_t *nodes, uint
 {
     const uint32_t all = gasnet_nodes();
     gasnet_nodeinfo_t *info = calloc(all, sizeof *info);
-    uint32_t *number = calloc(all, sizeof *number), count = 0; /* 1 + that of the job's supernode */
+    uint32_t *number = calloc(all, sizeof *number), count = 0; /* 1 + number; by that in the job */
     if (!info || !number) gasneti_fatal("out of memory for a team of %u nodes", size);
     gasnet_getNodeInfo(info, (int)all);
     for (uint32_t r = 0; r < size; r++) {
@@ -26,7 +26,8 @@ static uint32_t supernodes_number(uint32_t *of, const gasnet_node_t *nodes, uint
     return count;
 }
 
-/* `next` is the place of each supernode's next rank. */
+/* Sets `ranks` and `place`; true if all supernodes are ranges.  `next`: for each supernode the
+ * index of its next rank. */
 static bool supernodes_sort(const uint32_t *of, uint32_t size, uint32_t *next, uint32_t *ranks,
                             uint32_t *place)
 {
@@ -39,7 +40,7 @@ static bool supernodes_sort(const uint32_t *of, uint32_t size, uint32_t *next, u
     return ranges;
 }
 
-/* Counts images in the order of places. */
+/* Counts images in the order of by->ranks. */
 static void supernodes_count_images(const gasnete_coll_supernodes_t *by,
                                     const uint32_t *first_image, uint32_t size, uint32_t *image,
                                     uint32_t *images)

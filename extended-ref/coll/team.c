@@ -12,7 +12,7 @@
 #include "core/report.h"
 
 gasneti_lock_t gasnete_coll_lock;
-static gasnete_coll_team_t *teams;
+static gasnete_team_t *teams;
 static uint32_t next_id = 1;
 
 static void *team_alloc(size_t count, size_t size)
@@ -30,7 +30,7 @@ static int team_compare(const void *a, const void *b)
 }
 
 /* Sets the members, and this node's rank.  */
-static void team_fill_members(gasnete_coll_team_t *team, const gasnet_node_t *nodes)
+static void team_fill_members(gasnete_team_t *team, const gasnet_node_t *nodes)
 {
     team->rank = gasnetc_job.rank;
     if (nodes == NULL) return;
@@ -52,12 +52,12 @@ static void team_fill_members(gasnete_coll_team_t *team, const gasnet_node_t *no
 static uint32_t team_images_of(const gasnet_image_t *images, gasnet_node_t node)
 {
     if (images) return images[node];
-    const gasnete_coll_team_t *all = gasnete_coll_team_all;
+    const gasnete_team_t *all = gasnete_coll_team_all;
     return all && all->first ? all->first[node + 1] - all->first[node] : 1;
 }
 
 /* Sets the images.  */
-static void team_fill_images(gasnete_coll_team_t *team, const gasnet_image_t *images)
+static void team_fill_images(gasnete_team_t *team, const gasnet_image_t *images)
 {
     bool one_each = true;
     team->even = true;
@@ -74,9 +74,9 @@ static void team_fill_images(gasnete_coll_team_t *team, const gasnet_image_t *im
         team->first[r + 1] = team->first[r] + team_images_of(images, gasnete_coll_node_of(team, r));
 }
 
-static gasnete_coll_team_t *team_make_twin(const gasnete_coll_team_t *team)
+static gasnete_team_t *team_make_twin(const gasnete_team_t *team)
 {
-    gasnete_coll_team_t *twin = team_alloc(1, sizeof *twin);
+    gasnete_team_t *twin = team_alloc(1, sizeof *twin);
     *twin = *team;
     twin->id = team->id + 1;
     twin->images = team->size;
@@ -89,17 +89,20 @@ static gasnete_coll_team_t *team_make_twin(const gasnete_coll_team_t *team)
     return twin;
 }
 
-/* With the lock held.  */
-static void team_list(gasnete_coll_team_t *team)
+/* Enters the team in the list of teams; lock held.  */
+static void team_list(gasnete_team_t *team)
 {
     team->next = teams;
     teams = team;
 }
 
-gasnete_coll_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, uint32_t size,
-                                           const gasnet_image_t *images)
+gasnete_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, uint32_t size,
+                                      const gasnet_image_t *images)
 {
-    gasnete_coll_team_t *team = team_alloc(1, sizeof *team);
+    if (id > UINT32_MAX - 2) /* its twin's is the next, and next_id that behind it */
+        gasneti_fatal("2^31 teams have been made, and messages can name no more: make teams once, "
+                      "and keep them");
+    gasnete_team_t *team = team_alloc(1, sizeof *team);
     team->id = id;
     team->size = size;
     team_fill_members(team, nodes);
@@ -111,22 +114,22 @@ gasnete_coll_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nod
     gasneti_lock(&gasnete_coll_lock);
     team_list(team);
     if (team->plain != team) team_list(team->plain);
-    if (next_id < id + 2) next_id = id + 2; /* the same with a twin and without */
+    if (next_id < id + 2) next_id = id + 2; /* without a twin too: ids are equal on all members */
     gasneti_unlock(&gasnete_coll_lock);
     return team;
 }
 
-/* With the lock held.  */
-static void team_unlist(gasnete_coll_team_t *team)
+/* Removes the team from the list of teams; lock held.  */
+static void team_unlist(gasnete_team_t *team)
 {
-    gasnete_coll_team_t **at = &teams;
+    gasnete_team_t **at = &teams;
     while (*at != team) at = &(*at)->next;
     *at = team->next;
 }
 
-void gasnete_coll_team_delete(gasnete_coll_team_t *team)
+void gasnete_coll_team_delete(gasnete_team_t *team)
 {
-    gasnete_coll_team_t *twin = team->plain;
+    gasnete_team_t *twin = team->plain;
     gasneti_lock(&gasnete_coll_lock);
     uint32_t in_flight = team->in_flight + (twin == team ? 0 : twin->in_flight);
     team_unlist(team);
@@ -155,8 +158,7 @@ void gasnete_coll_check_none(const char *call)
 {
     uint32_t in_flight = 0;
     gasneti_lock(&gasnete_coll_lock);
-    for (const gasnete_coll_team_t *team = teams; team; team = team->next)
-        in_flight += team->in_flight;
+    for (const gasnete_team_t *team = teams; team; team = team->next) in_flight += team->in_flight;
     gasneti_unlock(&gasnete_coll_lock);
     if (in_flight)
         gasneti_fatal("%s is called while %u collectives of this node are in flight: sync them "
@@ -172,21 +174,21 @@ uint32_t gasnete_coll_team_id(void)
     return id;
 }
 
-gasnete_coll_team_t *gasnete_coll_team_find(uint32_t id)
+gasnete_team_t *gasnete_coll_team_find(uint32_t id)
 {
-    gasnete_coll_team_t *team = teams;
+    gasnete_team_t *team = teams;
     while (team && team->id != id) team = team->next;
     return team;
 }
 
 const char *gasnete_coll_team_wrong(uint32_t id, gasnet_node_t from)
 {
-    const gasnete_coll_team_t *team = gasnete_coll_team_find(id);
+    const gasnete_team_t *team = gasnete_coll_team_find(id);
     if (team == NULL) return id < next_id ? "team (it is freed, or never existed)" : NULL;
     return gasnete_coll_rank_of(team, from) == team->size ? "team (not the sender's)" : NULL;
 }
 
-uint32_t gasnete_coll_rank_of(const gasnete_coll_team_t *team, gasnet_node_t node)
+uint32_t gasnete_coll_rank_of(const gasnete_team_t *team, gasnet_node_t node)
 {
     if (team->members == NULL) return node < team->size ? node : team->size;
     const gasnete_coll_member_t wanted = {node, 0};
@@ -195,7 +197,7 @@ uint32_t gasnete_coll_rank_of(const gasnete_coll_team_t *team, gasnet_node_t nod
     return found ? found->rank : team->size;
 }
 
-uint32_t gasnete_coll_search_image(const gasnete_coll_team_t *team, gasnet_image_t image)
+uint32_t gasnete_coll_search_image(const gasnete_team_t *team, gasnet_image_t image)
 {
     uint32_t low = 0, high = team->size;
     while (high - low > 1) {

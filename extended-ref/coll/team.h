@@ -1,4 +1,5 @@
-/* team.h - teams: their members, images and operations in progress; and a thread's place in them.
+/* team.h - teams: their members, images and operations in progress; and the image of a thread in
+ * them.
  *
  * A team is made by gasnete_coll_team_new from a list of nodes, equally on each of them, and found
  * by the id that messages carry.  Images follow the order of the members; a node has as many images
@@ -21,7 +22,7 @@
 
 struct gasnete_coll_op;
 
-enum { GASNETE_COLL_ENTERING = 1024 }; /* lists; a power of 2 */
+enum { GASNETE_COLL_ENTERING = 1024 }; /* number of lists; a power of 2 */
 
 /* A member, in the table that is sorted by node. */
 typedef struct gasnete_coll_member {
@@ -37,19 +38,19 @@ struct gasnete_coll_team {
     gasnet_node_t *nodes;                  /* [size] by rank; NULL: rank r is node r */
     gasnete_coll_member_t *members;        /* [size] by node; NULL if `nodes` is */
     uint32_t *first;                       /* [size + 1] first image by rank; NULL: one a node */
-    gasnete_coll_supernodes_t *supernodes; /* NULL: no members share memory, or all */
+    gasnete_coll_supernodes_t *supernodes; /* NULL: no members share memory, or all do */
     struct gasnete_coll_team *plain;       /* see above */
     struct gasnete_coll_team *next;        /* in the list of all teams */
     gasnete_coll_settings_t settings;      /* of gasnete_coll_choose; equal on all members */
     bool tuned;                            /* a call of tuning.c has changed them */
     gasnete_coll_schedule_t *schedules[GASNETE_COLL_SCHEDULES]; /* (L) by a hash, or NULL */
-    void *barrier;                     /* its barriers; belongs to barrier.c */
+    void *barrier;                     /* the team's barriers; belongs to teams/team_barrier.c */
     uint32_t *calls;                   /* [local] operations that each image has begun */
     uint32_t in_flight;                /* operations that are not complete on this node */
     struct gasnete_coll_op **entering; /* [GASNETE_COLL_ENTERING], by number: operations that
                                           not all local images have begun; NULL if local is 1 */
 };
-typedef struct gasnete_coll_team gasnete_coll_team_t;
+typedef struct gasnete_coll_team gasnete_team_t;
 
 /* Protects the lists below, the operations in progress and the messages.  Held for tens
  * of instructions; never while a message is sent or a function of the client runs.  */
@@ -62,11 +63,11 @@ extern gasneti_lock_t gasnete_coll_lock;
  * `images` is given by it alone.  `id`: equal on all members and not less than
  * gasnete_coll_team_id() of any.  Copies the list.  Any thread, no lock held; fatal if there is no
  * memory.  */
-gasnete_coll_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, uint32_t size,
-                                           const gasnet_image_t *images);
+gasnete_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, uint32_t size,
+                                      const gasnet_image_t *images);
 
 /* Frees a team and its twin; its `barrier` has been freed.  Fatal if collectives are in flight.  */
-void gasnete_coll_team_delete(gasnete_coll_team_t *team);
+void gasnete_coll_team_delete(gasnete_team_t *team);
 
 /* Fatal, naming the call, if collectives are in flight on this node.  */
 void gasnete_coll_check_none(const char *call);
@@ -74,45 +75,47 @@ void gasnete_coll_check_none(const char *call);
 /* The least id that no team of this node, living or freed, has or is less than.  */
 uint32_t gasnete_coll_team_id(void);
 
-/* The team of a message; NULL: it does not exist yet, or not any longer.  With the lock held.  */
-gasnete_coll_team_t *gasnete_coll_team_find(uint32_t id);
+/* The team of a message; NULL: the team does not exist yet, or does not exist any more.  Lock held.
+ */
+gasnete_team_t *gasnete_coll_team_find(uint32_t id);
 
-/* What is wrong with a message of a team, sent by a node: NULL, also for a team that this node has
- * yet to make.  With the lock held.  */
+/* Names what is wrong with a message of a team that a node has sent; NULL if nothing is, or if this
+ * node has yet to make the team.  Lock held.  */
 const char *gasnete_coll_team_wrong(uint32_t id, gasnet_node_t from);
 
-static inline gasnet_node_t gasnete_coll_node_of(const gasnete_coll_team_t *team, uint32_t rank)
+static inline gasnet_node_t gasnete_coll_node_of(const gasnete_team_t *team, uint32_t rank)
 {
     return team->nodes ? team->nodes[rank] : (gasnet_node_t)rank;
 }
 
 /* The rank of a node; team->size if it is no member.  */
-uint32_t gasnete_coll_rank_of(const gasnete_coll_team_t *team, gasnet_node_t node);
+uint32_t gasnete_coll_rank_of(const gasnete_team_t *team, gasnet_node_t node);
 
 /* The rank whose node has image `image` < team->images.  */
-uint32_t gasnete_coll_search_image(const gasnete_coll_team_t *team, gasnet_image_t image);
-static inline uint32_t gasnete_coll_rank_of_image(const gasnete_coll_team_t *team,
-                                                  gasnet_image_t image)
+uint32_t gasnete_coll_search_image(const gasnete_team_t *team, gasnet_image_t image);
+static inline uint32_t gasnete_coll_rank_of_image(const gasnete_team_t *team, gasnet_image_t image)
 {
     return team->first ? gasnete_coll_search_image(team, image) : image;
 }
 
-static inline uint32_t gasnete_coll_first_image(const gasnete_coll_team_t *team, uint32_t rank)
+static inline uint32_t gasnete_coll_first_image(const gasnete_team_t *team, uint32_t rank)
 {
     return team->first ? team->first[rank] : rank;
 }
 
 /* --- supernodes.c --- */
 
-/* Of a team of these nodes (NULL: of all), equally on each; NULL: no two share memory, or all.
- * `first_image`: [size + 1] by rank, or NULL: one a node.  Fatal if there is no memory.  */
+/* The supernodes of a team of these nodes (NULL: all nodes), equal on each; NULL: no two share
+ * memory, or all do.  `first_image`: [size + 1] by rank, or NULL: one a node.  Fatal without
+ * memory.
+ */
 gasnete_coll_supernodes_t *gasnete_coll_supernodes_new(const gasnet_node_t *nodes, uint32_t size,
                                                        const uint32_t *first_image);
 void gasnete_coll_supernodes_free(gasnete_coll_supernodes_t *supernodes);
 
 /* Fatal, naming the call, unless `team` is a team, gasnet_coll_init has returned and, in debug
  * builds, the calling context is legal.  */
-void gasnete_coll_check_team(const char *call, const gasnete_coll_team_t *team);
+void gasnete_coll_check_team(const char *call, const gasnete_team_t *team);
 
 /* The number of the calling thread among the images of its node; fatal, naming the call, if it has
  * not called gasnet_coll_init.  */

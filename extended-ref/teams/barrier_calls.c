@@ -12,7 +12,7 @@
 
 /* --- among nodes --- */
 
-static void nodes_notify(gasnete_coll_team_t *team, int id, int flags)
+static void nodes_notify(gasnete_team_t *team, int id, int flags)
 {
     if (team == gasnete_coll_team_all)
         gasnete_barrier_notify(id, flags);
@@ -20,13 +20,13 @@ static void nodes_notify(gasnete_coll_team_t *team, int id, int flags)
         gasnete_team_barrier_notify(team, id, flags);
 }
 
-static int nodes_try(gasnete_coll_team_t *team, int id, int flags)
+static int nodes_try(gasnete_team_t *team, int id, int flags)
 {
     return team == gasnete_coll_team_all ? gasnete_barrier_try(id, flags)
                                          : gasnete_team_barrier_try(team, id, flags);
 }
 
-static int nodes_wait(gasnete_coll_team_t *team, int id, int flags)
+static int nodes_wait(gasnete_team_t *team, int id, int flags)
 {
     int result;
     if (team == gasnete_coll_team_all) return gasnete_barrier_wait(id, flags);
@@ -35,7 +35,7 @@ static int nodes_wait(gasnete_coll_team_t *team, int id, int flags)
     return result;
 }
 
-static int nodes_result(gasnete_coll_team_t *team, int *id)
+static int nodes_result(gasnete_team_t *team, int *id)
 {
     return team == gasnete_coll_team_all ? gasnete_barrier_result(id)
                                          : gasnete_team_barrier_result(team, id);
@@ -43,13 +43,13 @@ static int nodes_result(gasnete_coll_team_t *team, int *id)
 
 /* --- among images --- */
 
-/* Whether the images of this node have to meet first.  */
-static bool images_meet(const gasnete_coll_team_t *team, int flags)
+/* True if the images of this node have to meet before the node notifies.  */
+static bool images_meet(const gasnete_team_t *team, int flags)
 {
     return (flags & GASNET_BARRIERFLAG_IMAGES) && team->local > 1;
 }
 
-static void images_notify(gasnete_coll_team_t *team, int id, int flags)
+static void images_notify(gasnete_team_t *team, int id, int flags)
 {
     gasnete_team_barrier_t *barrier = gasnete_team_barrier_of(team);
     uint32_t image = gasnete_coll_local_image("gasnet_coll_barrier_notify");
@@ -71,7 +71,7 @@ static void images_notify(gasnete_coll_team_t *team, int id, int flags)
     gasneti_unlock(&barrier->lock);
 }
 
-/* For all images of this node: leaves the nodes' barrier if it is complete.  */
+/* Leaves the nodes' barrier for all images of this node, if it is complete.  */
 static void images_leave_nodes(gasnete_team_barrier_t *barrier)
 {
     gasnete_barrier_value_t value = {GASNETE_BARRIER_NONE, 0};
@@ -85,7 +85,7 @@ static void images_leave_nodes(gasnete_team_barrier_t *barrier)
     gasneti_unlock(&barrier->lock);
 }
 
-static int images_try(gasnete_coll_team_t *team, int id, int flags)
+static int images_try(gasnete_team_t *team, int id, int flags)
 {
     gasnete_team_barrier_t *barrier = gasnete_team_barrier_of(team);
     uint32_t image = gasnete_coll_local_image("gasnet_coll_barrier_wait or _try");

@@ -27,7 +27,7 @@ enum gasnete_image_step gasnete_image_leave(gasnete_image_barrier_t *barrier, ui
                                             gasnete_barrier_value_t expected, bool *match)
 {
     if (!barrier->inside[image]) return GASNETE_IMAGE_WRONG;
-    /* An image is in the phase that is over last, or in the next.  */
+    /* An image is in the phase that was over last, or in the next one.  */
     if (barrier->phase[image] == barrier->over) {
         barrier->inside[image] = false;
         *match = gasnete_barrier_join(barrier->result, expected).kind != GASNETE_BARRIER_MISMATCH;

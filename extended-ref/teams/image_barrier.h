@@ -2,8 +2,8 @@
  * machine: the node notifies when its last image has, and every image leaves the phase that it
  * notified, at its own time.
  *
- * An image that left may notify the next phase while another has not left yet, so each image counts
- * its phases.  No I/O, no lock, no globals: barrier_calls.c runs it with a lock held.
+ * An image that left may notify the next phase while another image has not left yet, so each image
+ * counts its phases.  No I/O, no lock, no globals: barrier_calls.c runs it with a lock held.
  */
 #ifndef GASNETE_IMAGE_BARRIER_H
 #define GASNETE_IMAGE_BARRIER_H
@@ -11,15 +11,15 @@
 #include "extended-ref/barrier_state.h"
 
 typedef struct gasnete_image_barrier {
-    uint32_t images;                  /* of this node */
-    uint32_t entered;                 /* of them, in the phase that not all have notified */
-    uint32_t open;                    /* phases that the node has notified */
-    uint32_t over;                    /* of them, those that the node has left */
-    bool leaving;                     /* a thread is about to leave the open phase for the node */
-    gasnete_barrier_value_t gathered; /* of the images that entered */
+    uint32_t images;  /* of this node */
+    uint32_t entered; /* images that have notified the phase which not all have notified */
+    uint32_t open;    /* phases that the node has notified */
+    uint32_t over;    /* phases that the node has left */
+    bool leaving;     /* a thread is about to leave the open phase for the node */
+    gasnete_barrier_value_t gathered; /* value of the images that entered */
     gasnete_barrier_value_t result;   /* of the phase that was over last */
     uint32_t *phase;                  /* [images] phases that the image has notified; modulo 2^32 */
-    bool *inside;                     /* [images] it has not left the last of them */
+    bool *inside; /* [images] true while the image has not left its last phase */
 } gasnete_image_barrier_t;
 
 enum gasnete_image_step {
@@ -30,18 +30,19 @@ enum gasnete_image_step {
     GASNETE_IMAGE_DONE,  /* leave: the image has left */
 };
 
-/* An image notifies.  */
+/* Notifies for an image.  */
 enum gasnete_image_step gasnete_image_notify(gasnete_image_barrier_t *barrier, uint32_t image,
                                              gasnete_barrier_value_t mine);
 
-/* The node has notified.  */
+/* Records that the node has notified.  */
 void gasnete_image_opened(gasnete_image_barrier_t *barrier);
 
-/* An image tries to leave; with DONE, `*match` is whether what it expects is the result.  */
+/* Tries to leave for an image; with DONE, `*match` is true if the result is `expected`.  */
 enum gasnete_image_step gasnete_image_leave(gasnete_image_barrier_t *barrier, uint32_t image,
                                             gasnete_barrier_value_t expected, bool *match);
 
-/* The node has tried to leave: NULL, not complete; or the value of the phase.  */
+/* Records that the node has tried to leave: NULL, the phase is not complete; else the value of the
+ * phase.  */
 void gasnete_image_over(gasnete_image_barrier_t *barrier, const gasnete_barrier_value_t *value);
 
 #endif

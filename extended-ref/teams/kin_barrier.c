@@ -29,6 +29,28 @@ void gasnete_kin_barrier_enter(gasnete_kin_barrier_t *barrier, gasnete_barrier_v
     barrier->value = mine;
 }
 
+/* The rank of the leader of a supernode. */
+static uint32_t leader_of(const gasnete_kin_barrier_t *barrier, uint32_t supernode)
+{
+    return barrier->kin.by->ranks[barrier->kin.by->first[supernode]];
+}
+
+static uint32_t child_at(const gasnete_kin_barrier_t *barrier, uint32_t i)
+{
+    return gasnete_coll_child_rank(&barrier->kin, gasnete_coll_child(&barrier->kin, i));
+}
+
+bool gasnete_kin_barrier_fits(const gasnete_kin_barrier_t *barrier, uint32_t rank, uint8_t step)
+{
+    if (step == GASNETE_BARRIER_DOWN) return !leads(barrier) && rank == barrier->parent;
+    if (step != GASNETE_BARRIER_UP)
+        return leads(barrier) && step < barrier->far.steps &&
+               rank == leader_of(barrier, gasnete_barrier_from(&barrier->far, step));
+    for (uint32_t i = 0; i < barrier->kin.near.children; i++)
+        if (rank == child_at(barrier, i)) return true;
+    return false;
+}
+
 bool gasnete_kin_barrier_receive(gasnete_kin_barrier_t *barrier,
                                  const gasnete_barrier_message_t *message)
 {
@@ -52,7 +74,8 @@ bool gasnete_kin_barrier_receive(gasnete_kin_barrier_t *barrier,
     }
 }
 
-/* All children have sent UP.  True with the message to the parent. */
+/* Joins the values of the children, which all have sent UP.  True with the message to the parent.
+ */
 static bool gathered(gasnete_kin_barrier_t *barrier, gasnete_barrier_message_t *message)
 {
     const uint8_t parity = barrier->parity;
@@ -66,12 +89,13 @@ static bool gathered(gasnete_kin_barrier_t *barrier, gasnete_barrier_message_t *
     return !leads(barrier);
 }
 
-/* Of the leaders, or from the parent.  True with a message to a leader. */
+/* The stage in which a leader exchanges messages with the other leaders, and another rank waits for
+ * its parent.  True with a message to a leader. */
 static bool among(gasnete_kin_barrier_t *barrier, gasnete_barrier_message_t *message)
 {
     const uint8_t parity = barrier->parity;
     if (leads(barrier) && gasnete_barrier_next(&barrier->far, message)) {
-        message->to = barrier->kin.by->ranks[barrier->kin.by->first[message->to]];
+        message->to = leader_of(barrier, message->to);
         return true;
     }
     if (leads(barrier) ? !barrier->far.complete : !barrier->ended[parity]) return false;
@@ -82,7 +106,7 @@ static bool among(gasnete_kin_barrier_t *barrier, gasnete_barrier_message_t *mes
     return false;
 }
 
-/* The child with the largest subtree first. */
+/* Sends DOWN to the children, the child with the largest subtree first.  True with a message. */
 static bool tells(gasnete_kin_barrier_t *barrier, gasnete_barrier_message_t *message)
 {
     const uint32_t children = barrier->kin.near.children;
@@ -90,8 +114,8 @@ static bool tells(gasnete_kin_barrier_t *barrier, gasnete_barrier_message_t *mes
         barrier->stage = GASNETE_KIN_COMPLETE;
         return false;
     }
-    const plan_child_t child = gasnete_coll_child(&barrier->kin, children - ++barrier->told);
-    *message = (gasnete_barrier_message_t){gasnete_coll_child_rank(&barrier->kin, child),
+    barrier->told++;
+    *message = (gasnete_barrier_message_t){child_at(barrier, children - barrier->told),
                                            barrier->parity, GASNETE_BARRIER_DOWN, barrier->value};
     return true;
 }

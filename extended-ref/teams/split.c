@@ -1,7 +1,7 @@
 /* split.c - gasnet_coll_team_split, gasnet_coll_team_free, and the queries of teams.
  *
  * A split is a gather_all of the arguments, from which every image computes the members and the id
- * of its team.  The first image of a node makes the team, the others wait until it is there.
+ * of its team.  The first image of a node makes the team, the other images wait for it.
  */
 #include "gasnet.h"
 
@@ -21,8 +21,7 @@ static void *split_alloc(size_t count, size_t size)
     return memory;
 }
 
-static gasnete_coll_split_t *split_gather(gasnete_coll_team_t *parent, uint32_t color,
-                                          uint32_t relrank)
+static gasnete_coll_split_t *split_gather(gasnete_team_t *parent, uint32_t color, uint32_t relrank)
 {
     gasnete_coll_split_t *all = split_alloc(parent->images, sizeof *all);
     gasnete_coll_split_t mine = {color, relrank, gasnete_coll_team_id()};
@@ -36,15 +35,16 @@ static gasnete_coll_split_t *split_gather(gasnete_coll_team_t *parent, uint32_t 
     return all;
 }
 
-/* Makes the team on this node.  It has its barrier last: then other images may use it.  */
-static gasnete_coll_team_t *split_make(const gasnete_coll_team_t *parent,
-                                       const gasnete_coll_split_t *all, uint32_t color, uint32_t id)
+/* Makes the team on this node.  Its barrier is set last: from then on other images may use the
+ * team.  */
+static gasnete_team_t *split_make(const gasnete_team_t *parent, const gasnete_coll_split_t *all,
+                                  uint32_t color, uint32_t id)
 {
     gasnete_coll_seat_t *seats = split_alloc(parent->size, sizeof *seats);
     uint32_t size = gasnete_coll_split_seats(all, parent->first, parent->size, color, seats);
     gasnet_node_t *nodes = split_alloc(size, sizeof *nodes);
     for (uint32_t i = 0; i < size; i++) nodes[i] = gasnete_coll_node_of(parent, seats[i].rank);
-    gasnete_coll_team_t *team = gasnete_coll_team_new(id, nodes, size, NULL);
+    gasnete_team_t *team = gasnete_coll_team_new(id, nodes, size, NULL);
     free(nodes);
     free(seats);
     team->settings = parent->settings;
@@ -54,11 +54,11 @@ static gasnete_coll_team_t *split_make(const gasnete_coll_team_t *parent,
     return team;
 }
 
-/* The team that the first image of this node has made; NULL if it has not yet.  */
-static gasnete_coll_team_t *split_made(uint32_t id)
+/* The team that the first image of this node has made; NULL if it is not made yet.  */
+static gasnete_team_t *split_made(uint32_t id)
 {
     gasneti_lock(&gasnete_coll_lock);
-    gasnete_coll_team_t *team = gasnete_coll_team_find(id);
+    gasnete_team_t *team = gasnete_coll_team_find(id);
     bool made = team && team->barrier;
     gasneti_unlock(&gasnete_coll_lock);
     return made ? team : NULL;
@@ -69,7 +69,7 @@ gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t parent, gasnet_
 {
     (void)clientdata;
     gasnete_coll_check_team("gasnet_coll_team_split", parent);
-    gasnete_coll_team_t *team = NULL;
+    gasnete_team_t *team = NULL;
     gasnete_coll_split_t *all = split_gather(parent, color, relrank);
     uint32_t id = gasnete_coll_split_id(all, parent->images);
     if (gasnete_coll_local_image("gasnet_coll_team_split") == 0)
@@ -79,8 +79,9 @@ gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t parent, gasnet_
     return team;
 }
 
-/* An image that has synced all its operations has seen them complete for the node.  */
-static void free_check_idle(const gasnete_coll_team_t *team)
+/* Fatal if collectives are in flight: an image that has synced all its operations has seen them
+ * complete for the node.  */
+static void free_check_idle(const gasnete_team_t *team)
 {
     gasneti_lock(&gasnete_coll_lock);
     uint32_t in_flight = team->in_flight;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What one image passes.  All images of a node pass the same color and relrank.  */
+/* The arguments of one image.  All images of a node pass the same color and relrank.  */
 typedef struct gasnete_coll_split {
     uint32_t color, relrank;
     uint32_t id; /* the least id that the new team may have on this node */
@@ -19,15 +19,15 @@ typedef struct gasnete_coll_seat {
 } gasnete_coll_seat_t;
 
 /* The members of the team of `color`, in order.  Rank r of the `size` of the parent passes
- * entries[r], or with several images a node entries[first[r]] to entries[first[r + 1] - 1].
- * Returns how many there are; `seats` has room for `size`.  */
+ * entries[r], or with several images a node entries[first[r]] to entries[first[r + 1] - 1]. Returns
+ * the number of members; `seats` has room for `size`.  */
 uint32_t gasnete_coll_split_seats(const gasnete_coll_split_t *entries, const uint32_t *first,
                                   uint32_t size, uint32_t color, gasnete_coll_seat_t *seats);
 
-/* The id of the new teams.  One for all colors is enough: no node is in two of them. */
+/* The id of the new teams.  One id for all colors is enough: no node is in two of the teams. */
 uint32_t gasnete_coll_split_id(const gasnete_coll_split_t *entries, uint32_t images);
 
-/* The first rank whose images do not pass the same; `size` if there is none.  */
+/* The first rank whose images pass different arguments; `size` if all agree.  */
 uint32_t gasnete_coll_split_discord(const gasnete_coll_split_t *entries, const uint32_t *first,
                                     uint32_t size);
 

@@ -1,9 +1,9 @@
 /* team_barrier.c - runs a state machine among the nodes of a team, over Active Messages that carry
  * the team's id: barrier_state, or kin_barrier if the team has supernodes.
  *
- * The handler only records; gasnete_team_barriers_progress sends.  A message may arrive before this
- * node has made the team: it is kept.  After a team is freed none arrives: the barrier that frees
- * it has received all that were sent.
+ * The handler only records; gasnete_team_barriers_progress sends.  A message that arrives before
+ * this node has made the team is kept.  No message arrives after a team is freed: the barrier that
+ * frees it has received all messages.
  */
 #include "extended-ref/teams/team_barrier.h"
 
@@ -20,10 +20,11 @@
 struct early {
     struct early *next;
     uint32_t team;
+    gasnet_node_t from;
     gasnete_barrier_message_t message;
 };
 
-/* With gasnete_coll_lock. */
+/* Under gasnete_coll_lock. */
 static struct early *early;
 static gasnete_team_barrier_t *_Atomic due;
 
@@ -37,18 +38,32 @@ static void *team_barrier_alloc(size_t count, size_t size)
 
 /* --- messages that arrive --- */
 
-/* False if the message violates the protocol.  */
-static bool team_barrier_receive(gasnete_team_barrier_t *barrier,
-                                 const gasnete_barrier_message_t *message)
+/* True if that node may send a message with this step.  */
+static bool team_barrier_fits(const gasnete_team_barrier_t *barrier, gasnet_node_t from,
+                              uint8_t step)
 {
-    if (!barrier->kin) return gasnete_barrier_object_receive(&barrier->nodes, message);
-    gasneti_lock(&barrier->nodes.lock);
-    bool good = gasnete_kin_barrier_receive(barrier->kin, message);
-    gasneti_unlock(&barrier->nodes.lock);
-    return good;
+    const gasnete_team_t *team = barrier->team;
+    const gasnete_barrier_state_t *state = &barrier->nodes.state;
+    if (barrier->kin)
+        return gasnete_kin_barrier_fits(barrier->kin, gasnete_coll_rank_of(team, from), step);
+    return step < state->steps &&
+           from == gasnete_coll_node_of(team, gasnete_barrier_from(state, step));
 }
 
-/* With gasnete_coll_lock: gives the messages that came early to the team's new barrier.  */
+/* Fatal if the message violates the protocol.  */
+static void team_barrier_receive(gasnete_team_barrier_t *barrier, gasnet_node_t from,
+                                 const gasnete_barrier_message_t *message)
+{
+    bool good = team_barrier_fits(barrier, from, message->step);
+    gasneti_lock(&barrier->nodes.lock);
+    if (good)
+        good = barrier->kin ? gasnete_kin_barrier_receive(barrier->kin, message)
+                            : gasnete_barrier_receive(&barrier->nodes.state, message);
+    gasneti_unlock(&barrier->nodes.lock);
+    if (!good) gasnete_barrier_bad(from, message->step);
+}
+
+/* Gives the messages that came early to the team's new barrier; gasnete_coll_lock held.  */
 static void team_barrier_take_early(gasnete_team_barrier_t *barrier)
 {
     for (struct early **at = &early; *at;) {
@@ -58,12 +73,12 @@ static void team_barrier_take_early(gasnete_team_barrier_t *barrier)
             continue;
         }
         *at = one->next;
-        team_barrier_receive(barrier, &one->message);
+        team_barrier_receive(barrier, one->from, &one->message);
         free(one);
     }
 }
 
-/* The same: enters it in the list of those to be advanced. */
+/* Enters a barrier in the list of barriers to be advanced; gasnete_coll_lock held. */
 static void team_barrier_list(gasnete_team_barrier_t *barrier)
 {
     if (barrier->listed) return;
@@ -72,24 +87,30 @@ static void team_barrier_list(gasnete_team_barrier_t *barrier)
     atomic_store_explicit(&due, barrier, memory_order_relaxed);
 }
 
-/* False if the message violates the protocol.  */
-static bool team_barrier_arrived(uint32_t id, const gasnete_barrier_message_t *message)
+/* Keeps a message for a team that this node has yet to make, or to give a barrier;
+ * gasnete_coll_lock held.  */
+static void team_barrier_keep(uint32_t id, gasnet_node_t from,
+                              const gasnete_barrier_message_t *message)
 {
-    bool good = true;
-    struct early *kept = NULL;
+    if (gasnete_coll_team_wrong(id, from)) gasnete_barrier_bad(from, message->step);
+    struct early *kept = team_barrier_alloc(1, sizeof *kept);
+    *kept = (struct early){early, id, from, *message};
+    early = kept;
+}
+
+static void team_barrier_arrived(uint32_t id, gasnet_node_t from,
+                                 const gasnete_barrier_message_t *message)
+{
     gasneti_lock(&gasnete_coll_lock);
-    const gasnete_coll_team_t *team = gasnete_coll_team_find(id);
+    const gasnete_team_t *team = gasnete_coll_team_find(id);
     gasnete_team_barrier_t *barrier = team ? team->barrier : NULL;
     if (barrier) {
-        good = team_barrier_receive(barrier, message);
+        team_barrier_receive(barrier, from, message);
         team_barrier_list(barrier);
     } else {
-        kept = team_barrier_alloc(1, sizeof *kept);
-        *kept = (struct early){early, id, *message};
-        early = kept;
+        team_barrier_keep(id, from, message);
     }
     gasneti_unlock(&gasnete_coll_lock);
-    return good;
 }
 
 void gasnete_team_barrier_handler(gasnet_token_t token, gasnet_handlerarg_t team,
@@ -99,14 +120,14 @@ void gasnete_team_barrier_handler(gasnet_token_t token, gasnet_handlerarg_t team
     gasnete_barrier_message_t message;
     gasnet_node_t from = 0;
     gasnet_AMGetMsgSource(token, &from);
-    if (!gasnete_barrier_unpack(words, &message) || !team_barrier_arrived((uint32_t)team, &message))
-        gasnete_barrier_bad(from, (uint32_t)word0);
+    if (!gasnete_barrier_unpack(words, &message)) gasnete_barrier_bad(from, (uint32_t)word0);
+    team_barrier_arrived((uint32_t)team, from, &message);
     atomic_store(&gasnete_progress_due, true);
 }
 
 /* --- sending --- */
 
-/* With the lock of `nodes`.  */
+/* The next message of a team with supernodes; the lock of `nodes` is held.  */
 static bool team_barrier_next_of_kin(gasnete_team_barrier_t *barrier,
                                      gasnete_barrier_message_t *message)
 {
@@ -131,20 +152,20 @@ static bool team_barrier_next(gasnete_team_barrier_t *barrier, gasnete_barrier_m
     return any;
 }
 
-/* As barrier_advance in barrier.c.  */
+/* Sends all messages that can be sent now, as barrier_advance in barrier.c.  */
 static void team_barrier_advance(gasnete_team_barrier_t *barrier)
 {
     gasnete_barrier_message_t message;
     while (team_barrier_next(barrier, &message)) {
         int32_t words[2];
         gasnete_barrier_pack(&message, words);
-        gasnet_AMRequestShort3(gasnete_coll_node_of(barrier->team, message.to),
-                               GASNETE_H_TEAM_BARRIER, (gasnet_handlerarg_t)barrier->team->id,
-                               words[0], words[1]);
+        gasnetc_AMRequestShort(
+            gasnete_coll_node_of(barrier->team, message.to), GASNETE_H_TEAM_BARRIER,
+            GASNETE_ARGS((gasnet_handlerarg_t)barrier->team->id, words[0], words[1]));
     }
 }
 
-/* Takes one from the list, which must not be freed until team_barrier_release; or NULL.  */
+/* Takes a barrier from the list, or NULL; it must not be freed until team_barrier_release.  */
 static gasnete_team_barrier_t *team_barrier_claim(void)
 {
     gasneti_lock(&gasnete_coll_lock);
@@ -176,7 +197,7 @@ void gasnete_team_barriers_progress(void)
 
 /* --- the barrier of a team --- */
 
-static gasnete_team_barrier_t *team_barrier_new(gasnete_coll_team_t *team)
+static gasnete_team_barrier_t *team_barrier_new(gasnete_team_t *team)
 {
     gasnete_team_barrier_t *new = team_barrier_alloc(1, sizeof *new);
     new->team = team;
@@ -199,7 +220,7 @@ static void team_barrier_free(gasnete_team_barrier_t *barrier)
     free(barrier);
 }
 
-gasnete_team_barrier_t *gasnete_team_barrier_of(gasnete_coll_team_t *team)
+gasnete_team_barrier_t *gasnete_team_barrier_of(gasnete_team_t *team)
 {
     gasneti_lock(&gasnete_coll_lock);
     gasnete_team_barrier_t *barrier = team->barrier;
@@ -218,7 +239,7 @@ gasnete_team_barrier_t *gasnete_team_barrier_of(gasnete_coll_team_t *team)
     return barrier;
 }
 
-/* Takes it from the list; true if no thread sends for it.  */
+/* Removes a barrier from the list; true if no thread sends for it.  */
 static bool team_barrier_unlist(gasnete_team_barrier_t *barrier)
 {
     gasneti_lock(&gasnete_coll_lock);
@@ -237,7 +258,7 @@ static bool team_barrier_unlist(gasnete_team_barrier_t *barrier)
     return idle;
 }
 
-void gasnete_team_barrier_delete(gasnete_coll_team_t *team)
+void gasnete_team_barrier_delete(gasnete_team_t *team)
 {
     gasnete_team_barrier_t *barrier = team->barrier;
     if (barrier == NULL) return;
@@ -246,7 +267,7 @@ void gasnete_team_barrier_delete(gasnete_coll_team_t *team)
     team_barrier_free(barrier);
 }
 
-void gasnete_team_barrier_notify(gasnete_coll_team_t *team, int id, int flags)
+void gasnete_team_barrier_notify(gasnete_team_t *team, int id, int flags)
 {
     gasnete_team_barrier_t *barrier = gasnete_team_barrier_of(team);
     const gasnete_barrier_value_t mine = gasnete_barrier_value(id, flags);
@@ -264,7 +285,7 @@ void gasnete_team_barrier_notify(gasnete_coll_team_t *team, int id, int flags)
     team_barrier_advance(barrier);
 }
 
-int gasnete_team_barrier_try(gasnete_coll_team_t *team, int id, int flags)
+int gasnete_team_barrier_try(gasnete_team_t *team, int id, int flags)
 {
     gasnete_barrier_t *nodes = &gasnete_team_barrier_of(team)->nodes;
     if (!gasnete_barrier_object_notified(nodes))
@@ -276,7 +297,7 @@ int gasnete_team_barrier_try(gasnete_coll_team_t *team, int id, int flags)
     return gasnete_barrier_object_leave(nodes, gasnete_barrier_value(id, flags));
 }
 
-int gasnete_team_barrier_result(gasnete_coll_team_t *team, int *id)
+int gasnete_team_barrier_result(gasnete_team_t *team, int *id)
 {
     return gasnete_barrier_object_result(&gasnete_team_barrier_of(team)->nodes, id);
 }

@@ -1,7 +1,7 @@
 /* tuning.c - gasnet_coll_set_..., the files of settings, and gasnet_coll_tune_generic_op.
  *
- * All of it is about team->settings, which plan_choose.h obeys.  The files are those of
- * tuning_text.h.  No profile of operations is kept, so there is none to write.
+ * The calls change team->settings, which plan_choose.h obeys.  The files are those of
+ * tuning_text.h.  The library keeps no profile of operations, so none can be written.
  */
 #include "gasnet.h"
 
@@ -36,14 +36,15 @@ static bool has_root(enum gasnete_coll_kind kind)
     return kind != GASNETE_COLL_GATHER_ALL && kind != GASNETE_COLL_EXCHANGE;
 }
 
-/* The settings, to be changed before settings_changed; images of this node may do so at once.  */
-static gasnete_coll_settings_t *settings_of(gasnete_coll_team_t *team)
+/* The settings, to be changed before settings_changed; several images of this node may change them
+ * at the same time.  */
+static gasnete_coll_settings_t *settings_of(gasnete_team_t *team)
 {
     gasneti_lock(&gasnete_coll_lock);
     return &team->settings;
 }
 
-static void settings_changed(gasnete_coll_team_t *team)
+static void settings_changed(gasnete_team_t *team)
 {
     team->plain->settings = team->settings;
     team->tuned = true;
@@ -89,7 +90,7 @@ void gasnet_coll_set_dissem_limit(gasnet_team_handle_t team, size_t limit, gasne
 
 /* --- files --- */
 
-/* Fatal unless the whole file is settings.  */
+/* Reads a file of settings; fatal if any line is wrong.  */
 static void read_file(const char *name, gasnete_coll_settings_t *settings)
 {
     char text[2 * GASNETE_COLL_TUNING_BYTES];
@@ -110,7 +111,7 @@ static void read_file(const char *name, gasnete_coll_settings_t *settings)
         gasneti_fatal("gasnet_coll_loadTuningState: line %u of %s is wrong: %s", line, name, why);
 }
 
-/* Image 0 reads, and the others get what it read.  */
+/* Image 0 reads the file, and broadcasts the settings.  */
 void gasnet_coll_loadTuningState(char *filename, gasnet_team_handle_t team)
 {
     gasnete_coll_check_team("gasnet_coll_loadTuningState", team);
@@ -123,7 +124,7 @@ void gasnet_coll_loadTuningState(char *filename, gasnet_team_handle_t team)
         *settings_of(team) = settings;
         settings_changed(team);
     }
-    /* No image begins a collective before the settings of its node are in place.  */
+    /* No image begins a collective before its node has the settings.  */
     gasnet_coll_barrier(team, 0, GASNET_BARRIERFLAG_ANONYMOUS | GASNET_BARRIERFLAG_IMAGES);
 }
 
@@ -202,7 +203,7 @@ void gasnet_coll_tune_generic_op(gasnet_team_handle_t team, gasnet_coll_optype_t
                                  char **best_tree)
 {
     gasnete_coll_check_team("gasnet_coll_tune_generic_op", team);
-    const gasnete_coll_team_t *own = flags & GASNET_COLL_NO_IMAGES ? team->plain : team;
+    const gasnete_team_t *own = flags & GASNET_COLL_NO_IMAGES ? team->plain : team;
     gasnete_coll_plan_t plan = {.kind = kind_of("gasnet_coll_tune_generic_op", op),
                                 .rank = own->rank,
                                 .size = own->size,

@@ -22,7 +22,7 @@ const char *const gasnete_coll_algorithm_name[GASNETE_COLL_ALGORITHMS] = {
     [GASNETE_COLL_PAIRWISE] = "pairwise",
 };
 
-/* The index of `name` among the first `count` names; count if it is none.  */
+/* The index of `name` among the first `count` names; count if it is not among them.  */
 static unsigned find(const char *const *names, unsigned count, const char *name)
 {
     unsigned i = 0;

@@ -7,7 +7,7 @@
  *     dissemination OPERATION N    of gather_all or exchange: up to N bytes by dissemination
  *     algorithm OPERATION NAME     of barrier, broadcast, scatter, gather, gather_all, exchange or
  *                                  reduce: flat, tree, scatter_first, dissemination or pairwise
- * Numbers are decimal.  What is not mentioned is left to the library.
+ * Numbers are decimal.  Settings that the text does not mention are left to the library.
  */
 #ifndef GASNETE_TUNING_TEXT_H
 #define GASNETE_TUNING_TEXT_H
@@ -17,14 +17,14 @@
 extern const char *const gasnete_coll_kind_name[GASNETE_COLL_REDUCE + 1];
 extern const char *const gasnete_coll_algorithm_name[GASNETE_COLL_ALGORITHMS];
 
-enum { GASNETE_COLL_TUNING_BYTES = 2048 }; /* no text that is written is longer */
+enum { GASNETE_COLL_TUNING_BYTES = 2048 }; /* the longest text that is written */
 
-/* Returns its length. */
+/* Writes the settings as text; returns the length. */
 size_t gasnete_coll_tuning_write(const gasnete_coll_settings_t *settings,
                                  char text[GASNETE_COLL_TUNING_BYTES]);
 
 /* Reads a text that ends with a NUL.  Returns 0, or the number of the first line that is wrong, and
- * what is wrong in *why; then *settings is undefined.  */
+ * what is wrong in *why; *settings is undefined then.  */
 unsigned gasnete_coll_tuning_read(const char *text, gasnete_coll_settings_t *settings,
                                   const char **why);
 

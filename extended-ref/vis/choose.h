@@ -1,9 +1,9 @@
 /* choose.h - how a vector, indexed or strided transfer is made, from counts alone; pure.
  *
- * The constants come from `make bench` (tests/bench/vis.sh), which shows the ways beside each
- * other.  That of lists comes from instructions: a piece of a list costs as many above the verbs as
- * a copy of 200 bytes to the buffer of a put, or of 380 bytes from that of a get; with those of the
- * software device 480 and 190.
+ * The constants come from `make bench` (tests/bench/vis.sh), which measures all ways.  The constant
+ * for lists comes from counts of instructions: above the verbs a piece of a list costs as much as a
+ * copy of 200 bytes to the buffer of a put, or of 380 bytes from that of a get; with the software
+ * device included 480 and 190.
  */
 #ifndef GASNETE_VIS_CHOOSE_H
 #define GASNETE_VIS_CHOOSE_H
@@ -15,15 +15,17 @@ enum gasnete_vis_way {
     GASNETE_VIS_PACK, /* many runs in a Medium, which a handler packs or unpacks */
     GASNETE_VIS_COPY, /* the remote side, which is contiguous, is put from a buffer or got into one
                        */
-    GASNETE_VIS_LIST, /* the same, but from or into lists of local runs */
+    GASNETE_VIS_LIST, /* a contiguous remote side is put from, or got into, lists of local runs */
 };
 
-/* What the user allows.  */
+/* The ways that the user allows.  */
 typedef struct gasnete_vis_limits {
-    bool pack;      /* GASNET_VIS_AMPIPE */
-    bool copy;      /* GASNET_VIS_REMOTECONTIG */
-    bool list;      /* the same, if the network has lists and the local side is in the segment */
-    size_t longest; /* GASNET_VIS_MAXCHUNK: the longest mean run for both; 0: those below */
+    bool pack; /* GASNET_VIS_AMPIPE */
+    bool copy; /* GASNET_VIS_REMOTECONTIG */
+    bool list; /* GASNET_VIS_REMOTECONTIG, if the network has lists and the local side is in the
+                  segment */
+    size_t longest; /* GASNET_VIS_MAXCHUNK: longest mean run for pack and copy; 0: the constants
+                       below */
 } gasnete_vis_limits_t;
 
 enum {
@@ -40,8 +42,9 @@ static inline bool gasnete_vis_short(size_t mean, size_t limit, gasnete_vis_limi
     return mean <= (limits.longest ? limits.longest : limit);
 }
 
-/* Both shapes have the same number of bytes, at least 1.  A get that does not block cannot copy:
- * what it got would have to be copied by the call that synchronises it.  */
+/* Chooses the way of a transfer, whose shapes have the same number of bytes, at least 1.  A get
+ * that does not block cannot copy: the data would have to be copied by the call that synchronises
+ * the get.  */
 static inline enum gasnete_vis_way gasnete_vis_choose(const gasnete_vis_shape_t *local,
                                                       const gasnete_vis_shape_t *remote, bool put,
                                                       bool blocking, gasnete_vis_limits_t limits)

@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a longer list the text has the first and the last SHOWN / 2 entries.  An entry takes at most
- * ENTRY bytes, and what surrounds a list or the lists of a call at most FRAME.  */
+/* Limits of the text: a list longer than SHOWN is shown by its first and last SHOWN / 2 entries. An
+ * entry takes at most ENTRY bytes, and the text around a list, or around the lists of a call, at
+ * most FRAME.  */
 enum { SHOWN = 16, ENTRY = 48, FRAME = 192 };
 
 static size_t format_shown(size_t count)
@@ -31,7 +32,7 @@ static __attribute__((format(printf, 2, 3))) void format_add(char **at, const ch
     if (length > 0) *at += length;
 }
 
-/* What precedes entry i; false if the entry is left out.  */
+/* Appends the text before entry i; false if the entry is left out.  */
 static bool format_entry(char **at, size_t i, size_t count)
 {
     bool shown = count <= SHOWN || i < SHOWN / 2 || i >= count - SHOWN / 2;

@@ -1,11 +1,12 @@
 /* packed.c - transfers of many small pieces by Mediums: the data, and behind it the addresses of
  * the pieces (pieces.h).
  *
- * Put: each Medium has data and the addresses of its destinations; the handler copies the data
- * there and its Reply completes one operation of the counter.  Get: each Medium has the addresses
- * of sources; the handler answers with their data in one Reply, for which the initiator keeps the
- * addresses of the destinations in a record.  Handlers check every address that a peer sends.
- * Requests wait for credits as those of clients do, which bounds the messages in flight.
+ * Put: each Medium has data and the addresses of its destinations; the handler copies the data to
+ * the destinations, and its Reply completes one operation of the counter.  Get: each Medium has the
+ * addresses of sources; the handler answers with their data in one Reply, for which the initiator
+ * keeps the addresses of the destinations in a record.  Handlers check every address that a peer
+ * sends; a Reply has the number of its operation (outstanding.h).  Requests wait for credits as
+ * those of clients do, which bounds the messages in flight.
  */
 #include "extended-ref/vis/vis.h"
 
@@ -15,8 +16,6 @@
 #include "core/report.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/vis/pieces.h"
-
-#define PAIR(pointer) gasnete_high(pointer), gasnete_low(pointer)
 
 void *gasnete_vis_buffer(size_t nbytes)
 {
@@ -37,8 +36,8 @@ static __attribute__((noreturn, cold)) void packed_broken(gasnet_token_t token, 
                   (unsigned)from, nbytes);
 }
 
-/* Takes the next group of a message of a peer; true if there is one.  With `what`, its pieces are
- * checked to lie in this node's segment.  */
+/* Takes the next group of a message of a peer; false after the last group.  With `what`, the
+ * group's pieces are checked to lie in this rank's segment.  */
 static bool packed_group(gasnet_token_t token, gasnete_vis_reader_t *reader,
                          gasnete_vis_group_t *group, const char *what)
 {
@@ -98,36 +97,35 @@ void gasnete_vis_put_packed(gasnet_node_t node, gasnete_vis_pair_t *pair,
     for (;;) {
         size_t length = packed_fill(pair, message, message + room, room, &nbytes);
         if (nbytes == 0) break;
-        counter->issued++;
-        gasnet_AMRequestMedium3(node, GASNETE_H_VIS_PUT, message, length,
-                                (gasnet_handlerarg_t)nbytes, PAIR(counter));
+        uint64_t number = gasnete_expect(GASNETE_REPLY_DONE, node, NULL, 0, counter);
+        gasnetc_AMRequestMedium(node, GASNETE_H_VIS_PUT, message, length,
+                                GASNETE_ARGS((gasnet_handlerarg_t)nbytes, GASNETE_WORD(number)));
     }
     free(message);
 }
 
 void gasnete_vis_put_handler(gasnet_token_t token, void *message, size_t length,
-                             gasnet_handlerarg_t nbytes, gasnet_handlerarg_t counter_high,
-                             gasnet_handlerarg_t counter_low)
+                             gasnet_handlerarg_t nbytes, gasnet_handlerarg_t number_high,
+                             gasnet_handlerarg_t number_low)
 {
     size_t data = (uint32_t)nbytes;
     if (data > length) packed_broken(token, data);
     packed_unpack(token, message, data, (char *)message + data, length - data,
                   "a piece of a vector, indexed or strided put");
-    gasnet_AMReplyShort2(token, GASNETE_H_DONE, counter_high, counter_low);
+    gasnetc_AMReplyShort(token, GASNETE_H_DONE, GASNETE_ARGS(number_high, number_low));
 }
 
 /* --- gets --- */
 
-/* What the initiator keeps until the Reply.  */
+/* The record that the initiator keeps until the Reply.  */
 typedef struct packed_get {
-    gasnetc_counter_t *counter;
     size_t nbytes;
     size_t described; /* bytes of `pieces`, the addresses of the destinations */
     unsigned char pieces[];
 } packed_get_t;
 
-/* Fills `request` with the addresses of sources, and `get` with those of the destinations, for as
- * many bytes as one Reply has.  Returns the length of the request; get->nbytes is 0 at the end.
+/* Fills `request` with the addresses of sources, and `get` with the addresses of destinations, for
+ * as many bytes as one Reply has.  Returns the length of the request; get->nbytes is 0 at the end.
  * Both have room for a Medium.  */
 static size_t packed_ask(gasnete_vis_pair_t *pair, void *request, packed_get_t *get, size_t room)
 {
@@ -154,24 +152,24 @@ void gasnete_vis_get_packed(gasnet_node_t node, gasnete_vis_pair_t *pair,
     size_t room = gasnet_AMMaxMedium();
     char *request = gasnete_vis_buffer(room);
     packed_get_t *whole = gasnete_vis_buffer(sizeof *whole + room);
-    whole->counter = counter;
     for (;;) {
         size_t length = packed_ask(pair, request, whole, room);
         if (whole->nbytes == 0) break;
         size_t size = sizeof *whole + whole->described;
         packed_get_t *get = gasnete_vis_buffer(size);
         memcpy(get, whole, size);
-        counter->issued++;
-        gasnet_AMRequestMedium3(node, GASNETE_H_VIS_GET, request, length,
-                                (gasnet_handlerarg_t)whole->nbytes, PAIR(get));
+        uint64_t number = gasnete_expect(GASNETE_REPLY_VIS_GOT, node, get, get->nbytes, counter);
+        gasnetc_AMRequestMedium(
+            node, GASNETE_H_VIS_GET, request, length,
+            GASNETE_ARGS((gasnet_handlerarg_t)whole->nbytes, GASNETE_WORD(number)));
     }
     free(whole);
     free(request);
 }
 
 void gasnete_vis_get_handler(gasnet_token_t token, void *request, size_t length,
-                             gasnet_handlerarg_t nbytes, gasnet_handlerarg_t get_high,
-                             gasnet_handlerarg_t get_low)
+                             gasnet_handlerarg_t nbytes, gasnet_handlerarg_t number_high,
+                             gasnet_handlerarg_t number_low)
 {
     size_t asked = (uint32_t)nbytes, filled = 0;
     if (asked > gasnet_AMMaxMedium()) packed_broken(token, asked);
@@ -183,18 +181,20 @@ void gasnete_vis_get_handler(gasnet_token_t token, void *request, size_t length,
         gasnete_vis_gather(data + filled, group.first, group.length, group.stride, group.times);
         filled += group.length * group.times;
     }
-    gasnet_AMReplyMedium2(token, GASNETE_H_VIS_GOT, data, asked, get_high, get_low);
+    gasnetc_AMReplyMedium(token, GASNETE_H_VIS_GOT, data, asked,
+                          GASNETE_ARGS(number_high, number_low));
     free(data);
 }
 
-/* The destinations may be anywhere in this node's memory, and are this node's own words.  */
+/* The destinations are not checked: this rank has recorded them itself, and they may be anywhere in
+ * its memory.  */
 void gasnete_vis_got_handler(gasnet_token_t token, void *data, size_t nbytes,
-                             gasnet_handlerarg_t get_high, gasnet_handlerarg_t get_low)
+                             gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low)
 {
-    packed_get_t *get = gasnete_pointer(get_high, get_low);
-    if (nbytes != get->nbytes) packed_broken(token, nbytes);
+    const gasnete_operation_t operation =
+        gasnete_expected(token, GASNETE_REPLY_VIS_GOT, number_high, number_low, nbytes);
+    packed_get_t *get = operation.memory;
     packed_unpack(token, data, nbytes, get->pieces, get->described, NULL);
-    gasnetc_counter_t *counter = get->counter;
     free(get);
-    gasnetc_counter_ack(counter);
+    gasnetc_counter_ack(operation.counter);
 }

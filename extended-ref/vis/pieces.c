@@ -28,8 +28,8 @@ size_t gasnete_vis_finish(gasnete_vis_writer_t *writer)
     return writer->used;
 }
 
-/* A number of more than one byte; false if the description ends within it, or it has more than 64
- * bits.  */
+/* Reads a number of more than one byte; false if the description ends within the number, or the
+ * number has more than 64 bits.  */
 static bool pieces_read_long(gasnete_vis_reader_t *reader, uint64_t *number)
 {
     *number = 0;
@@ -74,8 +74,8 @@ enum gasnete_vis_read gasnete_vis_read(gasnete_vis_reader_t *reader, gasnete_vis
     return GASNETE_VIS_GROUP;
 }
 
-/* The loops are expanded for the lengths of array elements: a call of memcpy costs more than it
- * copies there.  */
+/* Expands a loop for each length of array elements: for these a call of memcpy costs more than the
+ * copy.  */
 #define FOR_EACH_LENGTH(length, each)                                                              \
     switch (length) {                                                                              \
     case 1:                                                                                        \

@@ -2,10 +2,10 @@
  *
  * Groups of pieces follow each other.  A group is `times` pieces of `length` bytes, each of which
  * begins `gap` bytes behind the end of the one before; the first piece of all counts from address
- * 0.  It is written as numbers of seven bits a byte, the lowest first: the length (doubled, odd if
- * `times` follows, which else is 1), the gap (doubled, odd if negative) and `times`.  Contiguous
- * pieces are joined.  So a section of an array is one group, and a piece at a random address takes
- * some four bytes.
+ * 0.  A group is written as numbers of seven bits a byte, the lowest first: the length (doubled,
+ * odd if `times` follows, which else is 1), the gap (doubled, odd if negative) and `times`.
+ * Contiguous pieces are joined.  So a section of an array is one group, and a piece at a random
+ * address takes some four bytes.
  */
 #ifndef GASNETE_VIS_PIECES_H
 #define GASNETE_VIS_PIECES_H
@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of one group at most: its length and times are those of data in one message, below 2^34. */
+/* The most bytes of one group: its length and times are limited by the data of one message, below
+ * 2^34. */
 enum { GASNETE_VIS_GROUP_MAX = 20 };
 
 typedef struct gasnete_vis_writer {
@@ -33,7 +34,7 @@ static inline void gasnete_vis_write(gasnete_vis_writer_t *writer, void *out)
     *writer = (gasnete_vis_writer_t){.out = out};
 }
 
-/* Bytes at most that the description has after one more call of gasnete_vis_add.  */
+/* The most bytes that the description can have after one more call of gasnete_vis_add.  */
 static inline size_t gasnete_vis_written(const gasnete_vis_writer_t *writer)
 {
     return writer->used + 5 * (size_t)GASNETE_VIS_GROUP_MAX;
@@ -66,8 +67,8 @@ static inline void gasnete_vis_add_piece(gasnete_vis_writer_t *writer, uintptr_t
     writer->pending = nbytes;
 }
 
-/* Adds `times` pieces of nbytes >= 1 at a distance of `stride` bytes.  After the third piece the
- * second is in a group of its kind, which all but the last of the others join.  */
+/* Adds `times` pieces of nbytes >= 1 at a distance of `stride` bytes.  From the third piece on all
+ * pieces but the last join one group, that of the second piece.  */
 static inline void gasnete_vis_add(gasnete_vis_writer_t *writer, const void *first, size_t nbytes,
                                    size_t stride, size_t times)
 {
@@ -84,8 +85,8 @@ static inline void gasnete_vis_add(gasnete_vis_writer_t *writer, const void *fir
 /* Ends the description; returns its bytes.  */
 size_t gasnete_vis_finish(gasnete_vis_writer_t *writer);
 
-/* The reader, for descriptions by a peer that may be broken: checks that groups have `data` bytes
- * altogether, and that no group is empty or wraps around memory.  */
+/* The reader, for descriptions by a peer, which may be malformed: checks that groups have `data`
+ * bytes altogether, and that no group is empty or wraps around memory.  */
 typedef struct gasnete_vis_reader {
     const unsigned char *in, *end;
     size_t data; /* bytes of the groups to come */

@@ -2,7 +2,7 @@
  * side is contiguous, of lists of local runs, or of a buffer into which or out of which the local
  * runs are copied.
  *
- * Needs no help of the target.
+ * No handler of the target takes part.
  */
 #include "extended-ref/vis/vis.h"
 
@@ -12,7 +12,7 @@
 #include "extended-ref/transfer.h"
 #include "extended-ref/vis/pieces.h"
 
-/* Bytes of the buffer at most.  */
+/* The most bytes of the buffer.  */
 enum { RUNS_BUFFER = 64 * 1024 };
 
 void gasnete_vis_put_each(gasnet_node_t node, gasnete_vis_pair_t *pair, gasnetc_counter_t *counter)
@@ -76,14 +76,14 @@ void gasnete_vis_get_copied(gasnet_node_t node, gasnete_vis_pair_t *pair, size_t
 typedef struct runs_list {
     gasnet_node_t node;
     bool put;
-    char *remote; /* of its first piece */
+    char *remote; /* of the list's first piece */
     uint32_t count, most;
     size_t nbytes;
     gasnetc_counter_t *counter;
     gasnetc_piece_t piece[GASNETC_LIST_MOST];
 } runs_list_t;
 
-/* Piece by piece where the list crosses the end of a region.  */
+/* Transfers a list piece by piece, since it crosses the end of a region.  */
 static void runs_each_of(const runs_list_t *list)
 {
     char *remote = list->remote;

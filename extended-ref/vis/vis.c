@@ -1,7 +1,7 @@
 /* vis.c - vector, indexed and strided puts and gets: gasnet_{put,get}{v,i,s}{,_nb,_nbi}_bulk.
  *
- * Checks both descriptions, chooses the way of the transfer (choose.h) and the counter that it is
- * counted in.  All is sent before the call returns; what arrives is handled by any poll.
+ * Each call checks both descriptions, chooses the way of the transfer (choose.h) and its counter.
+ * All messages are sent before the call returns; any poll handles the answers.
  */
 #include "extended-ref/vis/vis.h"
 
@@ -44,7 +44,8 @@ static const char *vis_name(const vis_call_t *call)
 
 /* --- checks --- */
 
-/* In debug builds: where the call is legal, the rules of both descriptions, each remote piece.  */
+/* Checks, in debug builds, the context of the call, the rules of both descriptions, and each remote
+ * piece.  */
 static void vis_check(const vis_call_t *call)
 {
     const gasnete_vis_side_t *sides[] = {call->dst, call->src};
@@ -71,7 +72,7 @@ static void vis_check_totals(const vis_call_t *call, const gasnete_vis_shape_t *
 
 /* --- the transfer --- */
 
-/* The sides are at distances from the addresses that the client gave.  */
+/* Copies the data; the sides are at these distances from the addresses that the client gave.  */
 static void vis_copy(gasnete_vis_pair_t *pair, uintptr_t dst_offset, uintptr_t src_offset)
 {
     gasnete_vis_match_t match;
@@ -83,7 +84,7 @@ static void vis_copy(gasnete_vis_pair_t *pair, uintptr_t dst_offset, uintptr_t s
     }
 }
 
-/* Does the transfer if all of its remote side is near.  */
+/* Copies and returns true if all of the remote side is memory that this rank has mapped.  */
 static bool vis_copy_near(const vis_call_t *call, gasnete_vis_pair_t *pair,
                           const gasnete_vis_shape_t *remote)
 {
@@ -128,7 +129,7 @@ static void vis_start(const vis_call_t *call, gasnete_vis_pair_t *pair,
     }
 }
 
-/* Starts the transfer to or from another node, and waits or returns a handle as the form says.  */
+/* Starts the transfer to or from another rank, and waits or returns a handle as the form says.  */
 static gasnet_handle_t vis_transfer(const vis_call_t *call, gasnete_vis_pair_t *pair,
                                     const gasnete_vis_shape_t *dst, const gasnete_vis_shape_t *src)
 {

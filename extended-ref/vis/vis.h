@@ -1,8 +1,8 @@
-/* vis.h - the ways of a vector, indexed or strided transfer to another node, between vis.c, which
+/* vis.h - the ways of a vector, indexed or strided transfer to another rank, between vis.c, which
  * chooses, and runs.c and packed.c, which send.
  *
  * Each function starts all of the transfer before it returns, and counts its operations in
- * `counter`; it may poll.  Nothing of the descriptions is needed afterwards.
+ * `counter`; it may poll.  The descriptions are not read afterwards.
  */
 #ifndef GASNETE_VIS_VIS_H
 #define GASNETE_VIS_VIS_H
@@ -17,7 +17,7 @@ void gasnete_vis_put_each(gasnet_node_t node, gasnete_vis_pair_t *pair, gasnetc_
 void gasnete_vis_get_each(gasnet_node_t node, gasnete_vis_pair_t *pair, gasnetc_counter_t *counter);
 
 /* runs.c: puts from a buffer to the nbytes of contiguous memory that are the destination, and gets
- * into one from the source.  The get is complete on return.  */
+ * into a buffer from the source.  The get is complete on return.  */
 void gasnete_vis_put_copied(gasnet_node_t node, gasnete_vis_pair_t *pair, size_t nbytes,
                             gasnetc_counter_t *counter);
 void gasnete_vis_get_copied(gasnet_node_t node, gasnete_vis_pair_t *pair, size_t nbytes,
@@ -28,13 +28,13 @@ void gasnete_vis_get_copied(gasnet_node_t node, gasnete_vis_pair_t *pair, size_t
 void gasnete_vis_listed(gasnet_node_t node, bool put, gasnete_vis_pair_t *pair,
                         gasnetc_counter_t *counter);
 
-/* packed.c: Mediums with the data and the addresses of many pieces.  */
+/* packed.c: puts and gets by Mediums with the data and the addresses of many pieces.  */
 void gasnete_vis_put_packed(gasnet_node_t node, gasnete_vis_pair_t *pair,
                             gasnetc_counter_t *counter);
 void gasnete_vis_get_packed(gasnet_node_t node, gasnete_vis_pair_t *pair,
                             gasnetc_counter_t *counter);
 
-/* Memory for `nbytes`, to be freed with free; fatal if there is none.  */
+/* Allocates `nbytes`, to be freed with free; fatal without memory.  */
 void *gasnete_vis_buffer(size_t nbytes);
 
 #endif

@@ -1,7 +1,8 @@
-/* walk.c - what walk.h does once for each description: its levels, its shape, its rules; pure.  */
+/* walk.c - the calls of walk.h that are made once for each description: levels, shape, rules; pure.
+ */
 #include "extended-ref/vis/walk.h"
 
-/* Drops levels without effect and joins those that touch.  False if the section is larger than
+/* Drops levels without effect and joins levels that touch.  False if the section is larger than
  * memory.  */
 static bool walk_levels(gasnete_vis_section_t *section, const gasnete_vis_side_t *side)
 {
@@ -50,7 +51,7 @@ static gasnete_vis_shape_t walk_section_shape(const gasnete_vis_side_t *side)
     return (gasnete_vis_shape_t){runs, bytes, low, high};
 }
 
-/* Entries of a list, which are counted as the walk merges them.  */
+/* The shape of a description; entries of a list are counted as the walk merges them.  */
 gasnete_vis_shape_t gasnete_vis_shape(const gasnete_vis_side_t *side)
 {
     gasnete_vis_shape_t shape = {0};
@@ -79,7 +80,7 @@ bool gasnete_vis_valid(const gasnete_vis_side_t *side, const char **why)
         *why = "has a length of 0 and a count that is not 0";
     if (side->kind != GASNETE_VIS_STRIDED) return *why == NULL;
     const size_t *strides = side->list;
-    size_t span = side->counts[0]; /* of the levels below */
+    size_t span = side->counts[0]; /* bytes of the levels below */
     for (size_t i = 0; i <= side->count; i++)
         if (side->counts[i] == 0) return true;
     for (size_t i = 0; i < side->count; i++) {
@@ -110,7 +111,8 @@ void gasnete_vis_next_row(gasnete_vis_walk_t *walk)
     }
 }
 
-/* The first row of a section; none if it is empty or larger than memory.  */
+/* Moves to the first row of a section, or to the end if the section is empty or larger than memory.
+ */
 static void walk_begin_section(gasnete_vis_walk_t *walk)
 {
     gasnete_vis_section_t *section = &walk->section;

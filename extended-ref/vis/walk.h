@@ -28,7 +28,7 @@ typedef struct gasnete_vis_side {
 } gasnete_vis_side_t;
 
 /* A level of a section that is repeated at least twice and does not touch the level below.  Each
- * one at least doubles the section, so that addresses of 64 bits have no more.  */
+ * level at least doubles the section, so that addresses of 64 bits allow no more.  */
 enum { GASNETE_VIS_LEVELS = 64 };
 typedef struct gasnete_vis_level {
     size_t stride, count;
@@ -41,8 +41,8 @@ typedef struct gasnete_vis_section {
     gasnete_vis_level_t level[GASNETE_VIS_LEVELS];
 } gasnete_vis_section_t;
 
-/* What a description amounts to.  All of it lies in [low, high); bytes is SIZE_MAX if there are
- * more than that, or if a piece wraps around the end of memory.  */
+/* The totals of a description.  All pieces lie in [low, high); `bytes` is SIZE_MAX if the sum is
+ * larger, or if a piece wraps around the end of memory.  */
 typedef struct gasnete_vis_shape {
     size_t runs, bytes;
     uintptr_t low, high;
@@ -53,17 +53,17 @@ gasnete_vis_shape_t gasnete_vis_shape(const gasnete_vis_side_t *side);
 /* False, with NULL or the reason in *why, if the description breaks a rule of gasnet_vis.h.  */
 bool gasnete_vis_valid(const gasnete_vis_side_t *side, const char **why);
 
-/* The state of a walk.  Its present run may be followed by others of the same row: runs of one
- * length at equal distances.  */
+/* The state of a walk.  Its present run may be followed by further runs of the same row: runs of
+ * one length at equal distances.  */
 typedef struct gasnete_vis_walk {
-    char *at;      /* the rest of the present run; */
+    char *at;      /* the rest of the present run */
     size_t length; /* 0 at the end */
     size_t row;    /* runs of the row from the present one on */
     size_t stride; /* their distance */
     const gasnete_vis_side_t *side;
     /* lists */
-    size_t index; /* of the first entry that was not looked at; */
-    char *next;   /* the one before it, which does not touch the present run */
+    size_t index; /* of the first entry that was not looked at */
+    char *next;   /* start of the entry before that, which does not touch the present run */
     size_t next_length;
     /* strided */
     char *start; /* of the row */
@@ -112,7 +112,7 @@ static inline void gasnete_vis_next_run(gasnete_vis_walk_t *walk)
 /* Moves to the next row of a section.  */
 void gasnete_vis_next_row(gasnete_vis_walk_t *walk);
 
-/* Leaves the present run, of which nothing may be left, and `runs` - 1 more runs of its row.  */
+/* Leaves the present run, which must be used up, and `runs` - 1 more runs of its row.  */
 static inline void gasnete_vis_leave(gasnete_vis_walk_t *walk, char *start, size_t runs)
 {
     if (walk->side->kind != GASNETE_VIS_STRIDED) {
@@ -126,7 +126,7 @@ static inline void gasnete_vis_leave(gasnete_vis_walk_t *walk, char *start, size
     }
 }
 
-/* Goes on by `times` pieces of nbytes: parts of the present run, or, if nbytes is all of it, as
+/* Advances by `times` pieces of nbytes: parts of the present run, or, if nbytes is all of it, as
  * many runs of the row.  */
 static inline void gasnete_vis_advance(gasnete_vis_walk_t *walk, size_t nbytes, size_t times)
 {
@@ -140,7 +140,8 @@ static inline void gasnete_vis_advance(gasnete_vis_walk_t *walk, size_t nbytes, 
     }
 }
 
-/* How many pieces of nbytes <= walk->length follow each other at one distance, which is *stride. */
+/* The number of pieces of nbytes <= walk->length that follow each other at one distance, which is
+ * *stride. */
 static inline size_t gasnete_vis_regular(const gasnete_vis_walk_t *walk, size_t nbytes,
                                          size_t *stride)
 {
@@ -152,7 +153,7 @@ static inline size_t gasnete_vis_regular(const gasnete_vis_walk_t *walk, size_t 
     return nbytes == walk->section.block ? walk->row : 1;
 }
 
-/* Both sides of a transfer.  */
+/* The walks of the two sides of a transfer.  */
 typedef struct gasnete_vis_pair {
     gasnete_vis_walk_t dst, src;
 } gasnete_vis_pair_t;

@@ -6,7 +6,12 @@
 
 #include <stdbool.h>
 
+/* A library that has its own copy of dapl_verbs_cq (DAPL_CQ_INSIDE) does not export it. */
+#ifdef DAPL_CQ_INSIDE
+#pragma GCC visibility push(hidden)
+#else
 #pragma GCC visibility push(default)
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -18,7 +23,8 @@ struct ibv_wc;
  * Negative returns are -errno. The core calls poll, arm, take_event and resize of one queue from
  * one thread at a time. */
 typedef struct dapl_cq_ops {
-    /* `evd` becomes the cq_context; *entries is the wish, and then what the device gave. */
+    /* `evd` becomes the cq_context; *entries is the requested size, and then the size of the
+     * created queue. */
     int (*create)(void *device, struct dapl_evd *evd, int vector, int *entries, void **cq);
     int (*destroy)(void *cq); /* all events are acknowledged */
     int (*poll)(void *cq, int n, struct ibv_wc *wc);
@@ -27,7 +33,8 @@ typedef struct dapl_cq_ops {
     void (*acknowledge)(void *cq, unsigned events);
     int (*fd)(void *cq); /* readable while there is an event */
     int (*resize)(void *cq, int *entries);
-    /* One event per `count` completions or `microseconds`. May be NULL: the device cannot. */
+    /* Moderates: one event per `count` completions or `microseconds`. May be NULL: the device
+     * cannot. */
     int (*moderate)(void *cq, int count, int microseconds);
 } dapl_cq_ops_t;
 

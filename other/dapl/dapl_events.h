@@ -35,8 +35,8 @@ typedef struct dapl_link dapl_link_t; /* the order of the events of one endpoint
 /* ---- The interface to the device; that of its completion queues is in dapl_cq.h ---- */
 
 /* Asynchronous events of the device, one at a time, in DAT's form: 1 with *event (event_number, and
- * the affected handle as DAT_HANDLE_NULL for the interface adapter itself), 0 if there is none, or
- * -errno. */
+ * the affected handle as DAT_HANDLE_NULL for the interface adapter itself), 0 if no event is left,
+ * or -errno. */
 typedef struct dapl_async_ops {
     int (*take)(void *device, DAT_EVENT *event);
     int (*fd)(void *device);
@@ -46,13 +46,14 @@ typedef struct dapl_async_ops {
 
 typedef struct dapl_interface_attr {
     void *provider;          /* first word of every object made here */
-    DAT_IA_HANDLE ia_handle; /* what queries and unaffiliated asynchronous events report */
+    DAT_IA_HANDLE ia_handle; /* reported by queries and unaffiliated asynchronous events */
     void *device;            /* first argument of the calls below */
     const dapl_cq_ops_t *cq; /* NULL: no EVD may have DAT_EVD_DTO_FLAG or DAT_EVD_RMR_BIND_FLAG */
     const dapl_async_ops_t *async; /* NULL: asynchronous events come by dapl_evd_post alone */
     int max_evd_qlen;              /* 0: no limit */
     int vectors;                   /* completion vectors, over which EVDs spread; 0 is taken as 1 */
-    bool span;                     /* its CNOs accept EVDs of other interfaces that have this set */
+    bool span;                     /* CNOs of the interface accept EVDs of other interfaces that
+                                      have `span` set */
 } dapl_interface_attr_t;
 
 DAT_RETURN dapl_interface_open(const dapl_interface_attr_t *attr, dapl_interface_t **interface);
@@ -108,7 +109,7 @@ DAT_RETURN dapl_evd_dequeue(dapl_evd_t *evd, DAT_EVENT *event);
 DAT_RETURN dapl_evd_wait(dapl_evd_t *evd, DAT_TIMEOUT microseconds, DAT_COUNT threshold,
                          DAT_EVENT *event, DAT_COUNT *nmore);
 
-/* The same with a timeout in nanoseconds; negative: infinite. */
+/* dapl_evd_wait with a timeout in nanoseconds; negative: infinite. */
 DAT_RETURN dapl_evd_wait_ns(dapl_evd_t *evd, int64_t nanoseconds, DAT_COUNT threshold,
                             DAT_EVENT *event, DAT_COUNT *nmore);
 
@@ -118,11 +119,11 @@ DAT_RETURN dapl_evd_post_se(dapl_evd_t *evd, const DAT_EVENT *event);
 
 /* For producers of connection requests, connection events without a link (a rejection) and
  * asynchronous events: any event, by any thread; evd_handle is filled in at the dequeue.
- * Signalling. DAT_QUEUE_FULL as above. */
+ * Signalling. DAT_QUEUE_FULL: it was not queued. */
 DAT_RETURN dapl_evd_post(dapl_evd_t *evd, const DAT_EVENT *event);
 
-/* Whether its events trigger the CNO; waiters do not notice. Enabling triggers it if events are
- * queued. */
+/* Enables or disables that events of the EVD trigger the CNO; waiters are not affected. Enabling
+ * triggers it if events are queued. */
 DAT_RETURN dapl_evd_enable(dapl_evd_t *evd);
 DAT_RETURN dapl_evd_disable(dapl_evd_t *evd);
 
@@ -190,7 +191,8 @@ DAT_RETURN dapl_cno_trigger(dapl_cno_t *cno, dapl_evd_t **evd);
 enum {
     DAPL_WORK_SUPPRESS =
         1, /* no event if it succeeds; the completion only retires it and those before it */
-    DAPL_WORK_UNSIGNALLED = 2, /* its event is queued, but signals nobody (an error always does) */
+    DAPL_WORK_UNSIGNALLED = 2, /* the event is queued, but wakes no waiter and triggers no CNO
+                                  (an error always does) */
     DAPL_WORK_RECEIVE = 4,     /* a receive: held back until the endpoint is connected */
     DAPL_WORK_BIND = 8,        /* a DAT_RMR_BIND_COMPLETION_EVENT */
     DAPL_WORK_SENTINEL = 16    /* posted by the `flush` of a link; no event */
@@ -216,7 +218,7 @@ DAT_RETURN dapl_work_queue_create(int length, dapl_work_queue_t **queue);
 void dapl_work_queue_free(dapl_work_queue_t *queue);
 /* The next record, to be filled in and posted with its address as wr_id; NULL if all are in use. */
 dapl_work_t *dapl_work_take(dapl_work_queue_t *queue);
-/* Gives back the record that was taken last: the post failed. */
+/* Returns the record that was taken last, when the post has failed. */
 void dapl_work_untake(dapl_work_queue_t *queue, dapl_work_t *work);
 /* Records in use. */
 int dapl_work_used(const dapl_work_queue_t *queue);
@@ -256,8 +258,8 @@ DAT_RETURN dapl_link_established(dapl_link_t *link, DAT_COUNT private_data_size,
 void dapl_link_open(dapl_link_t *link);
 
 /* The connection ended: calls `flush`, and queues `number` (DAT_CONNECTION_EVENT_DISCONNECTED or
- * _BROKEN) when every completion before the sentinels can be dequeued, even if nobody polls those
- * EVDs. Once for each connection. */
+ * _BROKEN) when every completion before the sentinels can be dequeued, even if no thread polls
+ * those EVDs. Once for each connection. */
 DAT_RETURN dapl_link_disconnected(dapl_link_t *link, DAT_EVENT_NUMBER number);
 
 /* Back to unconnected, after the disconnection was queued. */

@@ -1,5 +1,5 @@
-/* example.c - one thread waits on two completion queues: for a batch of one, and for whichever has
- * something. */
+/* example.c - one thread waits on two completion queues: for a batch of events of one queue, and
+ * for the first queue that has an event. */
 #include <dapl_verbs.h>
 #include <stdio.h>
 
@@ -19,8 +19,8 @@ int main(void)
         .device = &device, .cq = &dapl_verbs_cq, .vectors = device.context->num_comp_vectors};
     TRY(dapl_interface_open(&attr, &interface));
     TRY(dapl_cno_create(interface, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
-    /* Queue pairs are created with dapl_verbs_cq_of(evd[i]); here software events take the place of
-     * transfers. */
+    /* Queue pairs are created with dapl_verbs_cq_of(evd[i]); this example posts software events and
+     * makes no transfers. */
     for (int i = 0; i < 2; i++) {
         dapl_evd_attr_t with = {.min_qlen = 64,
                                 .flags = DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG,

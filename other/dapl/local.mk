@@ -1,10 +1,11 @@
 # other/dapl: event dispatchers and notification objects of DAT 2.0 over verbs completion queues.
-# What needs none of the DAT headers, and is in libgasnet-ibv too.
+# What needs none of the DAT headers, and is in libgasnet-ibv too, which exports no name of it.
 noinst_LTLIBRARIES += other/dapl/libchannels.la
-other_dapl_libchannels_la_SOURCES = other/dapl/dapl_cq.h other/dapl/channels/channel.h \
+dapl_channels = other/dapl/dapl_cq.h other/dapl/channels/channel.h \
 	other/dapl/channels/channel_set.c other/dapl/channels/channel_set.h other/dapl/channels/cq_verbs.c \
 	other/dapl/channels/os.c other/dapl/channels/os.h
-other_dapl_libchannels_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+other_dapl_libchannels_la_SOURCES = $(dapl_channels)
+other_dapl_libchannels_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DDAPL_CQ_INSIDE
 
 dapl_sources = \
 	other/dapl/dapl_events.h other/dapl/dapl_verbs.h other/dapl/async_verbs.c \
@@ -29,7 +30,6 @@ other_dapl_example_LDADD = libdapl_events.la $(VERBS_LIBS)
 libdapl_events_la_SOURCES =
 libdapl_events_la_LIBADD = other/dapl/libcore.la $(VERBS_LIBS) -lpthread
 libdapl_events_la_LDFLAGS = -avoid-version
-other_dapl_libcore_la_SOURCES = $(dapl_sources)
+other_dapl_libcore_la_SOURCES = $(dapl_sources) $(dapl_channels)
 other_dapl_libcore_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
-other_dapl_libcore_la_CFLAGS = $(AM_CFLAGS) -pthread
-other_dapl_libcore_la_LIBADD = other/dapl/libchannels.la
+other_dapl_libcore_la_CFLAGS = $(hot_cflags) -pthread

@@ -24,8 +24,8 @@ static fh_amount_t share_of(const firehose_config_t *config)
                          config->sizes.r / peers};
 }
 
-/* How many regions a message names: in a request each needs its place and two that are given back,
- * in a reply its place and its key. */
+/* The number of regions that a message has room for: in a request each region takes a pin and two
+ * tokens of returned firehoses, in a reply a pin and a key. */
 static uint32_t pins_of(const firehose_config_t *config)
 {
     const size_t back = 2 * FH_TOKEN;
@@ -265,7 +265,7 @@ bool firehose_hit_last(firehose_t *fh, uint32_t region)
     return fh->local.to_deregister.oldest != FH_NONE;
 }
 
-/* --- memory given back, counters --- */
+/* --- unmapped memory, counters --- */
 
 size_t firehose_invalidate(firehose_t *fh, uintptr_t addr, size_t len)
 {

@@ -1,6 +1,6 @@
-/* hit.h - hits of the cache, inline, for a caller that has the lock of the callbacks itself.
+/* hit.h - hits of the cache, inline, for a caller that holds the lock of the callbacks.
  *
- * The caller holds that lock.  firehose.h has the same calls with the lock.
+ * The calls of firehose.h acquire the lock themselves.
  */
 #ifndef FIREHOSE_HIT_H
 #define FIREHOSE_HIT_H
@@ -13,13 +13,13 @@ static inline uint32_t firehose_hit(firehose_t *fh, uintptr_t addr, size_t len)
     return fh_local_try(&fh->local, addr, addr + len);
 }
 
-/* Its key, and the number of the region that has this key. */
+/* The key of a region, in the array of all keys. */
 static inline void *firehose_hit_key(const firehose_t *fh, uint32_t region)
 {
     return fh_local_key(fh, region);
 }
 
-/* Numbers of regions are below this. */
+/* The limit that all numbers of regions are below. */
 static inline size_t firehose_hit_regions(const firehose_t *fh)
 {
     return (size_t)fh->local.table.capacity + 1;
@@ -39,7 +39,8 @@ static inline bool firehose_hit_release(firehose_t *fh, uint32_t region)
     return false;
 }
 
-/* Evicts all regions that are not used; firehose_poll deregisters them.  False: there are none. */
+/* Evicts all regions that are not used; firehose_poll deregisters them. False: no region is to be
+ * deregistered. */
 static inline bool firehose_hit_evict_all(firehose_t *fh)
 {
     fh_local_evict_all(&fh->local);

@@ -93,7 +93,7 @@ void fh_local_evict_all(fh_local_t *l)
     while (evict_one(l)) continue;
 }
 
-/* Nobody uses or holds the region any more. */
+/* Handles the end of the last use and hold of a region. */
 static void rest(fh_local_t *l, uint32_t region)
 {
     fh_region_t *r = record(l, region);
@@ -105,14 +105,14 @@ static void rest(fh_local_t *l, uint32_t region)
         fh_list_renew(&l->table, &l->unused, region);
 }
 
-/* --- a region that is wanted and not there --- */
+/* --- a region that is to be registered --- */
 
 typedef struct range {
     fh_local_t *local;
     uint64_t start, end, most;
 } range_t;
 
-/* Unused neighbours become part of the region, as far as its size allows. */
+/* Extends the range by an unused region that it overlaps or touches, as far as its size allows. */
 static void absorb(void *context, uint32_t region)
 {
     range_t *range = context;
@@ -241,7 +241,7 @@ void fh_local_unhold(fh_local_t *l, uint32_t region, uint64_t asked)
     if (!r->uses) rest(l, region);
 }
 
-/* --- memory given back --- */
+/* --- unmapped memory --- */
 
 typedef struct invalid {
     fh_local_t *local;

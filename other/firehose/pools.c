@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "other/firehose/include/firehose.h"
+#include "other/tools/min.h"
 
 enum { REGION = 128 << 10 }; /* bytes, where nothing says otherwise */
 
@@ -14,7 +15,7 @@ typedef struct sum {
     const firehose_limits_t *in;
     firehose_sizes_t out;
     uint64_t pinnable, regions;  /* of this process */
-    const char *by, *regions_by; /* what limits them */
+    const char *by, *regions_by; /* texts that name what limits pinnable and regions */
     uint64_t peers;
     char *text;
     size_t text_size;
@@ -23,11 +24,6 @@ typedef struct sum {
 static bool is_set(uint64_t value)
 {
     return value != FIREHOSE_UNSET;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 static uint64_t down(uint64_t value, uint64_t unit)
@@ -55,7 +51,7 @@ static bytes_t bytes(uint64_t value)
 
 #define SAY(s, ...) (snprintf((s)->text, (s)->text_size, __VA_ARGS__), false)
 
-/* --- what this process may register --- */
+/* --- memory and regions that this process may register --- */
 
 static void bound(sum_t *s, uint64_t value, const char *by)
 {
@@ -100,7 +96,7 @@ static bool find_region(sum_t *s)
     const firehose_limits_t *in = s->in;
     if (!is_set(in->max_region)) {
         s->out.max_region =
-            down(least(least(REGION, in->device_region), s->pinnable / 2), in->page);
+            down(gasneti_min(gasneti_min(REGION, in->device_region), s->pinnable / 2), in->page);
         if (s->out.max_region == 0) s->out.max_region = in->page;
         return true;
     }
@@ -114,7 +110,8 @@ static bool find_region(sum_t *s)
     return true;
 }
 
-/* What a pool set by the user leaves, or what neither says. */
+/* Sizes the pools in bytes: a pool that the user has not set gets what the other leaves, and both
+ * get default parts if neither is set. */
 static void share_memory(sum_t *s)
 {
     const firehose_limits_t *in = s->in;
@@ -124,13 +121,15 @@ static void share_memory(sum_t *s)
     if (s->peers == 0 && !is_set(out->m)) out->m = 0;
     if (!is_set(out->m)) {
         uint64_t otherwise = s->pinnable / 4 * 3;
-        if (is_set(in->main_pool)) otherwise = least(in->main_pool, s->pinnable);
-        out->m = !is_set(out->maxvictim_m) ? otherwise
-                 : out->maxvictim_m < s->pinnable && !is_set(in->main_pool)
-                     ? s->pinnable - out->maxvictim_m
-                     : least(otherwise, s->pinnable - least(s->pinnable, out->maxvictim_m));
+        if (is_set(in->main_pool)) otherwise = gasneti_min(in->main_pool, s->pinnable);
+        out->m =
+            !is_set(out->maxvictim_m) ? otherwise
+            : out->maxvictim_m < s->pinnable && !is_set(in->main_pool)
+                ? s->pinnable - out->maxvictim_m
+                : gasneti_min(otherwise, s->pinnable - gasneti_min(s->pinnable, out->maxvictim_m));
     }
-    if (!is_set(out->maxvictim_m)) out->maxvictim_m = s->pinnable - least(s->pinnable, out->m);
+    if (!is_set(out->maxvictim_m))
+        out->maxvictim_m = s->pinnable - gasneti_min(s->pinnable, out->m);
     out->m = down(out->m, in->page);
     out->maxvictim_m = down(out->maxvictim_m, in->page);
 }
@@ -154,14 +153,15 @@ static bool check_memory(sum_t *s)
     return true;
 }
 
-/* Regions become smaller until each pool holds one, and each peer has one; unless they are set. */
+/* Makes regions smaller, unless their size is set, until each pool has room for one, and `m` for
+ * one for each peer. */
 static bool fit_region(sum_t *s)
 {
     const firehose_limits_t *in = s->in;
     firehose_sizes_t *out = &s->out;
     const uint64_t share = s->peers ? down(out->m / s->peers, in->page) : FIREHOSE_UNSET;
-    if (!is_set(in->max_region) && least(share, out->maxvictim_m) >= in->page)
-        out->max_region = least(out->max_region, least(share, out->maxvictim_m));
+    if (!is_set(in->max_region) && gasneti_min(share, out->maxvictim_m) >= in->page)
+        out->max_region = gasneti_min(out->max_region, gasneti_min(share, out->maxvictim_m));
     if (out->maxvictim_m < out->max_region)
         return SAY(s, "%sMAXVICTIM_M (%s) has no room for one region of %sMAXREGION_SIZE (%s)",
                    in->prefix, bytes(out->maxvictim_m).text, in->prefix,
@@ -177,40 +177,36 @@ static bool fit_region(sum_t *s)
 
 /* --- numbers of regions --- */
 
-/* What follows from the memory, unless less is set. */
+/* The number of regions that the memory of a pool has room for, or the setting if that is less. */
 static uint64_t count(uint64_t setting, uint64_t memory, uint64_t region)
 {
-    return least(setting, memory / region);
+    return gasneti_min(setting, memory / region);
 }
 
 static void share_regions(sum_t *s)
 {
     const firehose_limits_t *in = s->in;
     firehose_sizes_t *out = &s->out;
-    out->r = count(in->r, out->m, out->max_region);
+    out->r = s->peers ? count(in->r, out->m, out->max_region) : 0;
     out->maxvictim_r = count(in->maxvictim_r, out->maxvictim_m, out->max_region);
     if (out->r + out->maxvictim_r <= s->regions) return;
-    /* Those that are not set give way: each in proportion, but one region for each peer. */
+    /* The number that is not set is reduced first, and then the other one; both in proportion if
+     * the user has set both or neither, but one region stays for each peer. */
     const uint64_t r = out->r, all = out->r + out->maxvictim_r;
-    if (!is_set(in->r) && !is_set(in->maxvictim_r)) {
+    if (is_set(in->r) == is_set(in->maxvictim_r))
         out->r = (uint64_t)((double)s->regions * (double)r / (double)all);
-        if (out->r < s->peers) out->r = least(s->peers, r);
-        out->maxvictim_r = s->regions - least(s->regions, out->r);
-    } else if (!is_set(in->r))
-        out->r = s->regions - least(s->regions, out->maxvictim_r);
-    else if (!is_set(in->maxvictim_r))
-        out->maxvictim_r = s->regions - least(s->regions, out->r);
+    else if (is_set(in->maxvictim_r))
+        out->r = gasneti_min(r, s->regions - gasneti_min(s->regions, out->maxvictim_r));
+    else
+        out->r = gasneti_min(r, s->regions - 1);
+    if (out->r < s->peers) out->r = gasneti_min(s->peers, r);
+    out->maxvictim_r = gasneti_min(out->maxvictim_r, s->regions - gasneti_min(s->regions, out->r));
 }
 
 static bool check_regions(sum_t *s)
 {
     const firehose_limits_t *in = s->in;
     const firehose_sizes_t *out = &s->out;
-    if (out->r + out->maxvictim_r > s->regions)
-        return SAY(s,
-                   "%sR (%" PRIu64 ") and %sMAXVICTIM_R (%" PRIu64 ") are together more than "
-                   "%s (%" PRIu64 " for each process)",
-                   in->prefix, out->r, in->prefix, out->maxvictim_r, s->regions_by, s->regions);
     if (out->r < s->peers)
         return SAY(s, "%sR (%" PRIu64 ") is less than one region for each of %" PRIu64 " peers",
                    in->prefix, out->r, s->peers);
@@ -222,14 +218,6 @@ static bool check_regions(sum_t *s)
     return true;
 }
 
-/* Without peers both pools are this process's own. */
-static void join_pools(firehose_sizes_t *out)
-{
-    out->maxvictim_m += out->m;
-    out->maxvictim_r += out->r;
-    out->m = out->r = 0;
-}
-
 int firehose_compute_sizes(const firehose_limits_t *limits, firehose_sizes_t *sizes, char *text,
                            size_t text_size)
 {
@@ -239,7 +227,7 @@ int firehose_compute_sizes(const firehose_limits_t *limits, firehose_sizes_t *si
     if (!check_memory(&s) || !fit_region(&s)) return -1;
     share_regions(&s);
     if (!check_regions(&s)) return -1;
-    if (s.peers == 0) join_pools(&s.out);
+    if (s.peers == 0) s.out.m = s.out.r = 0; /* a main pool that is set only takes from the other */
     *sizes = s.out;
     return 0;
 }

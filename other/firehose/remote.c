@@ -66,14 +66,14 @@ static void set_due(fh_remote_t *r, uint32_t peer)
 
 /* --- regions --- */
 
-/* A transfer needs it, now or when it is answered. */
+/* Counts a use of the region by a transfer, which begins now or when the peer has answered. */
 static void use(fh_remote_t *r, uint32_t region)
 {
     fh_region_t *it = record(r, region);
     if (it->uses++ == 0) fh_add(&r->peers[it->peer].busy, charge(r, region));
 }
 
-/* It is not in use, nor listed. */
+/* Frees the record of a region that is not in use and on no list. */
 static void forget(fh_remote_t *r, uint32_t region)
 {
     fh_take(&r->peers[record(r, region)->peer].charged, charge(r, region));
@@ -81,7 +81,8 @@ static void forget(fh_remote_t *r, uint32_t region)
     fh_table_free(&r->table, region);
 }
 
-/* Of a held region: no look-up finds it any more, nor the list of those used last. */
+/* Hides a held region: no look-up finds it any more, and it is not on the list of regions used
+ * last. */
 static void hide(fh_remote_t *r, uint32_t region)
 {
     const fh_region_t *it = record(r, region);
@@ -89,7 +90,7 @@ static void hide(fh_remote_t *r, uint32_t region)
     if (it->listed) fh_list_remove(&r->table, &r->peers[it->peer].unused, region);
 }
 
-/* It is held and not in use. */
+/* Makes a held region that is not in use leave: a later request returns it to the peer. */
 static void leave(fh_remote_t *r, uint32_t region)
 {
     fh_region_t *it = record(r, region);
@@ -101,7 +102,7 @@ static void leave(fh_remote_t *r, uint32_t region)
     r->moves++;
 }
 
-/* Its last use has ended. */
+/* Handles the end of the last use of a region. */
 static void rest(fh_remote_t *r, uint32_t region)
 {
     const fh_region_t *it = record(r, region);
@@ -122,7 +123,7 @@ void fh_remote_last_use(fh_remote_t *r, uint32_t region)
     set_due(r, peer);
 }
 
-/* fh_remote_release, without looking for what may be asked for now. */
+/* fh_remote_release, but does not mark the peer as due. */
 static void end_use(fh_remote_t *r, uint32_t region)
 {
     if (--record(r, region)->uses) return;
@@ -146,9 +147,9 @@ static bool evict_one(fh_remote_t *r, fh_peer_t *p)
     return false;
 }
 
-/* --- what is wanted --- */
+/* --- wants --- */
 
-/* A region that covers it is held, which serves it at once, or asked for.  */
+/* Serves a want at once by a held region that covers it, or later if the region is asked for. */
 static void want_hit(fh_remote_t *r, fh_peer_t *p, fh_want_t *want, uint32_t region)
 {
     use(r, region);
@@ -167,8 +168,8 @@ void fh_remote_want(fh_remote_t *r, fh_want_t *want)
         serve(r, want, FH_NONE, FH_PEER_DIED);
         return;
     }
-    /* Where somebody waits for room all others wait behind: regions that are used over and over
-     * would never be given up. */
+    /* While one want waits for room, all later ones wait too: otherwise regions that are used over
+     * and over would never be returned. */
     if (!p->blocked) {
         const uint32_t region = fh_table_find(&r->table, want->peer, want->from, want->to);
         if (region) {
@@ -211,7 +212,8 @@ static bool fits_beside_busy(const fh_remote_t *r, const fh_peer_t *p, const ran
     return fh_fits(p->busy, range->end - range->start, r->limits.share);
 }
 
-/* The pages of the range, with those of unused neighbours as far as the size of a region allows. */
+/* The pages of the wanted range, with the unused regions that it overlaps or touches as far as the
+ * size of a region allows. */
 static range_t widen(fh_remote_t *r, const fh_peer_t *p, const fh_want_t *want)
 {
     const uint64_t page = (uint64_t)1 << r->table.page_shift;

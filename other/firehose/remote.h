@@ -17,23 +17,23 @@
 enum fh_remote_state {
     FH_ASKED = 1, /* by the request that is outstanding */
     FH_HELD,
-    FH_LEAVING, /* the next request gives it back */
+    FH_LEAVING, /* the next request returns it */
     FH_DENIED   /* the peer could not register it */
 };
 
 typedef enum fh_why { FH_SERVED, FH_DENIED_BY_PEER, FH_PEER_DIED } fh_why_t;
 
-/* What a transfer wants.  The caller's, until it is served. */
+/* The range that a transfer wants. Belongs to the machine until it is served. */
 typedef struct fh_want {
     struct fh_want *next;
     uint64_t from, to; /* with whole pages at most max_region */
     uint32_t peer;
     uint32_t region; /* when it is served: one that covers the range, with one use; or FH_NONE */
-    fh_why_t why;    /* it is FH_NONE */
+    fh_why_t why;    /* reason why region is FH_NONE */
     bool alone;      /* a region with its neighbours was refused */
     bool rides;      /* has data that a request may carry */
-    bool riding;     /* the outstanding one does */
-    bool rode;       /* and the peer has got it */
+    bool riding;     /* the outstanding request carries the data */
+    bool rode;       /* the peer has received the data */
 } fh_want_t;
 
 typedef struct fh_wants {
@@ -41,17 +41,19 @@ typedef struct fh_wants {
 } fh_wants_t;
 
 typedef struct fh_peer {
-    fh_amount_t charged; /* of its pool: regions asked for and held, also those that are leaving */
-    fh_amount_t leaving, busy; /* of these: the ones that leave; the ones in use */
-    fh_list_t unused;          /* and some in use, all of them found; fh_list_renew */
+    fh_amount_t charged; /* of the peer's pool: regions asked for and held, also those that are
+                            leaving */
+    fh_amount_t leaving, busy; /* parts of `charged`: regions that leave; regions in use */
+    fh_list_t unused;          /* unused regions and some in use, all found by look-ups;
+                                  fh_list_renew */
     fh_list_t asked_regions, leaving_regions;
-    fh_wants_t waiting; /* not asked for yet */
-    fh_wants_t asked;   /* the outstanding request will serve them */
+    fh_wants_t waiting; /* wants that no request asks for yet */
+    fh_wants_t asked;   /* wants that the outstanding request will serve */
     uint32_t next_due;
-    bool due;       /* fh_remote_next is to look at it */
+    bool due;       /* the peer is in the list of fh_remote_next */
     bool in_flight; /* a request is outstanding */
-    bool blocked;   /* the first that waits finds all regions in use */
-    bool doubted;   /* a region was revoked that may be one that was asked for */
+    bool blocked;   /* the first want that waits finds all regions in use */
+    bool doubted;   /* a revoked token may be of a region that is asked for now */
     bool dead;
 } fh_peer_t;
 
@@ -74,10 +76,10 @@ typedef struct fh_remote {
 void fh_remote_init(fh_remote_t *r, const fh_remote_limits_t *limits, uint32_t capacity,
                     unsigned page_shift, void *memory, fh_peer_t *peers);
 
-/* fh_remote_served returns it, at once or later. */
+/* Adds a want; fh_remote_served returns it, at once or later. */
 void fh_remote_want(fh_remote_t *r, fh_want_t *want);
 void fh_remote_last_use(fh_remote_t *r, uint32_t region); /* of fh_remote_release alone */
-/* The next one that was served, in the order of being so; NULL: none. */
+/* The next want that was served, in the order of being served; NULL: none. */
 fh_want_t *fh_remote_served(fh_remote_t *r);
 
 /* A request to be sent: first the peer takes back, then it registers. */
@@ -86,7 +88,8 @@ typedef struct fh_ask {
     uint32_t peer, pins, unpins;
     uint32_t unpin[FH_UNPINS]; /* tokens of the peer's */
     uint32_t pin[FH_PINS];     /* regions */
-    fh_want_t *rider[FH_PINS]; /* whose data may ride, or NULL; who does so sets riding */
+    fh_want_t *rider[FH_PINS]; /* the want whose data may ride, or NULL; the code that appends
+                                  the data sets riding */
 } fh_ask_t;
 bool fh_remote_next(fh_remote_t *r, fh_ask_t *ask);
 
@@ -98,10 +101,11 @@ uint32_t fh_remote_answer(fh_remote_t *r, uint32_t peer, uint32_t token, uint64_
                           uint64_t end);
 bool fh_remote_answered(fh_remote_t *r, uint32_t peer);
 
-/* The peer's program has given the memory back.  May overtake the answer that brings the token. */
+/* Handles the message that the peer's program has unmapped the memory of `token`. May overtake the
+ * answer that brings the token. */
 void fh_remote_revoked(fh_remote_t *r, uint32_t peer, uint32_t token);
 
-/* The peer is gone: all that wait for it are served, with nothing. */
+/* Handles the end of a peer: all wants for it are served, with FH_PEER_DIED. */
 void fh_remote_died(fh_remote_t *r, uint32_t peer);
 
 /* A use of a region that is held, or FH_NONE: sends nothing. */

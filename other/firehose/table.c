@@ -141,7 +141,7 @@ void fh_table_each(const fh_table_t *t, uint32_t peer, uint64_t from, uint64_t t
     for (uint32_t classes = t->classes; classes; classes &= classes - 1) {
         const unsigned k = (unsigned)__builtin_ctz(classes);
         const uint64_t first = from >> chunk_shift(t, k), last = (to - 1) >> chunk_shift(t, k);
-        if (last - first >= made) { /* a look at each record costs less */
+        if (last - first >= made) { /* testing each record costs less */
             for (uint32_t region = 1; region <= made; region++)
                 if (meets(&t->regions[region], peer, from, to)) visit(context, region);
             return;

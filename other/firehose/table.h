@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a pool holds, or may hold. */
+/* The content of a pool, or its limit. */
 typedef struct fh_amount {
     uint64_t bytes;
     uint64_t regions;
@@ -29,7 +29,7 @@ static inline void fh_take(fh_amount_t *from, uint64_t bytes)
     from->regions--;
 }
 
-/* One region of `bytes` more does not exceed `limit`. */
+/* True if one more region, of `bytes`, does not exceed `limit`. */
 static inline bool fh_fits(fh_amount_t present, uint64_t bytes, fh_amount_t limit)
 {
     return present.bytes + bytes <= limit.bytes && present.regions + 1 <= limit.regions;
@@ -39,7 +39,7 @@ enum { FH_NONE = 0 }; /* no region: numbers of regions begin at 1 */
 
 typedef struct fh_region {
     uint64_t start, end;   /* addresses, multiples of the page size */
-    uint32_t peer;         /* whose memory it is; 0 in local.c */
+    uint32_t peer;         /* the peer whose memory it is; 0 in local.c */
     uint32_t uses;         /* by transfers of this process */
     uint32_t holds;        /* local.c: by firehoses of peers; remote.c: the peer's token */
     uint32_t charge;       /* remote.c: bytes of the peer's pool that it occupies, in pages */
@@ -49,9 +49,9 @@ typedef struct fh_region {
     uint8_t size_class;
     bool found;  /* by look-ups */
     bool listed; /* on a list */
-    bool stale;  /* the memory was given back: to be dropped when no longer in use */
+    bool stale;  /* the memory was unmapped: the region ends when it is no longer in use */
     bool permanent;
-    bool bad; /* local.c: there is no such memory */
+    bool bad; /* local.c: the memory does not exist */
 } fh_region_t;
 
 /* Zeroed: empty.  The owner knows which list a region is on. */
@@ -82,10 +82,10 @@ void fh_table_init(fh_table_t *t, uint32_t capacity, unsigned page_shift, void *
 
 /* A record, not yet found by look-ups; FH_NONE if all are in use. */
 uint32_t fh_table_make(fh_table_t *t, uint32_t peer, uint64_t start, uint64_t end);
-/* It must not be found or listed any more. */
+/* Frees a record, which look-ups must not find and no list must hold any more. */
 void fh_table_free(fh_table_t *t, uint32_t region);
 
-/* From now on look-ups find it, or do not. */
+/* Makes look-ups find a region from now on, or not find it. */
 void fh_table_show(fh_table_t *t, uint32_t region);
 void fh_table_hide(fh_table_t *t, uint32_t region);
 
@@ -126,7 +126,7 @@ static inline uint64_t fh_size(const fh_table_t *t, uint32_t region)
 /* A found region that covers [from, to), which is not empty, or FH_NONE. */
 uint32_t fh_table_find(const fh_table_t *t, uint32_t peer, uint64_t from, uint64_t to);
 
-/* The same; looks first at `likely`, a found region of the peer, or FH_NONE. */
+/* fh_table_find, which looks first at `likely`, a found region of the peer, or FH_NONE. */
 static inline uint32_t fh_table_find_near(const fh_table_t *t, uint32_t likely, uint32_t peer,
                                           uint64_t from, uint64_t to)
 {

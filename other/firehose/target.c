@@ -23,7 +23,8 @@ static uint32_t make(fh_target_t *t)
     return t->unused_records ? t->capacity - --t->unused_records : 0;
 }
 
-/* Gives a firehose back.  One that is to be revoked stays in the chain until then. */
+/* Ends a peer's hold. The record of a hold that is to be revoked stays in the chain until
+ * fh_target_next_revoked. */
 static void drop(fh_target_t *t, uint32_t token)
 {
     fh_hold_t *hold = &t->holds[token];
@@ -57,7 +58,8 @@ static const char *check(const fh_target_t *t, const fh_owed_t *owed)
     return NULL;
 }
 
-/* The same token twice in a request is found while it is taken back. */
+/* Takes returned firehoses back. A token that is twice in a request is detected, as it is not live
+ * the second time. */
 static const char *take_back(fh_target_t *t, const fh_owed_t *owed)
 {
     for (uint32_t i = 0; i < owed->unpins; i++) {
@@ -108,7 +110,7 @@ static enum begun begin(fh_target_t *t, fh_owed_t *owed)
     return BEGUN;
 }
 
-/* One region of a request; false: it is not settled yet. */
+/* Completes the next region of a request; false: the region is not registered yet. */
 static bool settle(fh_target_t *t, fh_owed_t *owed)
 {
     const enum begun begun = owed->token[owed->settled] ? BEGUN : begin(t, owed);
@@ -144,7 +146,7 @@ uint32_t fh_target_region(const fh_target_t *t, uint32_t token)
     return t->holds[token].live ? t->holds[token].region : FH_NONE;
 }
 
-/* --- memory given back --- */
+/* --- unmapped memory --- */
 
 void fh_target_revoke(fh_target_t *t)
 {

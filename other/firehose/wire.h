@@ -1,4 +1,4 @@
-/* wire.h - the messages of firehoses: their bytes, and the check of those that arrive.  Pure.
+/* wire.h - the messages of firehoses: their bytes, and the check of received messages. Pure.
  *
  * All numbers are in the byte order of the hosts, which is the same for all.  Nothing is aligned.
  */
@@ -10,20 +10,21 @@
 #include <stdint.h>
 
 enum fh_kind {
-    FH_REQUEST = 1, /* tokens given back, regions asked for, data that rides with them */
-    FH_REPLY,       /* for each region: what was registered, its token and key */
-    FH_REVOKE       /* tokens of memory that was given back */
+    FH_REQUEST = 1, /* returned tokens, regions asked for, data that rides with them */
+    FH_REPLY,       /* for each region: the registered range, its token and key */
+    FH_REVOKE       /* tokens of memory that the program has unmapped */
 };
 
 enum { FH_HEADER = 12, FH_TOKEN = 4, FH_PIN = 16 };
 
-/* One region.  `extra` is in a request the size of the data that rides, in a reply the token. */
+/* A region in a message. `extra` is in a request the size of the data that rides, in a reply the
+ * token. */
 typedef struct fh_pin {
     uint64_t start;
     uint32_t pages, extra;
 } fh_pin_t;
 
-/* One that has arrived, or that is composed: the parts lie in its bytes. */
+/* A message that has arrived, or that is composed: the parts lie in its bytes. */
 typedef struct fh_message {
     enum fh_kind kind;
     uint32_t tokens, pins;
@@ -36,9 +37,9 @@ static inline size_t fh_message_size(uint32_t tokens, uint32_t pins, size_t extr
     return FH_HEADER + (size_t)tokens * FH_TOKEN + (size_t)pins * FH_PIN + extra;
 }
 
-/* Writes the header, and places the parts, into `bytes` of at least fh_message_size. */
+/* Writes the header, and sets the pointers to the parts, in `bytes` of at least fh_message_size. */
 void fh_compose(fh_message_t *m, enum fh_kind kind, uint32_t tokens, uint32_t pins, void *bytes);
-/* When all parts are written: the size of the message. */
+/* The size of the message; to be called when all parts are written. */
 size_t fh_composed(fh_message_t *m, size_t extra, void *bytes);
 
 /* NULL, or what is wrong with the message.  Its numbers are at most most_tokens and most_pins. */

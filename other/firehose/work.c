@@ -1,6 +1,6 @@
 /* work.c - the engine does what the state machines say: registers, deregisters, composes and sends.
  *
- * Called by firehose_poll and by those who wait in firehose_local_pin.
+ * Called by firehose_poll and by threads that wait in firehose_local_pin.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +119,7 @@ static void deliver(firehose_t *fh, const fh_debt_t *debt)
 static bool do_reply(firehose_t *fh)
 {
     fh_debt_t *debt = (fh_debt_t *)fh_target_next(&fh->target);
-    if (!debt) return do_local_task(fh); /* it may have found one */
+    if (!debt) return do_local_task(fh); /* fh_target_next may have created a task */
     const fh_owed_t *owed = &debt->owed;
     fh_letter_t *letter = take_spare(fh, owed->peer);
     fh_unlock(fh);

@@ -27,7 +27,7 @@ typedef struct handshake {
     uint64_t mine, theirs; /* stamps of the queue pairs; 0: not created, not connected */
     uint64_t last;         /* the latest stamp ever used at this end */
     uint64_t dead;         /* the latest stamp of the peer that was connected to and dropped */
-    bool wanted;           /* this end has something to send */
+    bool wanted;           /* the engine has something to send to the peer */
     bool open;
     bool waiting;          /* for the peer; the times below are valid */
     double since;          /* of the last message received, or of the begin of the waiting */
@@ -48,27 +48,27 @@ typedef struct handshake_moment {
     uint64_t stamp;
 } handshake_moment_t;
 
-/* The functions below return a set of actions. */
+/* The functions from handshake_want to handshake_reset return a set of actions. */
 
-/* There is something to send to the peer. */
+/* Notes that the engine has something to send to the peer. */
 unsigned handshake_want(handshake_t *h, handshake_moment_t at, const handshake_times_t *times);
 
-/* A message was received. */
+/* Handles a message that was received. */
 unsigned handshake_receive(handshake_t *h, const handshake_message_t *message,
                            handshake_moment_t at, const handshake_times_t *times);
 
 /* To be called no later than h->next while h->waiting. */
 unsigned handshake_tick(handshake_t *h, double now, const handshake_times_t *times);
 
-/* The peer's host reports that no process has this name.  Ignored during the first `least` seconds
- * of waiting, in which the peer may still be starting. */
+/* Handles the report of the peer's host that no process has this name. Ignored during the first
+ * `least` seconds of waiting, in which the peer may still be starting. */
 unsigned handshake_refused(handshake_t *h, double now, double least);
 
-/* The queue pair is to be dropped: it has failed, or the engine gives a silent peer up.  All but
- * the stamps begins anew. */
+/* Drops the queue pair, which has failed, or whose silent peer the engine gives up. All but the
+ * stamps begins anew. */
 unsigned handshake_reset(handshake_t *h);
 
-/* What HANDSHAKE_SEND sends, without payload. */
+/* The message that HANDSHAKE_SEND sends, without payload. */
 handshake_message_t handshake_message(const handshake_t *h);
 
 #endif

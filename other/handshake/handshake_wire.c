@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { VERSION = 1, ASK = 1 };
+enum { VERSION = 2, ASK = 1 };
 
 typedef struct header {
     uint32_t protocol;
@@ -32,7 +32,7 @@ const char *handshake_parse(const void *bytes, size_t length, uint32_t protocol,
                             handshake_message_t *message)
 {
     header_t header;
-    if (length < sizeof header || length > HANDSHAKE_MOST) return "length";
+    if (length < sizeof header || length > HANDSHAKE_MOST - HANDSHAKE_SEAL) return "length";
     memcpy(&header, bytes, sizeof header);
     if (header.protocol != protocol) return "protocol number";
     if (header.version != VERSION) return "version";

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A message fits into a datagram of the smallest MTU of InfiniBand. */
-enum { HANDSHAKE_HEADER = 24, HANDSHAKE_MOST = 256 };
-enum { HANDSHAKE_MOST_PAYLOAD = HANDSHAKE_MOST - HANDSHAKE_HEADER };
+/* A message with its seal (seal.h) fits into a datagram of the smallest MTU of InfiniBand. */
+enum { HANDSHAKE_HEADER = 24, HANDSHAKE_SEAL = 16, HANDSHAKE_MOST = 256 };
+enum { HANDSHAKE_MOST_PAYLOAD = HANDSHAKE_MOST - HANDSHAKE_HEADER - HANDSHAKE_SEAL };
 
 typedef struct handshake_message {
     uint64_t mine;       /* stamp of the sender's queue pair */
@@ -22,8 +22,8 @@ typedef struct handshake_message {
     size_t payload_size;
 } handshake_message_t;
 
-/* Writes at most HANDSHAKE_MOST bytes; returns how many.  `protocol` names the format of the
- * payload; the peer's is the same. */
+/* Writes at most HANDSHAKE_MOST - HANDSHAKE_SEAL bytes; returns how many.  `protocol` names the
+ * format of the payload; the peer's is the same. */
 size_t handshake_encode(const handshake_message_t *message, uint32_t protocol, void *bytes);
 
 /* Takes `length` bytes apart; the payload stays in `bytes`.  NULL, or the name of the field that is

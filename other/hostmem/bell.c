@@ -1,7 +1,7 @@
 /* bell.c - the bell of bell.h on futexes and membarrier(2).
  *
- * The futex's bit set has a bit for a place, shared by every 32nd: who is woken in vain looks again
- * and sleeps on.
+ * The futex's bit set has a bit for an index, shared by every 32nd: a thread that is woken for
+ * another index looks again and sleeps on.
  */
 #include "other/hostmem/bell.h"
 
@@ -31,7 +31,7 @@ uint32_t hostmem_bell_arm(hostmem_bell_t *bell, uint32_t place, _Atomic uint32_t
     const uint32_t rings = atomic_load(&bell->rings);
     atomic_store(&bell->asleep[place], HOSTMEM_BELL_ASLEEP);
     atomic_store(&bell->any, 1);
-    if (also) atomic_store(also, value); /* last: who clears it finds the flag set, and rings */
+    if (also) atomic_store(also, value); /* last: a thread that clears it must find the flag */
     atomic_thread_fence(memory_order_seq_cst);
     if (!brief) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
     return rings;

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "other/tools/uncancelled.h"
+
 int hostmem_resize(int fd, uint64_t size)
 {
     struct rlimit limit; /* growing past it raises SIGXFSZ */
@@ -21,11 +23,14 @@ int hostmem_resize(int fd, uint64_t size)
         errno = EFBIG;
         return -1;
     }
-    return ftruncate(fd, (off_t)size);
+    int result;
+    while ((result = ftruncate(fd, (off_t)size)) < 0 && errno == EINTR) continue;
+    return result;
 }
 
 int hostmem_create(const char *name, uint64_t size)
 {
+    GASNETI_UNCANCELLED;
     int fd = memfd_create(name, MFD_CLOEXEC);
     if (fd < 0 || hostmem_resize(fd, size) == 0) return fd;
     int error = errno;
@@ -60,6 +65,7 @@ bool hostmem_describe(int fd, hostmem_file_t *file)
 /* Other processes must be allowed to trace the one that has it. */
 int hostmem_open(const hostmem_file_t *file)
 {
+    GASNETI_UNCANCELLED;
     char path[64];
     struct stat st;
     if (file->pid <= 0 || file->fd < 0) return -1;

@@ -12,7 +12,7 @@
 
 /* A file of a process, as other processes find it. */
 typedef struct hostmem_file {
-    int32_t pid, fd; /* its descriptor in the process pid */
+    int32_t pid, fd; /* fd: descriptor of the file in the process pid */
     uint64_t device, inode;
 } hostmem_file_t;
 
@@ -20,7 +20,7 @@ typedef struct hostmem_file {
  * errno set on failure; EFBIG: the limit of file sizes is smaller, and nothing was tried. */
 int hostmem_create(const char *name, uint64_t size);
 
-/* Sets the size of such a file: 0, or -1 with errno as above. */
+/* Sets the size of a file from hostmem_create: 0, or -1 with errno as that sets it. */
 int hostmem_resize(int fd, uint64_t size);
 
 /* " (CAUSE AND REMEDY)" for an errno value of the calls above; "" if there is nothing to add. */

@@ -1,4 +1,4 @@
-/* effects.c - which memory a system call gives back; see effects.h.  */
+/* effects.c - which memory a system call unmaps; see effects.h. */
 #define _GNU_SOURCE
 #include "other/memory-events/effects.h"
 
@@ -43,10 +43,12 @@ static bool advice_drops(uintptr_t advice)
            advice == ADVICE_DONTNEED_LOCKED || advice == ADVICE_GUARD_INSTALL;
 }
 
-/* ld.so maps an object's code, and then its data over the same mapping: when the last part of an
- * object is mapped its code already is. */
+/* True also for a mapping of data over a private file mapping. ld.so maps an object's code, and
+ * then its data over the same mapping: when the last part of an object is mapped, its code already
+ * is. */
 bool me_loads_code(const me_call_t *call)
 {
+    if (call->nr == SYS_mprotect || call->nr == NR_PKEY_MPROTECT) return call->arg[2] & PROT_EXEC;
     if (call->nr != SYS_mmap || call->arg[3] & MAP_ANONYMOUS) return false;
     return call->arg[2] & PROT_EXEC || (call->arg[3] & MAP_FIXED && call->arg[3] & MAP_PRIVATE);
 }
@@ -76,7 +78,8 @@ bool me_gives_back(const me_call_t *call)
     }
 }
 
-/* What moves is given back as a whole, also if in the end the kernel grows it in place. */
+/* The ranges that mremap unmaps: one that may move is reported as a whole, also if in the end the
+ * kernel grows it without moving it. */
 static unsigned ranges_of_mremap(const uintptr_t *arg, me_range_t *ranges)
 {
     const uintptr_t old = arg[0], old_len = arg[1], new_len = arg[2], flags = arg[3];

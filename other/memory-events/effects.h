@@ -1,4 +1,4 @@
-/* effects.h - which memory a system call gives back: pure, a function of its number and arguments.
+/* effects.h - which memory a system call unmaps: pure, a function of its number and arguments.
  *
  * Linux on x86-64.  The order of arguments is the kernel's.
  */
@@ -21,13 +21,15 @@ typedef struct me_range {
 
 enum { ME_MOST_RANGES = 2 };
 
-/* System calls that may give memory back, in any arguments. */
+/* True for the numbers of system calls that unmap memory with some arguments. */
 bool me_is_watched(uintptr_t nr);
 
-/* Whether this one does, or may.  Integers alone: called before vector registers are saved. */
+/* Whether this call unmaps memory, or may.  Computes with integers alone: called before vector
+ * registers are saved. */
 bool me_gives_back(const me_call_t *call);
 
-/* The ranges, at most ME_MOST_RANGES; returns how many.  `program_break` is the present one. */
+/* Stores the ranges that the call unmaps, at most ME_MOST_RANGES; returns how many. `program_break`
+ * is the present one. */
 unsigned me_ranges(const me_call_t *call, uintptr_t program_break, me_range_t *ranges);
 
 /* Whether the call may map the code of a library. */

@@ -101,8 +101,8 @@ static unsigned long under_valgrind(void)
 }
 /* clang-format on */
 
-/* Of the components in STATE_MASK, each at its place in the standard format.  CPUID tells the size
- * of all that the system has enabled, which is four times as much with AMX. */
+/* Bytes of the components in STATE_MASK in the standard format. CPUID also reports the size of all
+ * components that the system has enabled, which is four times as much with AMX. */
 static unsigned long state_size(void)
 {
     unsigned size, offset, c, d;

@@ -1,4 +1,4 @@
-/* hook.h - what runs at a hooked system call, between its stub and the callbacks. */
+/* hook.h - the code that runs at a hooked system call, between its stub and the callbacks. */
 #ifndef MEMORY_EVENTS_HOOK_H
 #define MEMORY_EVENTS_HOOK_H
 
@@ -13,7 +13,7 @@ void me_hook_entry(void);
 /* Bytes that saving the vector registers takes. */
 extern unsigned long me_hook_state_size;
 
-/* Whether anybody is to be told.  Changes no vector register, and not errno. */
+/* True if a callback is to be called. Changes no vector register, and not errno. */
 int me_hook_wants(const me_call_t *call);
 void me_hook_tell(const me_call_t *call);
 

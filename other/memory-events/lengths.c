@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* What follows an opcode.  WORD: 4 bytes, 2 with an operand-size prefix; QUAD: 8 with REX.W. */
+/* The parts that follow an opcode. WORD: 4 bytes, 2 with an operand-size prefix; QUAD: 8 with
+ * REX.W. */
 enum { NONE = 0, MODRM = 1, BYTE = 2, TWO = 4, WORD = 8, QUAD = 16, FAR = 32, BAD = 64 };
 
 static unsigned after_60_to_bf(uint8_t op)
@@ -137,6 +138,18 @@ static unsigned after_0f(uint8_t op)
     }
 }
 
+/* Tables of after_one_byte and after_0f, as a whole C library is decoded at the start of a
+ * program. */
+static uint8_t after[2][256];
+
+__attribute__((constructor)) static void fill_tables(void)
+{
+    for (unsigned op = 0; op < 256; op++) {
+        after[0][op] = (uint8_t)after_one_byte((uint8_t)op);
+        after[1][op] = (uint8_t)after_0f((uint8_t)op);
+    }
+}
+
 /* In the maps of VEX and EVEX, and after 0f 38 and 0f 3a. */
 static unsigned after_map(unsigned map, uint8_t op)
 {
@@ -163,46 +176,51 @@ static bool is_prefix(uint8_t byte)
 
 size_t me_length(const uint8_t *code, size_t size)
 {
-    uint8_t bytes[24] = {0}; /* no instruction is longer than 15 */
-    memcpy(bytes, code, size < 15 ? size : 15);
-    const uint8_t *p = bytes, *const end = bytes + sizeof bytes;
+    enum { ROOM = 24 }; /* no instruction is longer than 15 */
+    uint8_t copy[ROOM];
+    const uint8_t *bytes = code;
+    if (size < ROOM) {
+        memset(copy, 0, sizeof copy);
+        bytes = memcpy(copy, code, size);
+    }
+    const uint8_t *p = bytes, *const end = bytes + ROOM;
     bool narrow = false, wide = false;
-    unsigned after;
-    for (; p < bytes + 14 && is_prefix(*p); p++) narrow |= *p == 0x66;
+    unsigned next;
+    for (; p < bytes + 14 && after[0][*p] & BAD && is_prefix(*p); p++) narrow |= *p == 0x66;
     if ((*p & 0xf0) == 0x40) wide = *p++ & 8;
     uint8_t op = *p++;
     if (op == 0xc5 || op == 0xc4 || op == 0x62) {
         const unsigned map = op == 0xc5 ? 1 : *p & (op == 0x62 ? 7 : 31);
         p += op == 0xc5 ? 1 : op == 0xc4 ? 2 : 3;
         op = *p++;
-        after = after_map(map, op);
+        next = after_map(map, op);
     } else if (op == 0x0f) {
         op = *p++;
         if (op == 0x38 || op == 0x3a) {
             p++;
-            after = after_map(op == 0x38 ? 2 : 3, 0);
+            next = after_map(op == 0x38 ? 2 : 3, 0);
         } else
-            after = after_0f(op);
+            next = after[1][op];
     } else {
-        after = after_one_byte(op);
+        next = after[0][op];
         /* Of f6 and f7, test alone has an immediate operand. */
-        if ((op == 0xf6 || op == 0xf7) && !(*p & 0x30)) after |= op == 0xf6 ? BYTE : WORD;
+        if ((op == 0xf6 || op == 0xf7) && !(*p & 0x30)) next |= op == 0xf6 ? BYTE : WORD;
     }
-    if (after & BAD || p > end - 8) return 0;
-    if (after & MODRM) p += modrm_size(p, end);
-    p += (after & BYTE ? 1 : 0) + (after & TWO ? 2 : 0) + (after & FAR ? 8 : 0);
-    if (after & WORD) p += narrow && op != 0xe8 && op != 0xe9 ? 2 : 4;
-    if (after & QUAD) p += wide ? 8 : narrow ? 2 : 4;
+    if (next & BAD || p > end - 8) return 0;
+    if (next & MODRM) p += modrm_size(p, end);
+    p += (next & BYTE ? 1 : 0) + (next & TWO ? 2 : 0) + (next & FAR ? 8 : 0);
+    if (next & WORD) p += narrow && op != 0xe8 && op != 0xe9 ? 2 : 4;
+    if (next & QUAD) p += wide ? 8 : narrow ? 2 : 4;
     const size_t length = (size_t)(p - bytes);
     return length <= 15 && length <= size ? length : 0;
 }
 
 me_vote_t me_vote(const uint8_t *code, size_t size, size_t at)
 {
-    enum { BEFORE = 48, LEAST = 16 };
+    enum { BEFORE = 128, LEAST = 64 };
     unsigned meets = 0, misses = 0;
     const size_t most = at < BEFORE ? at : BEFORE;
-    for (size_t back = LEAST; back <= most; back++) {
+    for (size_t back = LEAST; back <= most; back += 3) {
         size_t from = at - back, length;
         while (from < at && (length = me_length(code + from, size - from)) > 0) from += length;
         if (from == at)
@@ -210,6 +228,6 @@ me_vote_t me_vote(const uint8_t *code, size_t size, size_t at)
         else if (from > at)
             misses++;
     }
-    if (at < LEAST || meets > 2 * misses) return ME_INSTRUCTION;
-    return misses > 4 * meets ? ME_DATA : ME_UNSURE;
+    if (meets > 2 * misses) return ME_INSTRUCTION;
+    return misses > 4 * meets ? ME_DATA : ME_UNSURE; /* ME_UNSURE also where no byte is before it */
 }

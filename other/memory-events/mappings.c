@@ -57,14 +57,17 @@ bool me_mappings_next(me_mappings_t *list, me_mapping_t *mapping)
     if (c != '-') return false;
     mapping->end = next_hex(list, &c);
     mapping->protection = PROT_NONE;
-    while ((c = next_byte(list)) != ' ' && c >= 0)
+    mapping->shared = false;
+    while ((c = next_byte(list)) != ' ' && c >= 0) {
+        mapping->shared |= c == 's';
         mapping->protection |= c == 'r'   ? PROT_READ
                                : c == 'w' ? PROT_WRITE
                                : c == 'x' ? PROT_EXEC
                                           : PROT_NONE;
+    }
     skip_field(list);
     skip_field(list);
-    mapping->file = next_hex(list, &c) != 0; /* its first digits are enough */
+    mapping->file = next_hex(list, &c) != 0; /* the first digits of the inode are enough */
     while (c >= 0 && c != '\n' && c != ' ') c = next_byte(list);
     while (c == ' ') c = next_byte(list);
     size_t length = 0;

@@ -10,6 +10,7 @@ typedef struct me_mapping {
     uintptr_t start, end;
     int protection; /* PROT_READ, PROT_WRITE, PROT_EXEC */
     bool file;      /* of a file */
+    bool shared;    /* writes go to the file, or are seen by other processes */
     bool stack;     /* of the first thread */
     char name[256];
 } me_mapping_t;

@@ -18,7 +18,9 @@
 #include <unistd.h>
 
 #include "other/memory-events/hook.h"
+#include "other/memory-events/interpose.h"
 #include "other/memory-events/patch.h"
+#include "other/tools/uncancelled.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -29,15 +31,15 @@ enum { MOST_CALLBACKS = 4, PAGE = 4096 };
 /* In a page of its own, which the kernel gives to a forked child filled with zeros. */
 typedef struct me_live {
     atomic_uint on;
-    atomic_uint inside; /* threads in callbacks */
 } me_live_t;
 
 static me_live_t *_Atomic live;
 static memory_events_callback_t *_Atomic callbacks[MOST_CALLBACKS];
-static atomic_bool code_is_new; /* it is to be looked at */
+static atomic_bool code_is_new; /* code has been loaded that is to be examined */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows; not used by hooks */
-static bool begun, sane;     /* sane: the self-test found no call that is not seen */
+static bool begun, sane; /* sane: the self-test found no call that is not seen */
+static bool interposition_begun, interposed;
 static atomic_bool complete; /* sane, and all code has been looked at */
 static char why[400] = "nobody has asked for it";
 
@@ -67,9 +69,7 @@ static void tell_all(uintptr_t addr, size_t len)
 
 void me_hook_tell(const me_call_t *call)
 {
-    me_live_t *l = atomic_load_explicit(&live, memory_order_acquire);
     const int error = errno;
-    atomic_fetch_add(&l->inside, 1);
     if (me_loads_code(call)) atomic_store(&code_is_new, true);
     me_range_t ranges[ME_MOST_RANGES];
     const uintptr_t program_break = call->nr == SYS_brk ? (uintptr_t)sbrk(0) : 0;
@@ -80,11 +80,10 @@ void me_hook_tell(const me_call_t *call)
             atomic_store(&probe.seen, true);
         tell_all(ranges[i].addr, ranges[i].len);
     }
-    atomic_fetch_sub(&l->inside, 1);
     errno = error;
 }
 
-/* --- self-test: what the C library does is seen, whoever else changes its code --- */
+/* --- self-test: the hooks see the calls of the C library, whatever else changes its code --- */
 
 static void probe_for(uintptr_t nr, uintptr_t address)
 {
@@ -186,16 +185,12 @@ static void forked_child(void)
 {
     me_live_t *l = atomic_load(&live);
     atomic_store(&l->on, 0);
-    atomic_store(&l->inside, 0);
 }
 
-static bool start(void)
+/* Begins to report the calls that are seen. */
+static bool go_live(void)
 {
-    const char *cause;
-    if (!me_hook_possible(&cause)) {
-        snprintf(why, sizeof why, "%s", cause);
-        return false;
-    }
+    if (atomic_load(&live)) return true;
     me_live_t *l = a_page();
     if (!l) {
         snprintf(why, sizeof why, "no memory");
@@ -205,7 +200,18 @@ static bool start(void)
     atomic_store(&l->on, 1);
     atomic_store(&live, l);
     pthread_atfork(forks, forks, forked_child);
-    return me_patch_all(why) && sees_page_calls() && sees_other_calls() && sees_free();
+    return true;
+}
+
+static bool start(void)
+{
+    const char *cause;
+    if (!me_hook_possible(&cause)) {
+        snprintf(why, sizeof why, "%s", cause);
+        return false;
+    }
+    return go_live() && me_examine_others(why) && me_patch_library(why) && sees_page_calls() &&
+           sees_other_calls() && sees_free();
 }
 
 static bool add(memory_events_callback_t *given_back)
@@ -224,6 +230,7 @@ static bool add(memory_events_callback_t *given_back)
 /* Code that was loaded while hooks were being made is looked at by memory_events_watched. */
 bool memory_events_begin(memory_events_callback_t *given_back)
 {
+    GASNETI_UNCANCELLED;
     pthread_mutex_lock(&lock);
     if (!begun) {
         begun = true;
@@ -235,29 +242,75 @@ bool memory_events_begin(memory_events_callback_t *given_back)
     return memory_events_watched() && added;
 }
 
+bool memory_events_interpose(memory_events_callback_t *given_back)
+{
+    GASNETI_UNCANCELLED;
+    pthread_mutex_lock(&lock);
+    if (!interposition_begun) {
+        interposition_begun = true;
+        interposed = go_live() && me_interpose(why);
+    }
+    const bool added = add(given_back);
+    pthread_mutex_unlock(&lock);
+    return interposed && added;
+}
+
+bool memory_events_covers(uintptr_t addr, size_t len)
+{
+    const me_live_t *l = atomic_load_explicit(&live, memory_order_acquire);
+    return l && atomic_load_explicit(&l->on, memory_order_relaxed) && interposed &&
+           me_is_covered(addr, len);
+}
+
 void memory_events_end(memory_events_callback_t *given_back)
 {
-    const me_live_t *l = atomic_load(&live);
     for (unsigned i = 0; i < MOST_CALLBACKS; i++) {
         memory_events_callback_t *expected = given_back;
         atomic_compare_exchange_strong(&callbacks[i], &expected, NULL);
     }
-    while (l && atomic_load(&l->inside)) sched_yield();
+}
+
+/* Reports all memory if a hook was replaced: calls may have been missed, so nothing that was kept
+ * is valid. */
+static bool are_hooks_lost(void)
+{
+    if (me_is_intact()) return false;
+    GASNETI_UNCANCELLED;
+    pthread_mutex_lock(&lock);
+    snprintf(why, sizeof why, "%s",
+             "a probe or a breakpoint, or other code, has replaced a hook in the C library or in "
+             "the loader");
+    pthread_mutex_unlock(&lock);
+    tell_all(0, UINTPTR_MAX);
+    return true;
+}
+
+/* `why` of the examination stays where it failed. */
+static bool look_at_new_code(void)
+{
+    GASNETI_UNCANCELLED;
+    pthread_mutex_lock(&lock);
+    while (atomic_load(&code_is_new)) {
+        atomic_store(&complete, false); /* first: other threads read complete and code_is_new
+                                           without the lock */
+        atomic_store(&code_is_new, false);
+        if (sane && me_examine_others(why)) atomic_store(&complete, true);
+    }
+    pthread_mutex_unlock(&lock);
+    return atomic_load(&complete);
 }
 
 bool memory_events_watched(void)
 {
     const me_live_t *l = atomic_load_explicit(&live, memory_order_acquire);
     if (!l || !atomic_load_explicit(&l->on, memory_order_relaxed)) return false;
-    if (!atomic_load(&code_is_new)) return atomic_load(&complete);
-    pthread_mutex_lock(&lock);
-    while (atomic_load(&code_is_new)) {
-        atomic_store(&complete, false); /* first: other threads look at both without the lock */
-        atomic_store(&code_is_new, false);
-        if (sane && me_patch_all(why)) atomic_store(&complete, true);
-    }
-    pthread_mutex_unlock(&lock);
-    return atomic_load(&complete);
+    const bool all = atomic_load(&code_is_new) ? look_at_new_code() : atomic_load(&complete);
+    return all && !are_hooks_lost();
+}
+
+bool memory_events_intact(void)
+{
+    return me_is_intact() || !are_hooks_lost();
 }
 
 const char *memory_events_why(void)

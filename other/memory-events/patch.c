@@ -1,22 +1,32 @@
-/* patch.c - hooks the system calls in all code of the process; see patch.h.
+/* patch.c - hooks the C library's and the loader's system calls; see patch.h.
  *
- * Code is read through /proc/self/mem, which fails and does not fault where another thread unloads
- * a library meanwhile.  Each mapping with system calls gets a page of stubs within reach of a jump.
- * Allocates nothing.  The page stays when the library is unloaded.
+ * The two files are recognised by addresses that are in them, not by names, and must be mapped
+ * privately: a change reaches neither the file nor another process, and no other file can get their
+ * addresses, as they are not unloaded. In all other mappings neither bytes nor the protection are
+ * changed; their code is read through /proc/self/mem, which fails and does not fault where another
+ * thread unloads a library meanwhile. No malloc.
  */
 #define _GNU_SOURCE
 #include "other/memory-events/patch.h"
 
+#include <elf.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "other/memory-events/hook.h"
+#include "other/memory-events/known.h"
+#include "other/memory-events/lengths.h"
 #include "other/memory-events/mappings.h"
+#include "other/memory-events/proof.h"
 #include "other/memory-events/sites.h"
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -26,19 +36,33 @@
 enum {
     WHY = 400,
     WINDOW = 64 * 1024, /* bytes of code that are looked at together */
-    MARGIN = 64,        /* bytes beside them, which belong to others */
+    MARGIN = 160,       /* bytes before them, which belong to others */
     PAGE = 4096,        /* of x86-64 */
     MOST = PAGE / ME_STUB - 1,
+    MOST_POINTS = 60000,
     LINE = 64 /* a write within a cache line is seen at once */
 };
 
 static const uintptr_t reach = (uintptr_t)2000 << 20; /* a jump's, from either end of a mapping */
+static const size_t largest = (size_t)1 << 30;        /* code that is looked at */
 
 /* The mapping that is looked at. */
 static me_mapping_t mapping;
-static me_site_t sites[MOST]; /* `at` is an address */
+static me_site_t sites[MOST];
 static uint8_t original[MOST][ME_PATCH];
 static unsigned count;
+
+/* All hooks, and the sum of the words at them. */
+static uintptr_t hooks[2 * MOST];
+static unsigned hooks_count;
+static atomic_uint checked; /* hooks that me_is_intact compares: all of them, once they are made */
+static uint64_t hooks_sum;
+
+/* The mappings that they are in, which the changes may divide. */
+static struct {
+    uintptr_t start, end;
+} changed[2];
+static unsigned changed_count;
 
 static bool brk_is_patched;
 
@@ -48,63 +72,115 @@ static bool fails(char *why, const char *what)
     return false;
 }
 
-/* --- finding --- */
-
-static bool is_named(const char *prefix)
+static bool contains(uintptr_t address)
 {
-    const char *slash = strrchr(mapping.name, '/');
-    return strncmp(slash ? slash + 1 : mapping.name, prefix, strlen(prefix)) == 0;
+    return address - mapping.start < mapping.end - mapping.start;
 }
 
-/* Code whose system calls of other forms give nothing back: the C library, also within a static
- * program; the runtime of a sanitizer, which maps there what it has not used before. */
-static bool is_known(void)
+/* An address in the code of the loader, which the kernel has mapped at AT_BASE; a static program
+ * has none, and the loader itself may have been started as the program. */
+static uintptr_t loader_code(void)
 {
-    static char libc[sizeof mapping.name];
-    const uintptr_t munmap_at = (uintptr_t)&munmap;
-    if (munmap_at >= mapping.start && munmap_at < mapping.end) strcpy(libc, mapping.name);
-    return strcmp(libc, mapping.name) == 0 || is_named("libc.so") || is_named("libc-") ||
-           is_named("ld-") || is_named("libpthread") || is_named("libasan.so") ||
-           is_named("libubsan.so");
+    const uintptr_t base = getauxval(AT_BASE);
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)base;
+    if (!base) return getauxval(AT_ENTRY);
+    const Elf64_Phdr *segment = (const Elf64_Phdr *)(base + header->e_phoff);
+    for (unsigned i = 0; i < header->e_phnum; i++)
+        if (segment[i].p_type == PT_LOAD && segment[i].p_flags & PF_X)
+            return base + segment[i].p_vaddr;
+    return 0;
 }
 
-static bool note_site(const me_site_t *site, uintptr_t base, const uint8_t *bytes, char *why)
+/* An address in the C library, of a function that no other object defines, as may be done with
+ * munmap. */
+static uintptr_t library_code(void)
 {
-    if (site->kind == ME_HIDDEN) return fails(why, "makes system calls in an unknown way");
-    if (count == MOST) return fails(why, "too many system calls");
-    sites[count] = *site;
-    sites[count].at += base;
-    memcpy(original[count++], bytes + site->at, ME_PATCH);
-    return true;
+    return (uintptr_t)&gnu_get_libc_version;
 }
 
-/* One window, with what is beside it. */
-static bool look_at(uintptr_t from, uintptr_t to, int memory, char *why)
+/* --- system calls of other code --- */
+
+/* True if a window of the mapping has a system call. */
+static bool window_calls(uintptr_t from, uintptr_t to, int memory)
 {
-    static uint8_t bytes[WINDOW + 2 * MARGIN];
+    static uint8_t bytes[WINDOW + MARGIN + 16];
     const uintptr_t first = from - mapping.start < MARGIN ? mapping.start : from - MARGIN;
-    const uintptr_t last = mapping.end - to < MARGIN ? mapping.end : to + MARGIN;
+    const uintptr_t last = mapping.end - to < 16 ? mapping.end : to + 16;
     const ssize_t got = pread(memory, bytes, last - first, (off_t)first);
-    if (got <= 0) return true; /* unmapped meanwhile */
-    me_site_t site;
-    size_t at = from - first;
-    const bool known = is_known();
-    while (me_next_site(bytes, (size_t)got, at, known, &site)) {
-        at = me_after_site(&site);
-        if (first + at - 2 >= to) break;
-        if (!note_site(&site, first, bytes, why)) return false;
-    }
+    if (got <= 0) return false; /* unmapped meanwhile */
+    for (size_t at = from - first; (at = me_next_call(bytes, (size_t)got, at)) < (size_t)got; at++)
+        if (me_vote(bytes, (size_t)got, at) != ME_DATA) return true;
+    return false;
+}
+
+static bool has_calls(int memory)
+{
+    for (uintptr_t from = mapping.start; from < mapping.end; from += WINDOW)
+        if (window_calls(from, mapping.end - from < WINDOW ? mapping.end : from + WINDOW, memory))
+            return true;
+    return false;
+}
+
+/* A copy of the mapping's code, as much as can be read, and room to look into it. */
+static bool read_code(int memory, me_code_t *code, void **room, size_t *room_size)
+{
+    const size_t size = mapping.end - mapping.start;
+    if (size > largest) return false;
+    const size_t jumps = size / 2, starts = size / 64 * 8 + 64;
+    *room_size = size + starts + jumps * sizeof(me_jump_t) + MOST_POINTS * sizeof(me_point_t);
+    uint8_t *at = mmap(NULL, *room_size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) return false;
+    *room = at;
+    size_t filled = 0;
+    for (ssize_t got = 1; filled < size && got > 0; filled += got > 0 ? (size_t)got : 0)
+        got = pread(memory, at + filled, size - filled, (off_t)(mapping.start + filled));
+    *code = (me_code_t){.bytes = at, .size = filled, .sites = sites, .sites_most = MOST};
+    code->starts = at + size;
+    code->jumps = (me_jump_t *)(void *)(code->starts + starts);
+    code->jumps_most = (unsigned)jumps;
+    code->points = (me_point_t *)(void *)(code->jumps + jumps);
+    code->points_most = MOST_POINTS;
     return true;
 }
 
+static bool fails_at(char *why, size_t offset)
+{
+    snprintf(why, WHY, "%s: its system call at offset 0x%zx of this code may unmap memory unseen",
+             mapping.name[0] ? mapping.name : "code without a name", offset);
+    return false;
+}
+
+static bool examine(int memory, char *why)
+{
+    me_code_t code;
+    void *room;
+    size_t room_size, at;
+    if (!has_calls(memory)) return true;
+    if (!read_code(memory, &code, &room, &room_size)) return fails(why, "its code cannot be read");
+    const bool proven = me_prove(&code, false, NULL, &at);
+    munmap(room, room_size);
+    return proven || fails_at(why, at);
+}
+
+/* The library's calls, those that are to be hooked and what is there now. */
 static bool find_sites(int memory, char *why)
 {
-    count = 0;
-    for (uintptr_t from = mapping.start; from < mapping.end; from += WINDOW) {
-        const uintptr_t to = mapping.end - from < WINDOW ? mapping.end : from + WINDOW;
-        if (!look_at(from, to, memory, why)) return false;
-    }
-    return true;
+    me_code_t code;
+    void *room;
+    size_t room_size, at;
+    if (!read_code(memory, &code, &room, &room_size)) return fails(why, "its code cannot be read");
+    const bool proven = me_prove(&code, true, me_is_known, &at);
+    count = code.sites_count;
+    for (unsigned i = 0; i < count; i++)
+        memcpy(original[i], code.bytes + sites[i].call - ME_PATCH, ME_PATCH);
+    munmap(room, room_size);
+    return proven || fails_at(why, at);
+}
+
+static uintptr_t site_address(unsigned i)
+{
+    return mapping.start + sites[i].call - ME_PATCH;
 }
 
 /* --- stubs --- */
@@ -116,8 +192,8 @@ static bool within_reach(uintptr_t page)
     return high - low < reach;
 }
 
-/* A free page near the mapping, directly below another mapping: what grows upward does not meet it.
- * Below a stack there is none, as that grows downward. */
+/* Maps a free page near the mapping, directly below another mapping: one that grows upward does not
+ * meet it. Stacks grow downward, so no page is mapped below one. */
 static uint8_t *page_nearby(void)
 {
     static me_mappings_t list;
@@ -150,7 +226,7 @@ static uint8_t *write_stubs(void)
     memcpy(page, &entry, sizeof entry);
     for (unsigned i = 0; i < count; i++) {
         uint8_t *stub = page + (i + 1) * ME_STUB;
-        me_write_stub(&sites[i], (uintptr_t)stub, sites[i].at, (uintptr_t)page, stub);
+        me_write_stub(&sites[i], (uintptr_t)stub, site_address(i), (uintptr_t)page, stub);
     }
     if (mprotect(page, PAGE, PROT_READ | PROT_EXEC) == 0) return page;
     munmap(page, PAGE);
@@ -190,7 +266,8 @@ static bool replace_at_once(uintptr_t at, const uint8_t *old, const uint8_t *new
     return done;
 }
 
-/* Where code must not be made writable, the kernel may write it: not at once. */
+/* Replaces an instruction. Where code must not be made writable, the kernel writes it, byte by
+ * byte: only while the process has one thread. */
 static bool replace(uintptr_t at, const uint8_t *old, const uint8_t *new, int memory)
 {
     const uintptr_t page = at & ~(uintptr_t)(PAGE - 1);
@@ -203,24 +280,32 @@ static bool replace(uintptr_t at, const uint8_t *old, const uint8_t *new, int me
     return done;
 }
 
-/* brk() makes its system call within its first instructions. */
-static void note_brk(const me_site_t *site)
+static void note_hook(unsigned i)
 {
-    if (site->kind == ME_CONSTANT && site->nr == SYS_brk && site->at - (uintptr_t)&brk < 32)
-        brk_is_patched = true;
+    const uintptr_t at = site_address(i);
+    if (sites[i].kind == ME_CONSTANT && sites[i].nr == SYS_brk) brk_is_patched = true;
+    uint64_t word;
+    memcpy(&word, (const void *)at, sizeof word);
+    hooks_sum += word;
+    hooks[hooks_count++] = at;
 }
 
 static bool patch_mapping(int memory, char *why)
 {
+    if (changed_count == 2) return fails(why, "it is mapped twice");
+    changed[changed_count].start = mapping.start;
+    changed[changed_count++].end = mapping.end;
+    if (mapping.shared) return fails(why, "it is mapped as shared with others");
     if (!find_sites(memory, why)) return false;
-    if (!count) return true;
+    if (!count) return fails(why, "its system calls are not found");
+    if (hooks_count + count > sizeof hooks / sizeof *hooks) return fails(why, "too many calls");
     uint8_t *page = write_stubs();
     if (!page) return fails(why, "no memory within reach may be executable");
     for (unsigned i = 0; i < count; i++) {
         uint8_t jump[ME_PATCH];
-        me_write_jump(sites[i].at, (uintptr_t)page + (i + 1) * ME_STUB, jump);
-        if (replace(sites[i].at, original[i], jump, memory)) {
-            note_brk(&sites[i]);
+        me_write_jump(site_address(i), (uintptr_t)page + (i + 1) * ME_STUB, jump);
+        if (replace(site_address(i), original[i], jump, memory)) {
+            note_hook(i);
             continue;
         }
         if (i == 0) munmap(page, PAGE); /* no jump leads to it */
@@ -234,17 +319,32 @@ bool me_patched_brk(void)
     return brk_is_patched;
 }
 
-static bool has_unmap(void)
+/* True if all hooks are as they were written: a breakpoint, or older bytes, change the sum. */
+__attribute__((no_sanitize("address", "undefined", "thread"))) bool me_is_intact(void)
 {
-    for (unsigned i = 0; i < count; i++)
-        if (sites[i].kind == ME_CONSTANT && sites[i].nr == SYS_munmap) return true;
-    return false;
+    uint64_t sum = 0;
+    const unsigned made = atomic_load_explicit(&checked, memory_order_acquire);
+    for (unsigned i = 0; i < made; i++) {
+        uint64_t word;
+        __builtin_memcpy(&word, (const void *)hooks[i], sizeof word);
+        sum += word;
+    }
+    return made == 0 || sum == hooks_sum;
 }
 
-bool me_patch_all(char *why)
+/* --- all mappings --- */
+
+static bool is_of_library(void)
+{
+    for (unsigned i = 0; i < changed_count; i++)
+        if (mapping.start >= changed[i].start && mapping.end <= changed[i].end) return true;
+    return contains(library_code()) || contains(loader_code());
+}
+
+/* Calls `act` for the code of the library, or for that of others. */
+static bool for_each(bool library, bool (*act)(int memory, char *why), char *why)
 {
     static me_mappings_t list;
-    static bool loader_done;
     const int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
     if (memory < 0 || !me_mappings_open(&list)) {
         snprintf(why, WHY, "/proc/self cannot be read");
@@ -252,14 +352,26 @@ bool me_patch_all(char *why)
         return false;
     }
     bool all = true;
-    while (me_mappings_next(&list, &mapping)) {
-        if (!(mapping.protection & PROT_EXEC) || !mapping.file) continue;
-        if (!patch_mapping(memory, why)) all = false;
-        if (!is_named("ld-") || loader_done) continue;
-        loader_done = has_unmap();
-        if (!loader_done) all = fails(why, "the loader's system calls are not found");
-    }
+    while (all && me_mappings_next(&list, &mapping))
+        if (mapping.protection & PROT_EXEC && mapping.file && is_of_library() == library)
+            all = act(memory, why);
     me_mappings_close(&list);
     close(memory);
+    return all;
+}
+
+bool me_examine_others(char *why)
+{
+    return for_each(false, examine, why);
+}
+
+bool me_patch_library(char *why)
+{
+    if (!loader_code()) {
+        snprintf(why, WHY, "the loader's code is not found");
+        return false;
+    }
+    const bool all = for_each(true, patch_mapping, why);
+    atomic_store_explicit(&checked, hooks_count, memory_order_release);
     return all;
 }

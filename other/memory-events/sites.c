@@ -19,73 +19,22 @@ static uint32_t word_at(const uint8_t *bytes)
     return word;
 }
 
-/* A number may be loaded some instructions before, into eax or into another register (41 b8); what
- * looks like a load of a number counts as one. */
-static bool number_before(const uint8_t *code, size_t call, uint32_t *nr)
+size_t me_next_call(const uint8_t *code, size_t size, size_t from)
 {
-    const size_t most = call < ME_BEFORE ? call : ME_BEFORE;
-    for (size_t back = 5; back <= most; back++) {
-        const uint8_t *p = code + call - back;
-        if (*p < MOV_EAX || *p > MOV_EAX + 7 || word_at(p + 1) > 1023) continue;
-        *nr = word_at(p + 1);
-        return true;
-    }
-    return false;
+    if (from >= size) return size;
+    const uint8_t *found = memmem(code + from, size - from, syscall_bytes, sizeof syscall_bytes);
+    return found ? (size_t)(found - code) : size;
 }
 
-/* cmp $-4095,%rax, or $-4096, follows: no chance bytes, but a system call. */
-static bool error_is_checked(const uint8_t *after, size_t size)
+me_site_t me_site_at(const uint8_t *code, size_t call, size_t before)
 {
-    static const uint8_t high[3] = {0xf0, 0xff, 0xff};
-    return size >= 6 && after[0] == 0x48 && after[1] == 0x3d && memcmp(after + 3, high, 3) == 0;
-}
-
-/* The instruction before the system call, which can be replaced; if it is one. */
-static bool is_replaceable(const uint8_t *code, size_t call, me_site_t *site)
-{
-    const size_t at = call - ME_PATCH;
-    if (call < ME_PATCH) return false;
-    if (memcmp(code + at, load_sixth, ME_PATCH) == 0)
-        *site = (me_site_t){.kind = ME_ANY, .at = at};
-    else if (code[at] == MOV_EAX)
-        *site = (me_site_t){.kind = ME_CONSTANT, .at = at, .nr = word_at(code + at + 1)};
-    else
-        return false;
-    return true;
-}
-
-static bool is_site(const uint8_t *code, size_t size, size_t call, bool known, me_site_t *site)
-{
-    uint32_t nr;
-    if (is_replaceable(code, call, site)) {
-        if (site->kind == ME_CONSTANT && !me_is_watched(site->nr)) return false;
-        const me_vote_t vote = me_vote(code, size, site->at);
-        if (vote == ME_UNSURE) *site = (me_site_t){.kind = ME_HIDDEN, .at = call};
-        return vote != ME_DATA;
-    }
-    *site = (me_site_t){.kind = ME_HIDDEN, .at = call};
-    if (known || (call >= ME_PATCH && code[call - ME_PATCH] == JUMP)) return false;
-    if (number_before(code, call, &nr))
-        return me_is_watched(nr) && me_vote(code, size, call) != ME_DATA;
-    return error_is_checked(code + call + 2, size - call - 2);
-}
-
-bool me_next_site(const uint8_t *code, size_t size, size_t from, bool known, me_site_t *site)
-{
-    while (from < size) {
-        const uint8_t *found =
-            memmem(code + from, size - from, syscall_bytes, sizeof syscall_bytes);
-        if (!found) return false;
-        const size_t call = (size_t)(found - code);
-        if (is_site(code, size, call, known, site)) return true;
-        from = call + sizeof syscall_bytes;
-    }
-    return false;
-}
-
-size_t me_after_site(const me_site_t *site)
-{
-    return site->at + (site->kind == ME_HIDDEN ? 0 : ME_PATCH) + sizeof syscall_bytes;
+    me_site_t site = {.kind = ME_OTHER, .call = call};
+    const uint8_t *const p = code + before;
+    if (call - before != ME_PATCH) return site;
+    if (memcmp(p, load_sixth, ME_PATCH) == 0) site.kind = ME_ANY;
+    if (*p == MOV_EAX && me_is_watched(word_at(p + 1)))
+        site = (me_site_t){ME_CONSTANT, call, word_at(p + 1)};
+    return site;
 }
 
 static uint8_t *put(uint8_t *out, const void *bytes, size_t size)

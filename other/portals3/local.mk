@@ -12,7 +12,7 @@ portals3_engine = \
 # The transport over libibverbs, and what it shares with the engine.
 portals3_verbs = \
 	other/portals3/fastpath/fast.h other/portals3/fastpath/fast_put_get.c other/portals3/fastpath/fast_receive.c other/portals3/fastpath/path.c \
-	$(handshake_sources) $(roce_sources) other/roce/table.c other/roce/table.h other/portals3/transport/connect_payload.c other/portals3/transport/connect_payload.h other/portals3/engine/launch.c other/portals3/engine/launch.h \
+	$(handshake_sources) $(roce_sources) other/roce/table.c other/roce/table.h other/portals3/transport/connect_guard.c other/portals3/transport/connect_guard.h other/portals3/transport/connect_payload.c other/portals3/transport/connect_payload.h other/portals3/transport/key_file.c other/portals3/transport/key_file.h other/portals3/engine/launch.c other/portals3/engine/launch.h \
 	other/portals3/fastpath/list_lease.h other/portals3/engine/mutex.h other/portals3/transport/ranges.c other/portals3/transport/ranges.h other/portals3/transport/settings.def \
 	other/portals3/transport/settings.c other/portals3/transport/settings.h \
 	other/portals3/transport/verbs.h other/portals3/transport/verbs_address.c other/portals3/transport/verbs_device.c other/portals3/transport/verbs_events.c other/portals3/transport/verbs_link.c \
@@ -26,7 +26,7 @@ libportals_la_LIBADD = other/portals3/libinner.la
 noinst_LTLIBRARIES += other/portals3/libinner.la
 other_portals3_libinner_la_SOURCES = $(portals3_engine) $(portals3_verbs)
 other_portals3_libinner_la_CPPFLAGS = $(portals3_cppflags)
-other_portals3_libinner_la_CFLAGS = $(AM_CFLAGS) -pthread
+other_portals3_libinner_la_CFLAGS = $(hot_cflags) -pthread
 other_portals3_libinner_la_LIBADD = other/tools/libenv_table.la $(VERBS_LIBS) -lpthread
 portals3_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/other/portals3/include -D_GNU_SOURCE
 
@@ -37,5 +37,4 @@ portals3_crayinclude_HEADERS = other/portals3/include/portals/portals3.h \
 	other/portals3/include/portals/p30.h
 portals3_oldincludedir = $(includedir)/p30
 portals3_oldinclude_HEADERS = other/portals3/include/p30/types.h other/portals3/include/p30/errno.h
-pkgconfig_DATA += other/portals3/libportals.pc
 include tests/portals3/local.mk

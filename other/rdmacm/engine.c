@@ -166,7 +166,7 @@ int rdmacm_listen(rdmacm_address_t *address)
     if (cm.create_id(engine.channel, &engine.listener, NULL, RDMA_PS_TCP)) return errno;
     if (cm.bind_addr(engine.listener, &address->any) || cm.listen(engine.listener, BACKLOG))
         return errno;
-    /* At the same place in both families. */
+    /* The port has the same offset in the addresses of both families. */
     address->ip4.sin_port = cm.get_src_port(engine.listener);
     return 0;
 }

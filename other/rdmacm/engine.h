@@ -37,9 +37,9 @@ void rdmacm_engine_close(void);
 struct ibv_context **rdmacm_devices(int *count);
 void rdmacm_devices_free(struct ibv_context **list);
 
-/* An address of this host that belongs to a port: of those of its network interfaces one of IPv4 if
- * there is one, else a global one of IPv6.  With `loopback` also of the loopback interface.  False
- * if there is none. */
+/* An address of this host that belongs to a port: an IPv4 address of the port's network interfaces
+ * if they have one, otherwise a global IPv6 address. With `loopback` also one of the loopback
+ * interface. False if the port has no address. */
 bool rdmacm_own_address(const struct ibv_context *verbs, uint8_t port, bool loopback,
                         rdmacm_address_t *address);
 
@@ -75,15 +75,15 @@ typedef struct rdmacm_event {
     struct rdma_cm_event *event;
 } rdmacm_event_t;
 
-/* The next event, to be given back; false if there is none. */
+/* Takes the next event, which rdmacm_done frees; false if no event is waiting. */
 bool rdmacm_next(rdmacm_event_t *event);
 void rdmacm_done(rdmacm_event_t *event);
 
-/* What a connection promises and asks for. */
+/* The parameters that a process proposes for a connection. */
 typedef struct rdmacm_terms {
     const void *private_data;
     uint8_t private_length;
-    uint8_t reads_served, reads_started; /* at once, by this end */
+    uint8_t reads_served, reads_started; /* at once, by this process */
     uint8_t timeout, retries;            /* as queue pairs encode them */
 } rdmacm_terms_t;
 

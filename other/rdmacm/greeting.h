@@ -1,8 +1,8 @@
-/* greeting.h - the private data of a request and of its acceptance or refusal: who speaks to whom.
- * Pure.
+/* greeting.h - the private data of a request and of its acceptance or refusal: the names of sender
+ * and receiver. Pure.
  *
- * Anybody who reaches the host can send a request.  Each process has a random key, which the
- * processes of its job alone learn; what is sent to it carries that.
+ * Any process on the network can send a request. Each process has a random key, which only the
+ * processes of its job learn; messages to it carry the key.
  */
 #ifndef RDMACM_GREETING_H
 #define RDMACM_GREETING_H

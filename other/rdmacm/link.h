@@ -17,7 +17,7 @@ enum rdmacm_action {
     RDMACM_ACCEPT = 16,    /* make the queue pair, and accept the request that has just arrived */
     RDMACM_REJECT = 32,    /* refuse that request, and say that the own attempt stands */
     RDMACM_ESTABLISH = 64, /* the request was accepted: connect the queue pair, confirm */
-    RDMACM_OPEN = 128,     /* both queue pairs are connected */
+    RDMACM_OPEN = 128,     /* the queue pairs of this process and the peer are connected */
     RDMACM_GIVE_UP = 256   /* no attempt has succeeded, and none follows */
 };
 
@@ -35,8 +35,9 @@ enum rdmacm_state {
 /* Zeroed but for `lower`: the initial state. */
 typedef struct rdmacm_link {
     enum rdmacm_state state;
-    bool lower;   /* than the peer, in an order that both know: this end's request stands */
-    bool wanted;  /* this end has something to send */
+    bool lower;   /* this process is lower than the peer, in an order that both know: its request
+                     stands */
+    bool wanted;  /* the engine has something to send to the peer */
     double since; /* the begin of the first attempt */
     double next, interval; /* WAITING: when to try again, and how long after that */
 } rdmacm_link_t;
@@ -50,7 +51,7 @@ typedef struct rdmacm_times {
 /* The functions below return a set of actions.  An event that does not fit the state, such as one
  * of an attempt that was abandoned, has none. */
 
-/* There is something to send to the peer. */
+/* Notes that the engine has something to send to the peer. */
 unsigned rdmacm_want(rdmacm_link_t *l, double now, const rdmacm_times_t *times);
 
 /* Steps of the own attempt. */

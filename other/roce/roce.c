@@ -32,8 +32,9 @@ static bool has_class(const roce_offer_t *offer, int kind)
     return offer->classes >> kind & 1;
 }
 
-/* Of RoCE v1 a link-local GID comes first: it contains the Ethernet address, so that no neighbour
- * has to answer.  Otherwise the lowest index. */
+/* True if `entry` is better than the one chosen so far. Of RoCE v1 a link-local GID comes first: it
+ * contains the Ethernet address, so no address resolution is needed. Otherwise the lowest index
+ * comes first. */
 static bool precedes(const roce_entry_t *entry, const roce_port_t *port, int kind)
 {
     const bool local = is_local(entry->gid), taken = is_local(port->offer.gid[kind]);
@@ -71,7 +72,7 @@ int roce_common(const roce_offer_t *mine, const roce_offer_t *theirs)
     return -1;
 }
 
-/* The upper bit of a P_Key tells full members of the partition from limited ones. */
+/* The upper bit of a P_Key distinguishes full members of the partition from limited ones. */
 enum { PARTITION = 0x7fff, FULL_MEMBER = 0x8000 };
 
 bool roce_one_partition(const roce_offer_t *mine, const roce_offer_t *theirs)

@@ -19,13 +19,13 @@ enum roce_type { ROCE_IB, ROCE_V1, ROCE_V2 };
 
 typedef struct roce_entry {
     uint8_t gid[16];
-    uint32_t at;        /* its index in the table */
+    uint32_t at;        /* index of the entry in the port's GID table */
     uint32_t type;      /* enum roce_type */
     char interface[16]; /* the network interface; "" if not known */
 } roce_entry_t;
 
-/* In order of preference.  InfiniBand's GIDs are of the last: old kernels do not tell them from
- * those of RoCE v1. */
+/* In order of preference. InfiniBand's GIDs are of the last: old kernels do not distinguish them
+ * from those of RoCE v1. */
 enum roce_class { ROCE_V2_IPV4, ROCE_V2_IPV6, ROCE_V2_LOCAL, ROCE_V1_OR_IB, ROCE_CLASSES };
 
 /* Sent to peers: the GIDs by which a port can be reached, and the P_Key of its packets. */
@@ -78,8 +78,8 @@ char *roce_offer_text(const roce_offer_t *offer, char *text, size_t size);
 char *roce_table_text(const roce_entry_t *table, size_t count, bool ethernet, char *text,
                       size_t size);
 
-/* Why a port cannot be used, and what to check; start-up, libportals and gasnetrun --doctor say it
- * in these words. */
+/* The reason why a port cannot be used, and advice; start-up, libportals and gasnetrun --doctor
+ * print these words. */
 typedef struct roce_fault {
     const char *text, *remedy;
 } roce_fault_t;
@@ -87,16 +87,16 @@ typedef struct roce_fault {
 /* NULL: the port can be used.  `addressed`: by what roce_choose said, or by its LID. */
 const roce_fault_t *roce_port_fault(bool active, bool ethernet, bool addressed);
 
-/* The P_Key at an index of a port's table.  0 if there is none (one whose lower 15 bits are 0);
- * then `text` gets the indices that have one: "0 0xffff, 3 0x8001"; "none". */
+/* The P_Key at index `wanted` of a port's table. 0 if the index has no key (one whose lower 15 bits
+ * are 0); then `text` gets the indices that have one: "0 0xffff, 3 0x8001"; "none". */
 uint16_t roce_pkey(const uint16_t *table, size_t count, uint32_t wanted, char *text, size_t size);
 
-/* Why roce_one_partition is false: "its P_Key is 0x8002, the one here 0x8001". */
+/* The reason why roce_one_partition is false: "its P_Key is 0x8002, the one here 0x8001". */
 char *roce_partition_text(const roce_offer_t *mine, const roce_offer_t *theirs, char *text,
                           size_t size);
 
-/* What to check when the class's address of a peer cannot be reached: "check that `ping -I eth0
- * 10.0.0.2` succeeds on this host". */
+/* Advice when the class's address of a peer cannot be reached: "check that `ping -I eth0 10.0.0.2`
+ * succeeds on this host". */
 char *roce_ping_text(const roce_port_t *port, const roce_offer_t *peer, int kind, char *text,
                      size_t size);
 

@@ -16,8 +16,8 @@ struct verbs_entry {
     uint32_t at, port, type, interface;
 };
 
-/* What ibv_query_gid_table of <infiniband/verbs.h> calls; older releases of rdma-core lack it and
- * its declaration. */
+/* The function that ibv_query_gid_table of <infiniband/verbs.h> calls; older releases of rdma-core
+ * lack it and its declaration. */
 struct ibv_gid_entry;
 ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries,
                              size_t most, uint32_t flags, size_t entry_size) __attribute__((weak));
@@ -64,7 +64,7 @@ static bool read_verbs(struct ibv_context *context, uint8_t port, roce_entry_t *
     return n >= 0;
 }
 
-/* The line that a file of sysfs has for an entry; "" if there is none. */
+/* Reads the line that a file of sysfs has for an entry; "" if the file does not exist. */
 static void read_line(const char *root, const char *device, unsigned port, const char *what,
                       int index, char *line, size_t size)
 {

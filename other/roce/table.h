@@ -15,8 +15,8 @@ enum { ROCE_MOST_ENTRIES = 256 };
  * before 4.5, all entries are of RoCE v1 or InfiniBand. */
 size_t roce_read_table(struct ibv_context *context, uint8_t port, roce_entry_t *table, size_t most);
 
-/* The same from ibv_query_gid and from the files of sysfs below `root`, which is
- * /sys/class/infiniband. */
+/* Reads the entries that are not empty from ibv_query_gid and from the files of sysfs below `root`,
+ * which is /sys/class/infiniband. */
 size_t roce_read_sysfs(struct ibv_context *context, const char *root, uint8_t port,
                        roce_entry_t *table, size_t most);
 

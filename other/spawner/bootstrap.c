@@ -5,6 +5,7 @@
  */
 #include "other/spawner/bootstrap.h"
 #include "other/spawner/spawner_ops.h"
+#include "other/tools/environment.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -80,15 +81,17 @@ static void hide_private_words(void)
 const char *bootstrap_getenv(const char *name)
 {
     size_t len = strlen(name);
-    const char *const *all = atomic_load(&console);
+    const char *const *all = bootstrap_environ();
     for (; all && *all; all++)
         if (strncmp(*all, name, len) == 0 && (*all)[len] == '=') return *all + len + 1;
-    return is_private(name) ? NULL : getenv(name);
+    return is_private(name) ? NULL : gasneti_variable(name);
 }
 
+/* A process with more rights than its user has no variables: its launcher may be any program of the
+ * user. */
 const char *const *bootstrap_environ(void)
 {
-    return atomic_load(&console);
+    return gasneti_has_more_rights() ? NULL : atomic_load(&console);
 }
 
 bool bootstrap_host_name(uint32_t host, char *name, size_t size)
@@ -105,7 +108,7 @@ bool bootstrap_host_name(uint32_t host, char *name, size_t size)
 
 /* --- joining --- */
 
-/* One spawner that may have started this process. */
+/* A spawner that may have started this process. */
 struct candidate {
     const char *name;
     const char *sign;  /* variable that its launcher set; NULL: none */
@@ -316,6 +319,11 @@ void bootstrap_alltoall(const void *mine, size_t len, void *all)
 void bootstrap_broadcast(void *data, size_t len, uint32_t root)
 {
     bootstrap_joined(__func__)->broadcast(data, len, root);
+}
+
+void bootstrap_meanwhile(bootstrap_meanwhile_fn meanwhile)
+{
+    bootstrap_joined(__func__)->meanwhile(meanwhile);
 }
 
 void bootstrap_watch(bootstrap_death_fn on_death)

@@ -46,7 +46,8 @@ enum bootstrap_status bootstrap_init(int *argc, char ***argv, struct bootstrap_j
                                      size_t why_size);
 
 /* The launching console's value of an environment variable, the same on every rank; otherwise this
- * process's own value; otherwise NULL.  Legal at any time in any thread, also before init (own
+ * process's own value; otherwise NULL.  Always NULL in a process with more rights than its user
+ * (other/tools/environment.h).  Legal at any time in any thread, also before init (own
  * environment only). */
 const char *bootstrap_getenv(const char *name);
 
@@ -55,7 +56,7 @@ const char *bootstrap_getenv(const char *name);
 bool bootstrap_host_name(uint32_t host, char *name, size_t size);
 
 /* The launching console's whole environment: NULL-terminated array of NAME=value, or NULL before
- * init.  Same content on every rank. */
+ * init, and in a process with more rights than its user.  Same content on every rank. */
 const char *const *bootstrap_environ(void);
 
 /* Collective: returns when every rank has called it. */
@@ -69,6 +70,14 @@ void bootstrap_alltoall(const void *mine, size_t len, void *all);
 
 /* Collective: `data` of rank `root` is copied to `data` on every rank. */
 void bootstrap_broadcast(void *data, size_t len, uint32_t root);
+
+/* Registers what each collective call does while it waits for other ranks: `meanwhile` is called in
+ * the waiting thread, at once, after each word of bootstrap_listen and every few milliseconds,
+ * without any lock of the spawner, and may end the process.  It makes no collective call.  NULL:
+ * nothing.
+ */
+typedef void (*bootstrap_meanwhile_fn)(void);
+void bootstrap_meanwhile(bootstrap_meanwhile_fn meanwhile);
 
 /* Arms the watch on the launcher: when the launcher disappears or orders the job to end,
  * `on_death` is called in a thread of the spawner with the job's exit code (1 if the launcher
@@ -101,9 +110,9 @@ enum bootstrap_word { BOOTSTRAP_NOTED, BOOTSTRAP_LEAVE, BOOTSTRAP_TOGETHER };
 typedef void (*bootstrap_word_fn)(enum bootstrap_word word, int exitcode);
 void bootstrap_listen(bootstrap_word_fn on_word);
 
-/* This process asks to end with `exitcode`; `seconds` is the time for the other ranks.  Returns at
- * once; false: this launcher does not help, and the processes have to agree among themselves.
- * Async-signal-safe. */
+/* Announces that this process asks to end with `exitcode`; `seconds` is the time for the other
+ * ranks. Returns at once; false: the launcher does not coordinate the end, and the processes have
+ * to agree among themselves. Async-signal-safe. */
 bool bootstrap_leaving(int exitcode, double seconds);
 
 /* Announces that this process exits with `exitcode` as part of an orderly end of the whole job.

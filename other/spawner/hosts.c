@@ -6,101 +6,174 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MAX_LEN = 255, RANGE_MAX = 65536 };
+enum { NAME_MAX_LEN = 255, EXPANDED_MAX = 65536 };
+
+/* A list that is being read. */
+struct reading {
+    struct shell_words *hosts;
+    size_t expanded; /* hosts of ranges so far */
+    char *why;
+    size_t why_size;
+    const char *item; /* the words of the list that are being read, for messages */
+    size_t item_len;
+    char name[NAME_MAX_LEN + 1]; /* of the next host, as far as it is known */
+};
+
+static bool hosts_wrong(const struct reading *r, const char *what)
+{
+    const size_t len = r->item_len < 40 ? r->item_len : 40;
+    snprintf(r->why, r->why_size, "host name \"%.*s\" %s", (int)len, r->item, what);
+    return false;
+}
+
+/* --- one host --- */
+
+/* An IPv6 address, possibly with a zone and behind a user's name. */
+static bool hosts_is_address(const char *name)
+{
+    const char *user = strchr(name, '@'), *address = user ? user + 1 : name;
+    const char *last = address + strspn(address, "0123456789abcdefABCDEF:.");
+    const char *colon = strchr(address, ':');
+    return colon && strchr(colon + 1, ':') && (!*last || *last == '%');
+}
 
 /* The name becomes a word of a command line, where it must not look like an option. */
-static bool hosts_add(struct shell_words *hosts, const char *name, size_t len, char *why,
-                      size_t why_size)
+static bool hosts_add(struct reading *r, size_t len)
 {
-    const char *wrong = NULL;
-    if (len > NAME_MAX_LEN) wrong = "is too long";
-    if (len && name[0] == '-') wrong = "begins with a dash";
+    const char *name = r->name;
+    r->name[len] = 0;
+    if (len == 0) return hosts_wrong(r, "is empty");
+    if (name[0] == '-') return hosts_wrong(r, "begins with a dash");
     for (size_t i = 0; i < len; i++)
         if ((unsigned char)name[i] <= ' ' || name[i] == 127)
-            wrong = "holds a blank or control character";
-    if (wrong) {
-        snprintf(why, why_size, "host name \"%.*s\" %s", (int)(len < 40 ? len : 40), name, wrong);
-        return false;
-    }
-    if (len) shell_add_bytes(hosts, name, len);
+            return hosts_wrong(r, "holds a blank or control character");
+    if (strchr(name, ',')) return hosts_wrong(r, "holds a comma: one host a line is needed here");
+    if (strchr(name, ']')) return hosts_wrong(r, "has a ] without a [");
+    if (strchr(name, ':') && !hosts_is_address(name))
+        return hosts_wrong(r,
+                           "has a colon, but is no IPv6 address, and no number of slots follows");
+    shell_add_bytes(r->hosts, name, len);
     return true;
 }
 
-static bool hosts_parse_file(struct shell_words *hosts, const char *text, char *why,
-                             size_t why_size)
+/* --- one item of a list, which may stand for several hosts --- */
+
+static bool hosts_expand(struct reading *r, size_t len, const char *rest, const char *end);
+
+/* Each host of "07-12" or "14" between brackets; leading zeros give the width.  `rest` is what
+ * follows the brackets. */
+static bool hosts_add_range(struct reading *r, size_t len, const char **range, const char *rest,
+                            const char *end)
 {
-    while (*text) {
+    char *after, digits[24];
+    const size_t width = strspn(*range, "0123456789");
+    unsigned long low = strtoul(*range, &after, 10), high = low;
+    bool good = width > 0 && width < 10;
+    if (good && *after == '-') {
+        const size_t more = strspn(after + 1, "0123456789");
+        high = strtoul(after + 1, &after, 10);
+        good = more > 0 && more < 10;
+    }
+    if (!good || high < low || (*after != ',' && *after != ']'))
+        return hosts_wrong(r, "has brackets with what is no range of numbers");
+    *range = after;
+    for (unsigned long i = low; i <= high; i++) {
+        const int more = snprintf(digits, sizeof digits, "%0*lu", (int)width, i);
+        if (len + (size_t)more > NAME_MAX_LEN) return hosts_wrong(r, "is too long");
+        memcpy(r->name + len, digits, (size_t)more);
+        if (!hosts_expand(r, len + (size_t)more, rest, end)) return false;
+    }
+    return true;
+}
+
+/* Adds the hosts whose names begin with the `len` bytes of r->name, and go on as `rest` says. */
+static bool hosts_expand(struct reading *r, size_t len, const char *rest, const char *end)
+{
+    while (rest < end && *rest != '[') {
+        if (len == NAME_MAX_LEN) return hosts_wrong(r, "is too long");
+        r->name[len++] = *rest++;
+    }
+    if (rest == end) {
+        if (memchr(r->item, '[', r->item_len) && r->expanded++ == EXPANDED_MAX)
+            return hosts_wrong(r, "stands for too many hosts");
+        return hosts_add(r, len);
+    }
+    const char *inner = rest + 1, *close = memchr(inner, ']', (size_t)(end - inner));
+    if (!close) return hosts_wrong(r, "has a [ without a ]");
+    if (memchr(inner, ':', (size_t)(close - inner))) { /* round an address */
+        const size_t more = (size_t)(close - inner);
+        if (len + more > NAME_MAX_LEN) return hosts_wrong(r, "is too long");
+        memcpy(r->name + len, inner, more);
+        return hosts_expand(r, len + more, close + 1, end);
+    }
+    for (const char *range = inner;; range++) {
+        if (!hosts_add_range(r, len, &range, close + 1, end)) return false;
+        if (*range == ']') return true;
+    }
+}
+
+/* Leaves out the number of slots: "name:4", but not the end of an address. */
+static size_t hosts_without_slots(const char *item, size_t len)
+{
+    size_t end = len;
+    while (end > 0 && item[end - 1] >= '0' && item[end - 1] <= '9') end--;
+    if (end == len || end == 0 || item[--end] != ':') return len;
+    return end > 0 && item[end - 1] != ']' && memchr(item, ':', end) ? len : end;
+}
+
+static bool hosts_add_item(struct reading *r, const char *item, size_t len)
+{
+    r->item = item;
+    r->item_len = len;
+    return hosts_expand(r, 0, item, item + hosts_without_slots(item, len));
+}
+
+/* --- lists --- */
+
+static bool hosts_parse_file(struct reading *r, const char *text)
+{
+    char wrong[200] = "", *const why = r->why;
+    const size_t why_size = r->why_size;
+    r->why = wrong;
+    r->why_size = sizeof wrong;
+    for (unsigned number = 1; *text; number++) {
         size_t line = strcspn(text, "\n");
         size_t end = strcspn(text, "#\n");
         size_t start = strspn(text, " \t\r\v\f");
-        if (start < end) {
-            size_t len = strcspn(text + start, " \t\r\v\f#\n");
-            if (!hosts_add(hosts, text + start, len, why, why_size)) return false;
+        if (start < end &&
+            !hosts_add_item(r, text + start, strcspn(text + start, " \t\r\v\f#\n"))) {
+            snprintf(why, why_size, "line %u: %s", number, wrong);
+            return false;
         }
         text += line + (text[line] == '\n');
     }
     return true;
 }
 
-static bool hosts_parse_words(struct shell_words *hosts, const char *text, char *why,
-                              size_t why_size)
+static const char between[] = ", \t\r\n\v\f";
+
+/* The length of the next word; commas within brackets are part of it. */
+static size_t hosts_word(const char *text)
 {
-    static const char between[] = ", \t\r\n\v\f";
+    size_t len = 0;
+    for (bool inside = false; text[len] && (inside || !strchr(between, text[len])); len++)
+        inside = text[len] == '[' || (inside && text[len] != ']');
+    return len;
+}
+
+/* `pairs`: behind each host is the number of its slots. */
+static bool hosts_parse_words(struct reading *r, const char *text, bool pairs)
+{
     while (*(text += strspn(text, between))) {
-        size_t len = strcspn(text, between);
-        if (!hosts_add(hosts, text, len, why, why_size)) return false;
+        const size_t len = hosts_word(text);
+        if (!hosts_add_item(r, text, len)) return false;
         text += len;
-    }
-    return true;
-}
-
-/* Appends the hosts of one range, "07-12" or "14", behind `prefix`; leading zeros give the width.
- */
-static bool hosts_add_range(struct shell_words *hosts, const char *prefix, size_t prefix_len,
-                            const char **range, char *why, size_t why_size)
-{
-    char *end, name[NAME_MAX_LEN + 1];
-    size_t width = strspn(*range, "0123456789");
-    unsigned long low = strtoul(*range, &end, 10), high = low;
-    bool good = width > 0 && width < 10 && prefix_len < 200;
-    if (good && *end == '-') {
-        size_t digits = strspn(end + 1, "0123456789");
-        high = strtoul(end + 1, &end, 10);
-        good = digits > 0 && digits < 10;
-    }
-    if (!good || high < low || high - low >= RANGE_MAX) {
-        snprintf(why, why_size, "host range \"%.40s\" is no range of numbers", *range);
-        return false;
-    }
-    for (unsigned long i = low; i <= high; i++) {
-        int len = snprintf(name, sizeof name, "%.*s%0*lu", (int)prefix_len, prefix, (int)width, i);
-        if (!hosts_add(hosts, name, (size_t)len, why, why_size)) return false;
-    }
-    *range = end;
-    return true;
-}
-
-static bool hosts_parse_ranges(struct shell_words *hosts, const char *text, char *why,
-                               size_t why_size)
-{
-    static const char between[] = ", \t\r\n";
-    while (*(text += strspn(text, between))) {
-        size_t len = strcspn(text, ", \t\r\n[");
-        if (text[len] != '[') {
-            if (!hosts_add(hosts, text, len, why, why_size)) return false;
-            text += len;
-            continue;
-        }
-        const char *range = text + len;
-        do {
-            range++;
-            if (!hosts_add_range(hosts, text, len, &range, why, why_size)) return false;
-        } while (*range == ',');
-        if (*range != ']' || (range[1] && !strchr(between, range[1]))) {
-            snprintf(why, why_size, "host list \"%.40s\": ] and then a comma expected", text);
-            return false;
-        }
-        text = range + 1;
+        if (!pairs) continue;
+        text += strspn(text, between);
+        const size_t digits = strspn(text, "0123456789");
+        if (!digits || digits != hosts_word(text))
+            return hosts_wrong(r, "is not followed by the number of its slots");
+        text += digits;
     }
     return true;
 }
@@ -108,9 +181,11 @@ static bool hosts_parse_ranges(struct shell_words *hosts, const char *text, char
 bool hosts_parse(struct shell_words *hosts, enum hosts_format format, const char *text, char *why,
                  size_t why_size)
 {
-    bool good = format == HOSTS_FILE    ? hosts_parse_file(hosts, text, why, why_size)
-                : format == HOSTS_WORDS ? hosts_parse_words(hosts, text, why, why_size)
-                                        : hosts_parse_ranges(hosts, text, why, why_size);
+    static const char mark[] = "\xef\xbb\xbf"; /* the byte order mark of other systems */
+    struct reading r = {.hosts = hosts, .why = why, .why_size = why_size};
+    if (strncmp(text, mark, sizeof mark - 1) == 0) text += sizeof mark - 1;
+    bool good = format == HOSTS_FILE ? hosts_parse_file(&r, text)
+                                     : hosts_parse_words(&r, text, format == HOSTS_PAIRS);
     if (good && hosts->failed) {
         snprintf(why, why_size, "out of memory for the host list");
         return false;

@@ -9,10 +9,16 @@
 
 #include <stdint.h>
 
+/* In each format, a host may be written as
+ *   name, user@name, name:4                  the number of slots is not used
+ *   2001:db8::1, [2001:db8::1], [::1]:4      an address
+ *   n[07-12,14]-ib, rack[0-1]_blade[0-1]     several hosts, the last range in turn first
+ * and a byte order mark at the beginning is passed over. */
 enum hosts_format {
-    HOSTS_FILE,   /* one a line, first word counts, # comments, blank lines ignored */
-    HOSTS_WORDS,  /* separated by commas or white space */
-    HOSTS_RANGES, /* as SLURM writes them: rack1,node[07-12,14] */
+    HOSTS_FILE,  /* a host in each line; only the first word counts; # comments, blank lines
+                    ignored */
+    HOSTS_WORDS, /* separated by commas or white space */
+    HOSTS_PAIRS, /* words, each host followed by its number of slots */
 };
 
 /* Appends the hosts of `text`.  Returns false with the wrong name and the reason in `why`. */
@@ -43,10 +49,10 @@ static inline uint32_t hosts_index(const struct hosts_block *block, uint32_t ran
     return index < block->count && hosts_rank(block, index) == rank ? index : UINT32_MAX;
 }
 
-/* Contiguous blocks for `hosts` hosts, as even as possible, the larger ones first; hosts must be
- * 1..ranks. */
+/* Distributes ranks in contiguous blocks to `hosts` hosts, as evenly as possible, larger blocks
+ * first; hosts must be 1..ranks. */
 void hosts_place(uint32_t ranks, uint32_t hosts, struct hosts_block *blocks);
-/* The same, with ranks assigned to the hosts cyclically. */
+/* Distributes ranks cyclically to `hosts` hosts, which must be 1..ranks. */
 void hosts_deal(uint32_t ranks, uint32_t hosts, struct hosts_block *blocks);
 
 #endif

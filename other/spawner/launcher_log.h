@@ -2,6 +2,9 @@
 #ifndef LAUNCHER_LOG_H
 #define LAUNCHER_LOG_H
 
+/* At the end of a command that printed on stdout: 0, or 1 with a message if not all was written. */
+int launcher_end_print(void);
+
 void launcher_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -6,21 +6,21 @@
  */
 #define _GNU_SOURCE
 #include "other/spawner/spawner_ops.h"
+#include "other/tools/environment.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-extern char **environ;
 
 /* --- signs --- */
 
 static const char *module_first_set(const char *const *names)
 {
     for (; *names; names++)
-        if (getenv(*names)) return *names;
+        if (gasneti_variable(*names)) return *names;
     return NULL;
 }
 
@@ -40,8 +40,8 @@ bool spawner_mpi_is_up(void)
 /* Without a server's address PMIx would search for a server, which takes long. */
 const char *spawner_pmix_sign(void)
 {
-    if (!getenv("PMIX_NAMESPACE") || !getenv("PMIX_RANK")) return NULL;
-    for (char **e = environ; *e; e++)
+    if (!gasneti_variable("PMIX_NAMESPACE") || !gasneti_variable("PMIX_RANK")) return NULL;
+    for (char **e = gasneti_variables(); *e; e++)
         if (strncmp(*e, "PMIX_SERVER_URI", strlen("PMIX_SERVER_URI")) == 0) return *e;
     return NULL;
 }
@@ -70,29 +70,51 @@ struct search {
     size_t why_size;
 };
 
+/* The object that holds this function: the library, or a statically linked program. */
+static const char *module_host(void)
+{
+    Dl_info info;
+    return dladdr((void *)spawner_mpi_load, &info) && info.dli_fname ? info.dli_fname : "";
+}
+
+/* True if only users who can change this process's code anyway can have changed the file or folder:
+ * root, this user, the owner of the library, and their groups. */
+static bool module_is_trusted(const char *path)
+{
+    struct stat file, host;
+    if (stat(path, &file) != 0 || file.st_mode & S_IWOTH) return false;
+    return file.st_uid == 0 || file.st_uid == geteuid() ||
+           (stat(module_host(), &host) == 0 && file.st_uid == host.st_uid);
+}
+
 /* RTLD_GLOBAL: plug-ins that an MPI loads later must find its symbols. */
 static void *module_open(struct search *search, const char *dir, const char *below)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s%s/gasnet-spawner-%s.so", dir, below, search->name);
+    char folder[4096], path[4200];
+    snprintf(folder, sizeof folder, "%s%s", dir, below);
+    snprintf(path, sizeof path, "%s/gasnet-spawner-%s.so", folder, search->name);
     if (access(path, F_OK) != 0) return NULL;
-    void *module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     search->found = true;
+    if (!module_is_trusted(folder) || !module_is_trusted(path)) {
+        snprintf(search->why, search->why_size,
+                 "its module %s is not loaded: other users own it or its folder, or may write "
+                 "there",
+                 path);
+        return NULL;
+    }
+    void *module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!module) snprintf(search->why, search->why_size, "its module does not load: %s", dlerror());
     return module;
 }
 
-/* Looks in the folder of the library, or of a statically linked program, that holds this function.
- */
+/* Looks in the folder of the library, or of a statically linked program. */
 static void *module_load_nearby(struct search *search)
 {
-    Dl_info info;
+    const char *host = module_host(), *slash = strrchr(host, '/');
     char dir[4096];
-    if (!dladdr((void *)spawner_mpi_load, &info) || !info.dli_fname) return NULL;
-    const char *slash = strrchr(info.dli_fname, '/');
-    size_t len = slash ? (size_t)(slash - info.dli_fname) : 0;
+    size_t len = slash ? (size_t)(slash - host) : 0;
     if (!slash || len >= sizeof dir) return NULL;
-    memcpy(dir, info.dli_fname, len);
+    memcpy(dir, host, len);
     dir[len] = 0;
     void *module = module_open(search, dir, "");
     return module ? module : module_open(search, dir, "/gasnet");
@@ -102,7 +124,6 @@ static const struct spawner_ops *module_find_ops(struct search *search)
 {
     void *module = module_open(search, SPAWNER_MODULE_DIR, "");
     if (!module) module = module_load_nearby(search);
-    if (!module) module = module_open(search, SPAWNER_BUILD_DIR, "");
     if (!module) return NULL;
     const struct spawner_ops *ops = dlsym(module, SPAWNER_SYMBOL_NAME);
     if (ops && ops->abi == SPAWNER_ABI) return ops;
@@ -169,9 +190,9 @@ static const char *wanted_mpi(void)
                    ? "mpi-mpich"
                    : "mpi-other";
     }
-    if (getenv("OMPI_COMM_WORLD_SIZE")) return "mpi-openmpi";
-    if (getenv("PMI_FD")) return "mpi-mpich"; /* hydra */
-    return getenv("PMI_RANK") || !spawner_pmix_sign() ? NULL : "mpi-openmpi";
+    if (gasneti_variable("OMPI_COMM_WORLD_SIZE")) return "mpi-openmpi";
+    if (gasneti_variable("PMI_FD")) return "mpi-mpich"; /* hydra */
+    return gasneti_variable("PMI_RANK") || !spawner_pmix_sign() ? NULL : "mpi-openmpi";
 }
 
 const struct spawner_ops *spawner_mpi_load(char *why, size_t why_size)

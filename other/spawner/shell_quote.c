@@ -5,13 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Makes room for one more word and the null behind it.  The room doubles when the count is a power
+ * of two, so that it is not stored. */
+static bool shell_make_room(struct shell_words *list)
+{
+    if (list->count & (list->count - 1)) return true;
+    char **grown = realloc(list->word, 2 * (list->count + 1) * sizeof *grown);
+    if (grown) list->word = grown;
+    return grown != NULL;
+}
+
 void shell_add_bytes(struct shell_words *list, const char *bytes, size_t len)
 {
     if (list->failed) return;
     char *copy = malloc(len + 1);
-    char **grown = realloc(list->word, (list->count + 2) * sizeof *grown);
-    if (grown) list->word = grown;
-    if (!copy || !grown) {
+    if (!copy || !shell_make_room(list)) {
         free(copy);
         list->failed = true;
         return;

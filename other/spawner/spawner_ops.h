@@ -10,8 +10,9 @@
 #include "other/spawner/bootstrap.h"
 
 #include <stdbool.h>
+#include <time.h>
 
-enum { SPAWNER_ABI = 5 };
+enum { SPAWNER_ABI = 6 };
 
 /* The console's environment as init returns it: strings one after another, each with its NUL, in
  * memory from malloc that bootstrap.c keeps.  Empty where rank 0 has that environment; bootstrap.c
@@ -30,9 +31,10 @@ struct spawner_ops {
     void (*exchange)(const void *mine, size_t len, void *all);
     void (*alltoall)(const void *mine, size_t len, void *all);
     void (*broadcast)(void *data, size_t len, uint32_t root);
+    void (*meanwhile)(bootstrap_meanwhile_fn meanwhile);
     void (*watch)(bootstrap_death_fn on_death);
     void (*answer)(bootstrap_answer_fn answer); /* NULL: not supported */
-    /* These two are NULL where the launcher does not coordinate the end of the ranks. */
+    /* listen and leaving are NULL where the launcher does not coordinate the end of the ranks. */
     void (*listen)(bootstrap_word_fn on_word);
     void (*leaving)(int exitcode, double seconds);
     bool (*complain)(const char *what, const char *why, bool once); /* NULL: not supported */
@@ -40,9 +42,8 @@ struct spawner_ops {
     __attribute__((noreturn)) void (*abort)(int exitcode);
 };
 
-/* Variable by which the launcher gives a process its place in the job ("ssh ...") or names the
- * spawner to use ("mpi", "pmix").  All variables with the prefix are private to launcher and
- * library. */
+/* Variable by which the launcher gives a process its rank and job ("ssh ...") or names the spawner
+ * to use ("mpi", "pmix"). All variables with the prefix are private to launcher and library. */
 #define SPAWNER_PRIVATE_PREFIX "GASNET_SPAWN_"
 #define SPAWNER_CONTROL        SPAWNER_PRIVATE_PREFIX "CONTROL"
 
@@ -55,8 +56,8 @@ struct spawner_ops {
 
 extern const struct spawner_ops spawner_ssh;
 
-/* The variable, for messages, by which such a launcher is recognised, or a note that the program's
- * MPI is initialised already; NULL if there is none. */
+/* The variable, for messages, by which a launcher of PMIx or MPI is recognised, or a note that the
+ * program's MPI is initialised already; NULL if this process was not started by such a launcher. */
 const char *spawner_pmix_sign(void);
 const char *spawner_mpi_sign(void);
 /* Whether the program itself uses MPI: then MPI must start and end it. */
@@ -73,6 +74,9 @@ const struct spawner_ops *spawner_mpi_load(char *why, size_t why_size);
 /* Runs a death function in a thread of its own; ends the process if the function has not done so
  * within two seconds. */
 void spawner_run_death(bootstrap_death_fn on_death, int exitcode) __attribute__((noreturn));
+/* When a waiting call makes its next turn, of those counted from 0: the time between two grows from
+ * 1 to 32 ms, so that many waiting processes leave the processors to those that work. */
+struct timespec spawner_next_turn(unsigned turn);
 /* Starts a thread with all signals blocked and a small stack; returns false with errno on failure.
  */
 bool spawner_start_thread(void *(*body)(void *), void *arg);

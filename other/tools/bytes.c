@@ -3,14 +3,13 @@
  * Any alignment, any length.
  */
 #include "config.h"
+#include "fnv.h"
 #include "tools.h"
 
-/* FNV-1a: depends on the order of the bytes. */
+/* Depends on the order of the bytes. */
 uint64_t gasnett_checksum(const void *p, int nbytes)
 {
-    const unsigned char *byte = p;
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
-    for (int i = 0; i < nbytes; i++) sum = (sum ^ byte[i]) * UINT64_C(0x100000001b3);
+    const uint64_t sum = gasneti_fnv(GASNETI_FNV_START, p, nbytes > 0 ? (size_t)nbytes : 0);
     return sum ^ sum >> 29;
 }
 

@@ -14,7 +14,7 @@ def_rows() {
         sed -n 's/" @ "/\t/g; s/^"\(.*\)" *$/\1/p'
 }
 
-# put_table README MARKER MAKER [--check]: standard input takes the place of the lines between
+# put_table README MARKER MAKER [--check]: standard input replaces the lines between
 # "<!-- MARKER: " and "<!-- MARKER end -->"; with --check the README is only compared.
 put_table() (
     new=$(mktemp) && trap 'rm -f "$new" "$new.table"' EXIT && cat >"$new.table" &&

@@ -4,6 +4,7 @@
  * variable; env_report.c reports the variables that are read.
  */
 #include "config.h"
+#include "environment.h"
 #include "tools.h"
 
 #include <pthread.h>
@@ -20,7 +21,7 @@ static pthread_mutex_t decoded_lock = PTHREAD_MUTEX_INITIALIZER;
 static char *raw_value(const char *key)
 {
     char *value = gasneti_getenv_hook ? gasneti_getenv_hook(key) : NULL;
-    return value ? value : getenv(key);
+    return value ? value : gasneti_variable(key);
 }
 
 static struct decoded *find_decoded(const char *raw)

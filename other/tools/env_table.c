@@ -7,7 +7,6 @@
 #include <strings.h>
 
 #include "other/tools/edit_distance.h"
-#include "other/tools/numbers.h"
 
 /* --- values --- */
 
@@ -36,6 +35,17 @@ static enum outcome parse_whole(const char *text, uint64_t unit, double *value)
     return errno == ERANGE ? whole < 0 ? TOO_SMALL : TOO_LARGE : NO_NUMBER;
 }
 
+/* The amount alone, for the range; gasneti_env_parse stores the rest. */
+static enum outcome parse_memory(const char *text, double *value)
+{
+    struct gasneti_memory memory;
+    errno = 0;
+    bool parsed = gasneti_parse_memory(text, &memory);
+    *value = memory.amount;
+    if (parsed) return IS_NUMBER;
+    return errno == ERANGE ? memory.amount < 0 ? TOO_SMALL : TOO_LARGE : NO_NUMBER;
+}
+
 static enum outcome found(bool good)
 {
     return good ? IS_NUMBER : NO_NUMBER;
@@ -52,6 +62,8 @@ static enum outcome parse(const struct gasneti_env_row *row, const char *text, d
         return found(gasneti_parse_double(text, value));
     case GASNETI_ENV_MEGABYTES:
         return parse_whole(text, 1 << 20, value);
+    case GASNETI_ENV_MEMORY:
+        return parse_memory(text, value);
     case GASNETI_ENV_WORD:
         index = word_index(row->values, text);
         *value = (double)index;
@@ -88,6 +100,8 @@ static const char *const kinds[] = {
     [GASNETI_ENV_NUMBER] = "a whole number",
     [GASNETI_ENV_SIZE] = "a size such as 64K or 1.5GB",
     [GASNETI_ENV_MEGABYTES] = "a size such as 64K or 1.5GB, or a number of megabytes",
+    [GASNETI_ENV_MEMORY] = "a size such as 64K or 1.5GB, or a part of the host's memory such as "
+                           "0.85 or 2/3, and /P or /H behind it",
     [GASNETI_ENV_SECONDS] = "a number of seconds",
     [GASNETI_ENV_FRACTION] = "a fraction such as 0.75",
 };
@@ -96,7 +110,8 @@ static void print_limit(const struct gasneti_env_row *row, double limit, char *t
 {
     if (limit >= (double)INT64_MAX)
         snprintf(text, size, "any size");
-    else if (row->kind == GASNETI_ENV_SIZE || row->kind == GASNETI_ENV_MEGABYTES)
+    else if (row->kind == GASNETI_ENV_SIZE || row->kind == GASNETI_ENV_MEGABYTES ||
+             row->kind == GASNETI_ENV_MEMORY)
         gasneti_format_number((int64_t)limit, text, size, true);
     else
         snprintf(text, size, "%.15g", limit); /* whole numbers stay whole */
@@ -157,7 +172,10 @@ bool gasneti_env_parse(const struct gasneti_env_row *row, const char *text, void
         complain(row, text, outcome, why, size);
         return false;
     }
-    store(row, value, fields);
+    if (row->kind == GASNETI_ENV_MEMORY)
+        (void)gasneti_parse_memory(text, (void *)((char *)fields + row->offset));
+    else
+        store(row, value, fields);
     return true;
 }
 

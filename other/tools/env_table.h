@@ -13,14 +13,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "other/tools/numbers.h"
+
 /* A kind K is stored in a field of type gasneti_env_type_K. */
 enum gasneti_env_kind {
     GASNETI_ENV_NUMBER,    /* whole, decimal or 0x hexadecimal */
     GASNETI_ENV_SIZE,      /* bytes, with a suffix such as K, MB or GiB, and a fraction */
-    GASNETI_ENV_MEGABYTES, /* likewise, but a number without a suffix counts megabytes */
-    GASNETI_ENV_BOOLEAN,   /* y, yes, 1 or n, no, 0 */
+    GASNETI_ENV_MEGABYTES, /* a size, but a number without a suffix counts megabytes */
+    GASNETI_ENV_MEMORY,    /* a size, or a part of a host's memory; see gasneti_parse_memory */
+    GASNETI_ENV_BOOLEAN,   /* y, yes, true, 1 or n, no, false, 0 */
     GASNETI_ENV_SECONDS,   /* a number or a fraction such as 1/4 */
-    GASNETI_ENV_FRACTION,  /* likewise */
+    GASNETI_ENV_FRACTION,  /* a number or a fraction such as 1/4 */
     GASNETI_ENV_WORD,      /* one of the row's values, in any case: its index among them */
     GASNETI_ENV_TEXT,      /* anything that the row's check accepts; NULL when empty */
     GASNETI_ENV_MAP,       /* read by a parser of its own; accepted and not stored here */
@@ -28,6 +31,7 @@ enum gasneti_env_kind {
 typedef int64_t gasneti_env_type_NUMBER;
 typedef int64_t gasneti_env_type_SIZE;
 typedef int64_t gasneti_env_type_MEGABYTES;
+typedef struct gasneti_memory gasneti_env_type_MEMORY;
 typedef bool gasneti_env_type_BOOLEAN;
 typedef double gasneti_env_type_SECONDS;
 typedef double gasneti_env_type_FRACTION;
@@ -66,7 +70,7 @@ bool gasneti_env_parse(const struct gasneti_env_row *row, const char *text, void
 /* Stores the default of each row. */
 void gasneti_env_defaults(const struct gasneti_env_row *rows, size_t count, void *fields);
 
-/* What is allowed, for help: "1..64", "auto|on|off", "yes|no"; "" for any text. */
+/* Writes the allowed values, for help: "1..64", "auto|on|off", "yes|no"; "" for any text. */
 const char *gasneti_env_values(const struct gasneti_env_row *row, char *text, size_t size);
 
 /* --- Names --- */

@@ -18,6 +18,7 @@ parameters() {
         'name @ alias @ S(type) @ S(initial) @ S(same) @ help' '#define GASNETC_DEFAULT_SPARES 2 (4 in PAR)' '#define FIXED(...)' |
         awk -F'\t' '{
             value = $3 == "TEXT" ? "not set" : $3 == "BOOLEAN" ? ($4 ? "yes" : "no") : $4
+            if ($3 == "MEGABYTES" && $4 > 0) value = $4 / 1024 "K" # a number alone counts megabytes
             printf "| `%s`%s | %s | %s | %s |\n", $1, $2 == "" ? "" : " (`" $2 "`)", value, $5 == "true" ? "yes" : "no", $6
         }'
 }

@@ -21,8 +21,8 @@ uint64_t gasneti_memlock_limit(void)
     return limit_of(RLIMIT_MEMLOCK);
 }
 
-/* The kernel asks for the capability in the first user namespace; that of a container's own root is
- * none there. */
+/* True in the first user namespace: the kernel asks for the capability there, and the root of a
+ * container's own namespace does not have it. */
 static bool in_first_namespace(void)
 {
     unsigned long inside, outside, count;
@@ -99,7 +99,8 @@ static uint64_t least_of_group(const char *mount, const char *group, const char 
     }
 }
 
-/* One line of /proc/self/cgroup: number:controllers:group.  A version 2 line names no controller.
+/* The smallest limit of the groups in a line of /proc/self/cgroup: number:controllers:group. A
+ * version 2 line names no controller.
  */
 static uint64_t least_of_line(const char *mount, char *line)
 {

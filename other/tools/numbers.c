@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 static const char *skip_space(const char *p)
@@ -133,9 +134,47 @@ bool gasneti_parse_double(const char *text, double *value)
     return *p == '\0';
 }
 
+/* The length of `text` without "/P" or "/H" at its end, which goes to `per`. */
+static size_t without_per(const char *text, char *per)
+{
+    size_t n = strlen(text), left;
+    while (n && isspace((unsigned char)text[n - 1])) n--;
+    left = n;
+    *per = left ? (char)toupper((unsigned char)text[--left]) : 0;
+    while (left && isspace((unsigned char)text[left - 1])) left--;
+    if ((*per == 'P' || *per == 'H') && left && text[left - 1] == '/') return left - 1;
+    *per = 0;
+    return n;
+}
+
+bool gasneti_parse_memory(const char *text, struct gasneti_memory *memory)
+{
+    char number[64];
+    int64_t bytes;
+    double part;
+    const size_t n = without_per(text, &memory->per);
+    memory->is_part = 0;
+    memory->amount = 0;
+    errno = EINVAL;
+    if (n >= sizeof number) return false;
+    memcpy(number, text, n);
+    number[n] = 0;
+    const bool ratio = strpbrk(number, "./") != NULL;
+    if (gasneti_parse_double(number, &part) && part >= 0 && part <= 1 &&
+        (ratio || (part > 0 && part < 1))) {
+        memory->amount = part;
+        memory->is_part = 1;
+        return true;
+    }
+    const bool good = gasneti_parse_int(number, 1, &bytes) && number[strspn(number, " \t\n")];
+    memory->amount = (double)bytes;
+    return good;
+}
+
 int gasneti_parse_yesno(const char *text)
 {
-    static const char *const yes[] = {"y", "yes", "1"}, *const no[] = {"n", "no", "0"};
+    static const char *const yes[] = {"y", "yes", "true", "1"}, *const no[] = {"n", "no", "false",
+                                                                               "0"};
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
         if (!strcasecmp(text, yes[i])) return 1;
         if (!strcasecmp(text, no[i])) return 0;

@@ -6,6 +6,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "other/tools/uncancelled.h"
+
 void gasneti_patience_begin(struct gasneti_patience *p, double now)
 {
     *p = (struct gasneti_patience){.began = now, .last = now};
@@ -15,7 +17,7 @@ void gasneti_patience_begin(struct gasneti_patience *p, double now)
  * since nothing is known of it. */
 void gasneti_patience_tick(struct gasneti_patience *p, double now, double crowding)
 {
-    const double known = 0.1;
+    const double known = 0.02;
     double passed = now - p->last < known ? now - p->last : known;
     p->share += passed / crowding;
     p->last = now;
@@ -39,6 +41,7 @@ double gasneti_patience_part(const struct gasneti_patience *p, double seconds)
 /* Reads the start of a file as text; returns its length, 0 if it cannot be read. */
 static ssize_t read_start(const char *name, char *text, size_t size)
 {
+    GASNETI_UNCANCELLED;
     int fd = open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return 0;
     ssize_t length = read(fd, text, size - 1);
@@ -48,7 +51,7 @@ static ssize_t read_start(const char *name, char *text, size_t size)
     return length;
 }
 
-/* The whole number at *at, 0 if there is none; *at moves past it and the character after it. */
+/* The whole number at *at, 0 if *at has no digit; *at moves past it and the character after it. */
 static double number(const char **at)
 {
     double value = 0;

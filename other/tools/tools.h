@@ -44,7 +44,8 @@ void gasneti_verboseenv_flush(void);
 
 /* --- Environment and numbers --- */
 
-/* Decodes %0XX (two hex digits) in place; returns the new length.  The result may hold zero bytes.
+/* Decodes %0XX (two hex digits) in the text itself; returns the new length. The result may hold
+ * zero bytes.
  */
 size_t gasneti_decode(char *text);
 

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "other/tools/uncancelled.h"
+
 static VAPI_ret_t block_find(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq, struct vapi_cq **found)
 {
     VAPI_ret_t code = vapi_find_cq(handle, cq, found);
@@ -18,17 +20,17 @@ static VAPI_ret_t block_find(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq, struct v
                                                                                : VAPI_EINVAL_PARAM;
 }
 
-static VAPI_ret_t wait_for_event(struct vapi_cq *cq, MT_size_t timeout_usec)
+/* Cancellation as the caller has set it during the wait alone. */
+static VAPI_ret_t wait_for_event(struct vapi_cq *cq, MT_size_t timeout_usec, int cancel_state)
 {
     struct pollfd fd[2] = {{.fd = cq->channel->fd, .events = POLLIN},
                            {.fd = cq->unblock_fd, .events = POLLIN}};
     struct timespec limit = {.tv_sec = (time_t)(timeout_usec / 1000000),
                              .tv_nsec = (long)(timeout_usec % 1000000) * 1000};
-    int state;
-    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
+    pthread_setcancelstate(cancel_state, NULL);
     int ready = ppoll(fd, 2, timeout_usec ? &limit : NULL, NULL);
     int error = errno;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     if (ready > 0 && fd[0].revents && !(fd[0].revents & POLLIN))
         return VAPI_EFATAL; /* the device is lost */
     if (ready > 0) return VAPI_OK;
@@ -51,7 +53,8 @@ static void block_take_events(struct vapi_cq *cq)
     if (read(cq->unblock_fd, &count, sizeof count) < 0) return; /* no wake-up was requested */
 }
 
-static VAPI_ret_t block(struct vapi_cq *cq, MT_size_t timeout_usec, VAPI_wc_desc_t *wc)
+static VAPI_ret_t block(struct vapi_cq *cq, MT_size_t timeout_usec, VAPI_wc_desc_t *wc,
+                        int cancel_state)
 {
     VAPI_hca_hndl_t hca = cq->hca->handle;
     VAPI_ret_t code = VAPI_poll_cq(hca, cq->handle, wc);
@@ -60,7 +63,7 @@ static VAPI_ret_t block(struct vapi_cq *cq, MT_size_t timeout_usec, VAPI_wc_desc
     if (error) return vapi_error(error, VAPI_EINVAL_PARAM);
     code = VAPI_poll_cq(hca, cq->handle, wc);
     if (code != VAPI_CQ_EMPTY) return code;
-    code = wait_for_event(cq, timeout_usec);
+    code = wait_for_event(cq, timeout_usec, cancel_state);
     if (code != VAPI_OK) return code;
     block_take_events(cq);
     return VAPI_poll_cq(hca, cq->handle, wc);
@@ -74,13 +77,14 @@ VAPI_ret_t EVAPI_poll_cq_block(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, MT_si
     VAPI_ret_t code = block_find(hca, handle, &cq);
     if (code != VAPI_OK) return code;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-    code = block(cq, timeout_usec, wc);
+    code = block(cq, timeout_usec, wc, state);
     pthread_setcancelstate(state, NULL);
     return code;
 }
 
 VAPI_ret_t EVAPI_poll_cq_unblock(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle)
 {
+    GASNETI_UNCANCELLED;
     struct vapi_cq *cq;
     const uint64_t one = 1;
     VAPI_ret_t code = block_find(hca, handle, &cq);

@@ -33,7 +33,7 @@ VAPI_ret_t vapi_error(int error, VAPI_ret_t invalid)
     case EIO:
     case ENODEV:
         return VAPI_EFATAL;
-    default: /* such as EHOSTUNREACH, for which VAPI has no code */
+    default: /* errors without a code of VAPI, such as EHOSTUNREACH */
         errno = error;
         return VAPI_ESYSCALL;
     }

@@ -39,7 +39,7 @@ struct vapi_watch {
     struct helper completion, async;
     int epoll_fd;        /* of the completion thread; data is a CQ's handle, 0 for its wake_fd */
     struct vapi_cq *cqs; /* all of the HCA */
-    struct vapi_cq *running;                /* whose handler is being called */
+    struct vapi_cq *running;                /* the CQ whose handler is being called */
     VAPI_completion_event_handler_t common; /* the handler of CQs that have none */
     void *common_data;
     struct async_handler *handlers;

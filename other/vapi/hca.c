@@ -213,7 +213,7 @@ VAPI_ret_t EVAPI_release_hca_hndl(VAPI_hca_hndl_t handle)
     if (!hca)
         code = VAPI_EINVAL_HCA_HNDL;
     else if (hca->gets == 1 && vapi_held(&hca->objects))
-        code = VAPI_EBUSY; /* and the handle stays valid */
+        code = VAPI_EBUSY; /* the handle stays valid */
     else if (--hca->gets == 0) {
         struct vapi_hca **link = &attached;
         while (*link != hca) link = &(*link)->next;

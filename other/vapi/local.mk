@@ -12,7 +12,7 @@ libvapi_la_SOURCES = other/vapi/av.c other/vapi/block.c other/vapi/cq.c other/va
 	other/vapi/pd.c other/vapi/poll.c other/vapi/post.c other/vapi/post.h other/vapi/public.h other/vapi/qp.c other/vapi/qp_rules.c \
 	other/vapi/qp_rules.h other/vapi/query.c other/vapi/slots.c other/vapi/strings.c $(roce_table_sources)
 libvapi_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
-libvapi_la_CFLAGS = $(AM_CFLAGS) -pthread
+libvapi_la_CFLAGS = $(hot_cflags) -pthread
 libvapi_la_LDFLAGS = -avoid-version -pthread
 libvapi_la_LIBADD = $(VERBS_LIBS)
 

@@ -5,6 +5,7 @@
  */
 #include "objects.h"
 #include "qp_rules.h"
+#include "other/tools/environment.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +127,7 @@ static VAPI_ret_t check_values(const struct vapi_qp *qp, const VAPI_qp_attr_t *a
 static void modify_translate(const VAPI_qp_attr_t *a, uint8_t port, struct ibv_qp_attr *v)
 {
     memset(v, 0, sizeof *v);
-    v->qp_state = (enum ibv_qp_state)a->qp_state; /* the same numbers */
+    v->qp_state = (enum ibv_qp_state)a->qp_state; /* VAPI and verbs number the states equally */
     v->en_sqd_async_notify = !!a->en_sqd_asyn_notif;
     v->qp_access_flags = (unsigned)translate_access(a->remote_atomic_flags);
     v->qkey = a->qkey;
@@ -218,7 +219,7 @@ static void enter_state(struct vapi_qp *qp, VAPI_qp_state_t state)
 static void modify_fill_lenient(const struct vapi_qp *qp, VAPI_qp_state_t to, VAPI_qp_attr_t *a,
                                 VAPI_qp_attr_mask_t *mask)
 {
-    if (qp->init.ts_type != VAPI_TS_UD || !getenv("VAPI_LENIENT")) return;
+    if (qp->init.ts_type != VAPI_TS_UD || !gasneti_variable("VAPI_LENIENT")) return;
     if (qp->state == VAPI_RESET && to == VAPI_INIT) {
         if (!(*mask & QP_ATTR_PORT)) a->port = 1;
         if (!(*mask & QP_ATTR_PKEY_IX)) a->pkey_ix = 0;
@@ -293,8 +294,8 @@ VAPI_ret_t VAPI_query_qp_ext(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, VAPI_qp
     attr->cap = qp->cap;
     *mask = qp->set | QP_ATTR_QP_STATE | QP_ATTR_QP_NUM | QP_ATTR_CAP;
     *init = qp->init;
-    /* The header says that the room for inline data is valid here and not when a queue pair is
-     * made; GASNet looks at it there.  It is in both places. */
+    /* Inline room is in both results: the header of the original calls it valid here and not when a
+     * queue pair is made, but GASNet reads it when a queue pair is made. */
     init->cap = qp->cap;
     if (ext) ext->srq_hndl = qp->srq ? qp->srq->handle : VAPI_INVAL_SRQ_HNDL;
     return VAPI_OK;

@@ -1,7 +1,7 @@
 /* poll.c - polling of completions; vapi_inline.h handles the common ones.
  *
  * Verbs writes a completion to the program's descriptor, which has the same layout; it is converted
- * to VAPI's in place.  After the first EVAPI_peek_cq a CQ is polled under its lock, because
+ * to VAPI's form where it is. After the first EVAPI_peek_cq a CQ is polled under its lock, because
  * completions may then wait in a ring of the library.
  */
 #include "objects.h"
@@ -164,7 +164,7 @@ void vapi_cq_purge(struct vapi_cq *cq, uint32_t qp_number)
         if (staged_at(cq, i)->local_qp_num != qp_number) *staged_at(cq, kept++) = *staged_at(cq, i);
     cq->staged_count = kept;
     while (poll_make_room(cq) && poll_take(cq, &wc) > 0) {
-        bool told = poll_translate(cq, &wc); /* also releases its record */
+        bool told = poll_translate(cq, &wc); /* also releases the record of the work request */
         if (wc.local_qp_num == qp_number || !told) continue;
         *staged_at(cq, cq->staged_count++) = wc;
         open_or_shut(cq);

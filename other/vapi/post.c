@@ -1,8 +1,8 @@
 /* post.c - posting; vapi_inline.h has the fast path of signalled writes, sends and reads on a
  * reliable connection, and of receives.
  *
- * Descriptors have the layout of verbs' work requests, so a list is chained and posted in place.
- * The arguments are checked only after verbs has refused a request, to find the error code.
+ * Descriptors have the layout of verbs' work requests, so a list is chained and posted without a
+ * copy. The arguments are checked only after verbs has refused a request, to find the error code.
  */
 #include "post.h"
 

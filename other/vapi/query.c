@@ -63,7 +63,7 @@ static void fill_cap(VAPI_hca_cap_t *cap, const struct ibv_device_attr *a)
 {
     memset(cap, 0, sizeof *cap);
     fill_counts(cap, a);
-    cap->flags = a->device_cap_flags & 0x1fff; /* the same bits */
+    cap->flags = a->device_cap_flags & 0x1fff; /* VAPI and verbs use the same bits */
     cap->page_size_cap = largest_page(a->page_size_cap);
     cap->phys_port_num = a->phys_port_cnt;
     cap->max_pkeys = a->max_pkeys;
@@ -178,8 +178,8 @@ VAPI_ret_t EVAPI_query_gid_types(VAPI_hca_hndl_t handle, IB_port_t port, u_int16
     return VAPI_OK;
 }
 
-/* Verbs has P_Keys in network order.  Nothing tells the order of the table's; a plain 16-bit number
- * in every other place of VAPI is in the host's. */
+/* Verbs has P_Keys in network order.  The documents of VAPI do not state the order of the table's;
+ * all other plain 16-bit numbers of VAPI are in the host's. */
 VAPI_ret_t VAPI_query_hca_pkey_tbl(VAPI_hca_hndl_t handle, IB_port_t port, u_int16_t len_in,
                                    u_int16_t *len_out, VAPI_pkey_t *table)
 {

@@ -114,7 +114,7 @@ static const char *flags_of(char *buffer, int size, u_int32_t mask, const struct
     for (size_t i = 0; i < count; i++) {
         if (!(mask & words[i].value)) continue;
         size_t length = strlen(words[i].name);
-        if (used + length + 1 >= room) { /* the '>' takes the place of the last '+', if need be */
+        if (used + length + 1 >= room) { /* the '>' replaces the last '+', if need be */
             if (used + 1 >= room && used > 0) used--;
             if (used + 1 < room) buffer[used++] = '>';
             break;
@@ -166,4 +166,4 @@ FLAGS(VAPI_mr_change_mask_sym, {VAPI_MR_CHANGE_TRANS, "MR_CHANGE_TRANS"},
 FLAGS(VAPI_rdma_atom_acl_mask_sym, {VAPI_EN_REM_WRITE, "EN_REM_WRITE"},
       {VAPI_EN_REM_READ, "EN_REM_READ"}, {VAPI_EN_REM_ATOMIC_OP, "EN_REM_ATOMIC_OP"})
 
-void mtl_log_nothing(const char *format, ...) {}
+void vapi_log_nothing(const char *format, ...) {}

@@ -23,7 +23,7 @@ scene() {
     [ $status -eq "$expect" ] || { tap_note "status $status"; tap_tail "$log"; }
 }
 
-# counted NAME EXPRESSION: true of the counters; in it c(rank, counter) is what a rank counted for all
+# counted NAME EXPRESSION: holds for the counters; c(rank, counter) in it is the number that a rank counted for all
 # its peers, or for itself.
 counted() {
     awk '$2 == "all" || $2 == "-" { value[$1 " " $3] = $4 }

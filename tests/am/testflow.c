@@ -184,7 +184,7 @@ static void no_spare(int unused)
     barrier();
 }
 
-/* A handler of rank `who` never returns; the next rank ends the job. */
+/* Starts a handler of rank `who` that never returns; the next rank ends the job. */
 static void wedge(int who)
 {
     if (rank == (gasnet_node_t)(who + 1) % size) {

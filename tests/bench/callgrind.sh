@@ -1,15 +1,15 @@
-# callgrind.sh - what a run under callgrind has cost inside the library, above the verbs calls.
+# callgrind.sh - the cost of a run under callgrind inside the library, above the verbs calls.
 #
 # To be sourced by the scripts of this folder; callgrind_options may hold more of them.
 # shellcheck shell=bash
 
 callgrind_options=
-# What belongs to the verbs layer, by the name of its object or file.
+# Names of objects and files that belong to the verbs layer.
 callgrind_below='libibverbs|libsofthca|librdmacm|other/softhca/'
-# What starts the program, which is a job of two.
+# The command that starts the program, which is a job of two ranks.
 callgrind_launch=("$TEST_LAUNCH" -spawner=ssh -n 2)
 
-# callgrind_run DIR PROGRAM ARGS...: what happens inside counted() is collected in DIR, alone.  Threads take turns: a
+# callgrind_run DIR PROGRAM ARGS...: collects the instructions inside counted(), and no others, in DIR.  Threads take turns: a
 # library's own must not starve while another one looks.
 callgrind_run() {
     local dir=$1

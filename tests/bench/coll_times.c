@@ -1,4 +1,4 @@
-/* coll_times.c - what collectives take, for collectives.sh.  */
+/* coll_times.c - times of collectives, for collectives.sh. */
 #include "tests/programs/test.h"
 #include <gasnet_coll.h>
 #include "tests/bench/coll_times.h"

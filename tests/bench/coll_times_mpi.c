@@ -1,4 +1,4 @@
-/* coll_times_mpi.c - the same collectives by MPI; collectives.sh compiles it.  */
+/* coll_times_mpi.c - times of collectives of MPI; collectives.sh compiles it. */
 #include <mpi.h>
 #include "coll_times.h"
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# collectives.sh - what collectives take, beside Open MPI's on the same machine, and what a pending one costs a poll.
+# collectives.sh - times of collectives, beside Open MPI's on the same machine, and what a pending one costs a poll.
 #
 # Both libraries are run by turns, TEST_RUNS (3) times, and the best of each figure counts.  The target is for two ranks;
 # what more ranks take on two processors is only shown.  A target missed is shown and fails nothing.  Instructions are

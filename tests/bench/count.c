@@ -76,7 +76,7 @@ static void put_blocking(void)
 {
     gasnet_put(1, remote(), source, 8);
 }
-/* To a neighbour: the address is computed before, as in a client's loop. */
+/* Puts to a shared-memory peer: the address is computed before, as in a client's loop. */
 static void *there;
 static void put_near(void)
 {
@@ -159,7 +159,7 @@ static void watch(void)
 static void sender_alone(void (*operation)(void), int n)
 {
     if (test_rank != 0) return;
-    operation(); /* what it needs is registered at both ends */
+    operation(); /* registers the memory of an operation, local and remote */
     for (int i = 0; i < n; i++) counted(operation);
 }
 
@@ -345,7 +345,7 @@ static void drive_coll_pending(int n)
     if (test_rank == 0) {
         gasnet_coll_handle_t pending =
             gasnet_coll_gather_all_nb(GASNET_TEAM_ALL, all, &value, sizeof value, COLLECTIVE);
-        for (int i = 0; i < BATCH; i++) gasnet_AMPoll(); /* what it sends is sent */
+        for (int i = 0; i < BATCH; i++) gasnet_AMPoll(); /* sends the messages of the collective */
         drive_poll(n);
         announce();
         gasnet_coll_wait_sync(pending);
@@ -355,7 +355,7 @@ static void drive_coll_pending(int n)
     }
 }
 
-/* Rank 0 is the root; rank 1 enters when its message is at hand. */
+/* Counts broadcasts. Rank 0 is the root; rank 1 enters when its message has arrived. */
 static void broadcasts(int n, void (*at_root)(void (*)(void)), void (*elsewhere)(void (*)(void)))
 {
     gasnet_coll_init(NULL, 0, NULL, 0, 0);

@@ -17,8 +17,8 @@ runs=1
 [ "$conduit" != portals ] || runs=${TEST_RUNS:-3}
 command -v valgrind >/dev/null || { tap_skip "instruction counts" "no valgrind" && tap_end; }
 export TEST_HANG=500 TEST_SEED=1
-# Memory given back is not watched under valgrind; the programs give none back.
-export GASNET_FIREHOSE_KEEP=ALWAYS
+# Unmapped memory is not watched under valgrind; the programs unmap none.
+export GASNET_FIREHOSE_KEEP=trust
 
 # 0 in a build whose processes never share memory.
 shares=$(sed -n 's/^#define GASNETI_PSHM //p' "$TEST_BUILD/include/gasnet_config.h")
@@ -53,7 +53,7 @@ per_operation() { # MODE OPERATION
     echo $(((twice - once + n / 2) / n))
 }
 
-# The same without the cost of counted().
+# The instructions of an operation, without the cost of counted().
 cost() { # MODE OPERATION
     local count calls=1 # of counted() per operation
     case $2 in

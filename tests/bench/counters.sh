@@ -1,4 +1,4 @@
-# counters.sh - what one operation of tests/bench/vis.c takes, by the counters of the job.
+# counters.sh - puts, gets and messages of one operation of tests/bench/vis.c, by the counters of the job.
 #
 # To be sourced after tap.sh.
 # shellcheck shell=bash

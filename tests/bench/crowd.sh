@@ -22,7 +22,7 @@ row() {
     tap_ok "$([ -n "$line" ]; echo $?)" "$1: measured"
 }
 
-# floor N ROUNDS: what a counter with sched_yield() takes here and now, in place of a barrier of N.
+# floor N ROUNDS: the present time of a counter with sched_yield() on this machine, instead of a barrier of N.
 floor() {
     timeout -k 2 120 "$TEST_LAUNCH" -n "$1" "$program" counter "$2" 2>&1 </dev/null |
         sed -n "s/^crowd: /#   a counter of $1 with sched_yield: /p"

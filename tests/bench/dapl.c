@@ -1,5 +1,5 @@
-/* dapl.c - what tests/bench/dapl.sh measures of the event objects: those of other/dapl through its
- * provider, those of stock uDAPL, and the bare verbs below both, on the same device.
+/* dapl.c - measurements of event objects for tests/bench/dapl.sh: those of other/dapl through its
+ * provider, those of stock uDAPL, and bare verbs, on the same device.
  *
  *   dapl wake KIND PATH N        N wakes of a thread that sleeps on PATH, evd or cno; prints the
  *                                median in nanoseconds, then voluntary switches of the process
@@ -44,7 +44,7 @@ static const char *const kinds[] = {"own", "stock", "bare"};
 static DAT_IA_HANDLE ia;
 static DAT_PZ_HANDLE pz;
 static DAT_CNO_HANDLE cno;
-static DAT_EVD_HANDLE evd; /* that is measured */
+static DAT_EVD_HANDLE evd; /* the EVD that is measured */
 
 static struct ibv_context *context; /* of own and bare */
 static struct ibv_pd *pd;

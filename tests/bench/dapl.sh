@@ -1,6 +1,6 @@
 #!/bin/bash
 # dapl.sh - the event objects of other/dapl beside those of stock uDAPL (libdaploscm) and the bare verbs, on the software
-# device, in one run: wake-ups, instructions, memory. What each figure is: dapl.c.
+# device, in one run: wake-ups, instructions, memory. dapl.c describes each figure.
 #
 # Wakes are measured in TEST_ROUNDS (5) rounds of TEST_WAKES (1000) that alternate; the median of the medians counts. Times
 # are shown, and judge nothing. Instructions are shown twice: from the call of the program on, with libdat2 and without the

@@ -1,5 +1,5 @@
-/* firehose.c - what tests/bench/firehose.sh counts of other/firehose: look-ups among a few regions
- * and among many, hits inline and through the public calls, memory.
+/* firehose.c - operations of other/firehose that tests/bench/firehose.sh counts: look-ups among a
+ * few regions and among many, hits inline and through the public calls, memory.
  *
  *   firehose OPERATION REGIONS N [warm]   N operations within counted(), on regions in random
  *                                         order, or on one
@@ -71,7 +71,7 @@ static size_t size_of(uint32_t region)
     return (size_t)(1 + region * 7 % 31) * PAGE;
 }
 
-/* What firehoses are given: the answer of a peer, without the peer. */
+/* Fills the table of firehoses with the answers of a peer that does not exist. */
 static void fill_remote(firehose_t *fh, uint32_t regions)
 {
     fh_ask_t ask;

@@ -1,5 +1,5 @@
 #!/bin/bash
-# firehose.sh - what the registration cache of other/firehose costs: instructions of a look-up among 10 and among 10,000
+# firehose.sh - the cost of the registration cache of other/firehose: instructions of a look-up among 10 and among 10,000
 # regions, of hits, and memory for each region.
 #
 # Counted by callgrind, with N and with 2N operations.  A hit finds, uses and releases a region.  Regions are of 1 to 31

@@ -1,5 +1,5 @@
 #!/bin/bash
-# layer.sh - what vapi-conduit costs above ibv-conduit, by the figures of count.sh: at most 15 instructions a post and
+# layer.sh - the cost of vapi-conduit above ibv-conduit, by the figures of count.sh: at most 15 instructions a post and
 # 15 a poll (VC-7).  A Short Request posts twice, itself and room for its Reply; an empty poll looks into two queues.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh"

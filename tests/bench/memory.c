@@ -1,10 +1,11 @@
-/* memory.c - what rank 0 has registered, its segment aside, when it has spoken to K peers.
+/* memory.c - memory that rank 0 has registered, its segment aside, after it has communicated with K
+ * peers.
  *
  *   memory K
  *
- * Rank 0 sends a Request to each of its first K peers and puts to them.  The device's registrations
- * pass through the functions below, which stand before those of the verbs library; registered
- * memory is pinned on real devices, whether it is touched or not.  Run by memory.sh.
+ * Rank 0 sends a Request to each of its first K peers and puts to them. The device's registrations
+ * pass through functions of this file, which interpose those of the verbs library; registered
+ * memory is pinned on real devices, whether it is touched or not. Run by memory.sh.
  */
 #define _GNU_SOURCE
 #include "tests/programs/test.h"

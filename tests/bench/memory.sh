@@ -1,5 +1,5 @@
 #!/bin/bash
-# memory.sh - receive memory per peer: what a process registers for each peer it has spoken to, and
+# memory.sh - receive memory per peer: bytes that a process registers for each peer it has communicated with, and
 # for each that it never has.  Bytes counted at the registration calls, segment aside; the send
 # buffers that all peers share are as many in every job.
 # shellcheck source-path=SCRIPTDIR

@@ -19,7 +19,7 @@ typedef _Atomic uint64_t flag_t;
 static int heard;             /* messages */
 static flag_t *mine, *theirs; /* in the segments */
 static char *there;           /* `BYTES` of rank 1's segment, here */
-static char *target;          /* the same, as rank 1 sees it */
+static char *target;          /* `BYTES` of rank 1's segment, as rank 1 has it */
 static char payload[BYTES] __attribute__((aligned(8)));
 static size_t bytes;
 
@@ -113,7 +113,7 @@ static void measure(void)
     double best[TEST_COUNT(kinds)];
     for (int batch = 0; batch < BATCHES; batch++)
         for (int k = 0; k < TEST_COUNT(kinds); k++) {
-            flags(); /* both ranks run */
+            flags(); /* until ranks 0 and 1 run */
             const double from = now_us();
             kinds[k]();
             const double each = (now_us() - from) / ROUNDS;

@@ -1,4 +1,4 @@
-/* outside.c - what puts from outside the segment cost, for outside.sh.
+/* outside.c - times and registrations of puts from outside the segment, for outside.sh.
  *
  *   outside time         microseconds of a put of 64 KiB from the segment, and of one from memory
  *                        outside it that is registered: the best of many, taken in turns

@@ -39,14 +39,14 @@ show() { # NAME FIGURE IBVS UNIT LIMIT
 title() { printf '# %-62s %10s %10s %-4s %6s %6s\n' "$1" portals ibv "" ratio limit; }
 
 implicit='non-blocking implicit put, injection;implicit ops: reap, per op (16 outstanding)'
-# What, the rows of portals3.sh, those of ibv, limit.
+# Name, the rows of portals3.sh, the rows of ibv, limit.
 libportals="put without events, call and completion|put without events, call and completion|$implicit|1.5
 put, call and its ACK taken, 16 at once|put, call;put without SEND_END: ACK logged and taken|put_nb + wait|1.5
 put, from the call until its ACK alone is taken|put, from the call until its ACK alone is taken|put_nb + wait|1.5
 put, from the call until both its events are taken|put, from the call until its ACK is taken|put_nb + wait|
 get, call and REPLY_END taken, 16 at once|get, call;get: REPLY_END logged and taken|get_nb + wait|
 get, from the call until its REPLY_END is taken|get, from the call until its REPLY_END is taken|get_nb + wait|"
-# What, the rows of both conduits.
+# Name, the rows of the two conduits.
 conduit="implicit put and reap, 16 at once|$implicit
 put_nb + wait|put_nb + wait
 blocking put|blocking put
@@ -82,7 +82,7 @@ counts() {
     while IFS='|' read -r what rows; do count_row portals "$what" "$rows" "$rows" ""; done <<<"$conduit"
 }
 
-# NAME FIGURE UNIT lines of what a program says; names have no two blanks in a row.
+# NAME FIGURE UNIT lines of the output of a program; names have no two blanks in a row.
 measured() { # LOG COMMAND...
     "${@:2}" >"$1.raw" 2>&1 </dev/null || { tap_tail "$1.raw" && return 1; }
     sed -nE 's/^(# libportals )?(.*[^ ]) +([0-9.]+) (us|MB\/s)$/\2|\3|\4/p' "$1.raw" >"$1"

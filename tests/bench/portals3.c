@@ -99,7 +99,7 @@ static const struct {
     void (*start)(void);
     int events;          /* of each operation */
     bool reap;           /* the taking of events is counted, not the start */
-    void (*batch)(void); /* what ends a batch and counts, or NULL */
+    void (*batch)(void); /* called at the end of a batch, and counted; or NULL */
 } operations[] = {
     {"nothing", nothing, 0, false, NULL},
     {"poll", poll_once, 0, false, NULL},

@@ -2,7 +2,7 @@
 # portals3.sh - libportals on its fast path: instructions per operation above the verbs calls.
 #
 # Counted as in count.sh; TEST_N=1600, TEST_OPERATIONS="put get" for some rows.  A row over its limit
-# fails.  What ibv-conduit needs for the same is shown by portals.sh.  An event is a struct of
+# fails.  portals.sh shows the figures of ibv-conduit for the same operations.  An event is a struct of
 # 144 bytes that is written once and copied once.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# segments.sh - what a put and a get in SEGMENT_LARGE cost above SEGMENT_FAST if the memory is registered at both ends, by
+# segments.sh - the cost of a put and a get in SEGMENT_LARGE above SEGMENT_FAST if the memory is registered at both ends, by
 # the figures of count.sh.
 #
 # Makes a build for SEGMENT_LARGE.  In FAST the 8 KiB come from the segment; in LARGE

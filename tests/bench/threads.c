@@ -1,5 +1,5 @@
-/* threads.c - T threads of rank 0, each doing N operations of one kind on a place of its own in
- * rank 1's segment, at the same time.
+/* threads.c - T threads of rank 0, each doing N operations of one kind on its own part of rank 1's
+ * segment, at the same time.
  *
  *   threads OPERATION T N
  *

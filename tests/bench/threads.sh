@@ -1,5 +1,5 @@
 #!/bin/bash
-# threads.sh - what an operation costs when 1, 2 and 4 threads of a process work at once (PAR), in
+# threads.sh - the cost of an operation when 1, 2 and 4 threads of a process work at once (PAR), in
 # instructions inside the library above the verbs calls, and in locked ones among them.
 #
 # Counted as by count.sh, from the difference of two runs.  Valgrind runs one thread at a time and takes the

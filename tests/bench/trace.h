@@ -12,7 +12,7 @@
 enum {
     TRACE_PIECE = 64 << 10,        /* bytes; aligned to its size, and the largest region */
     TRACE_ROOM = 64,               /* pieces that may be registered at one time */
-    TRACE_PIECES = 4 * TRACE_ROOM, /* that are used */
+    TRACE_PIECES = 4 * TRACE_ROOM, /* pieces that are used */
     TRACE_BYTES = TRACE_PIECES * TRACE_PIECE
 };
 
@@ -23,7 +23,7 @@ static inline unsigned trace_next(uint64_t *state)
     return (unsigned)(*state >> 33) % TRACE_PIECES;
 }
 
-/* Of the first n transfers: those whose piece is none of the TRACE_ROOM used last. */
+/* The number of the first n transfers whose piece is not among the TRACE_ROOM used last. */
 static inline unsigned trace_lru_misses(uint64_t seed, unsigned n)
 {
     unsigned last[TRACE_PIECES] = {0}; /* when each was used, from 1; 0: never */

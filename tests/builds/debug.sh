@@ -2,7 +2,7 @@
 # debug.sh - the debug library (configure --enable-debug) of every conduit: it builds, and the client programs run on it.
 #
 # TEST_CONDUITS (all that are built), TEST_NPROCS (2), TEST_MODES and TEST_PROGRAMS narrow it.  The conduits share most of
-# their code: the programs run in both thread modes on ibv alone, and in one of them on each other conduit.
+# their code: the programs run with threads on ibv alone.  No mode is built that no family needs in this build.
 # family: debug
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
@@ -11,12 +11,13 @@
 conduits=${TEST_CONDUITS:-$(for name in ibv vapi portals; do [ ! -x "$TEST_BUILD/gasnetrun_$name" ] || echo $name; done)}
 programs=${TEST_PROGRAMS:-"testhello testenv testam testamsize testamflood testputget testhandles testvalue testsync
 testpoll testbarrier testlock testthreads testrcvthread testvis testteams testcoll collmix"}
-declare -A modes=([ibv]=${TEST_MODES:-seq par} [vapi]=${TEST_MODES:-par} [portals]=${TEST_MODES:-seq})
+declare -A modes=([ibv]=${TEST_MODES:-seq par} [vapi]=${TEST_MODES:-seq} [portals]=${TEST_MODES:-seq})
 
 targets=()
 for conduit in $conduits; do
-    targets+=("gasnetrun_$conduit" libgasnet-"$conduit"-{seq,parsync,par}.la)
+    targets+=("gasnetrun_$conduit")
     for mode in ${modes[$conduit]}; do
+        targets+=("libgasnet-$conduit-$mode.la")
         for program in $programs; do # not every program is built for every conduit and mode
             program=tests/$program-$conduit-$mode
             [ ! -x "$TEST_BUILD/$program" ] || targets+=("$program")
@@ -27,7 +28,7 @@ debug_build "${targets[@]}" || tap_end
 
 mkdir -p "$TEST_LOG/debug"
 for conduit in $conduits; do
-    # An optimiser hides calls of functions that are nowhere; here they must all be found, in every thread mode.
+    # An optimiser hides calls of functions that are nowhere; here they must all be found.
     for library in "$TEST_DEBUG_BUILD"/.libs/libgasnet-"$conduit"-*.so; do
         wanted=$(nm -u "$library" | grep -oE '\b(net|gasnet[ice]?)_[A-Za-z0-9_]+' | paste -sd' ')
         tap_ok "$([ -z "$wanted" ]; echo $?)" "${library##*/} calls nothing of ours that it lacks${wanted:+ ($wanted)}"

@@ -89,7 +89,7 @@ static void any_address(void)
     test_sync();
 }
 
-/* What may only be read is read.  All ranks have loaded the same program. */
+/* Gets read-only memory. All ranks have loaded the same program. */
 static void read_only(void)
 {
     static char got[LENGTH];
@@ -211,7 +211,7 @@ static void all_at_once(void)
         test_fill(source[i], BYTES, test_seed + (uint64_t)cell);
         handle[i] = i % 2 ? gasnet_put_nb((gasnet_node_t)peer[i], there[i], source[i], BYTES)
                           : gasnet_put_nb_bulk((gasnet_node_t)peer[i], there[i], source[i], BYTES);
-        if (i % 2) memset(source[i], 0, BYTES); /* it may be written again */
+        if (i % 2) memset(source[i], 0, BYTES); /* the source may be written again */
     }
     gasnet_wait_syncnb_all(handle, COUNT);
     for (int i = 0; i < COUNT; i++)
@@ -239,7 +239,7 @@ static void ride(void)
 static void wrong(const char *name)
 {
     static char bytes[PAGE];
-    /* Whatever is mapped next takes an end of the hole. */
+    /* The next mapping takes an end of the hole. */
     char *hole = mmap(NULL, HOLE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     exchange_addresses(bytes, hole + HOLE / 2);
     munmap(hole, HOLE);
@@ -259,10 +259,10 @@ static void wrong(const char *name)
     gasnet_exit(0);
 }
 
-/* Rank 1 gives memory back that rank 0 has registered there, has other memory at the same address,
- * and says so at once; rank 0 puts again, to the other memory.  On a device that refuses
- * registrations of memory given back (SOFTHCA_MEMORY=strict).  Told by a message; by a message, to
- * a block that rank 0 does not hold but rank 1 has registered; by a barrier. */
+/* Rank 1 unmaps memory that rank 0 has registered there, has other memory at the same address, and
+ * says so at once; rank 0 puts again, to the other memory. On a device that refuses registrations
+ * of unmapped memory (SOFTHCA_MEMORY=strict). TOLD: by a message; NOT_HELD: by a message, to a
+ * block that rank 0 does not hold but rank 1 has registered; BARRIER: by a barrier. */
 enum turn { TOLD, NOT_HELD, BARRIER, TURNS };
 
 static void tell(enum turn turn)
@@ -312,6 +312,15 @@ static void given_back(void)
     gasnet_exit(0);
 }
 
+/* As gasnet_init has computed it; in SEGMENT_LARGE it depends on nothing else than what is asked.
+ */
+static void __attribute__((noreturn)) largest(void)
+{
+    if (test_rank == 0)
+        printf("largest %llu\n", (unsigned long long)gasnet_getMaxLocalSegmentSize());
+    gasnet_exit(0);
+}
+
 int main(int argc, char **argv)
 {
     static gasnet_handlerentry_t table[] = {{H_ADDRESS, on_address}};
@@ -323,6 +332,7 @@ int main(int argc, char **argv)
         {"IB-P6 hundreds of operations wait for pinning", all_at_once},
     };
     test_start(&argc, &argv, table, TEST_COUNT(table), SEGMENT);
+    if (argc > 1 && strcmp(argv[1], "largest") == 0) largest();
     if (argc > 1 && strcmp(argv[1], "ride") == 0) ride();
     if (argc > 1 && strcmp(argv[1], "given-back") == 0) given_back();
     if (argc > 2 && strcmp(argv[1], "wrong") == 0) wrong(argv[2]);

@@ -2,7 +2,8 @@
 # segments.sh - libraries for GASNET_SEGMENT_LARGE and GASNET_SEGMENT_EVERYTHING: they build, the client programs run
 # on them, and programs of one segment mode do not link with libraries of another.
 #
-# Segment modes differ in what puts, gets and payloads do: in PAR only the programs that transfer much run.
+# Segment modes differ in what puts, gets and payloads do, and LARGE and EVERYTHING share that code: all programs run
+# with EVERYTHING in SEQ; in PAR, and with LARGE, those that transfer much.
 #
 # TEST_SEGMENTS ("large everything"), TEST_NPROCS, TEST_MODES and TEST_PROGRAMS narrow it.
 # family: segments
@@ -13,10 +14,15 @@
 segments=${TEST_SEGMENTS:-large everything}
 modes=${TEST_MODES:-seq par}
 declare -A programs=(
-    [seq]=${TEST_PROGRAMS:-"testhello testenv testam testamsize testamflood testputget testoutside testhandles testvalue testsync testpoll
-        testbarrier testlock testvis testteams testcoll collmix"}
-    [par]=${TEST_PROGRAMS:-"testam testputget testoutside testhandles testthreads testrcvthread testvis testcoll"}
+    [everything seq]="testhello testenv testam testamsize testamflood testputget testoutside testhandles testvalue testsync
+        testpoll testbarrier testlock testvis testteams testcoll collmix"
+    [everything par]="testam testputget testoutside testhandles testthreads testrcvthread testvis testcoll"
+    [large seq]="testam testputget testoutside testvis"
+    [large par]="testputget testoutside testthreads testrcvthread testcoll"
 )
+programs_of() { # SEGMENT MODE
+    echo "${TEST_PROGRAMS:-${programs[$*]}}"
+}
 export SOFTHCA=on
 # Pools so small that the memory of the tests does not fit: 2 MB for peers, 1 MB for transfers; few bounce buffers.
 small="GASNET_FIREHOSE_M=2 GASNET_FIREHOSE_MAXVICTIM_M=1 GASNET_FIREHOSE_MAXREGION_SIZE=64K GASNET_BBUF_COUNT=16"
@@ -26,11 +32,10 @@ targets() { # SEGMENT: the programs of each mode
     echo gasnetrun_ibv
     for mode in $modes; do
         echo "tests/builds/segments-ibv-$mode"
-        for program in ${programs[$mode]}; do
+        for program in $(programs_of "$1" "$mode"); do
             if [ -e "$TEST_BUILD/tests/$program-ibv-$mode" ]; then echo "tests/$program-ibv-$mode"; fi
         done
     done
-    if [ "$1" = large ] && [ -x "$TEST_BUILD/gasnetrun_vapi" ]; then printf '%s\n' gasnetrun_vapi tests/builds/segments-vapi-seq; fi
 }
 
 run() { # TREE CONDUIT MODE N NAME=VALUE... -- ARGUMENT...: $log has what it says
@@ -89,17 +94,18 @@ for segment in $segments; do
     tree=$TEST_BUILD/$segment
     mapfile -t list < <(targets "$segment")
     # -O1 and the lines alone: two thirds of the compiler's time.
-    variant "$segment" "the library for GASNET_SEGMENT_${segment^^}" "--enable-segment-$segment CFLAGS='-O1 -g1'" "${list[@]}" || continue
+    options="--enable-segment-$segment CFLAGS='-O1 -g1'"
+    [ "$segment" != large ] || options+=" --with-max-segsize=192MB/H"
+    variant "$segment" "the library for GASNET_SEGMENT_${segment^^}" "$options" "${list[@]}" || continue
     mkdir -p "$TEST_LOG/$segment"
     for mode in $modes; do
         tap_program segments "$segment $mode" env -u TEST_LAUNCH TEST_BUILD="$tree" TEST_LOG="$TEST_LOG/$segment" TEST_CONDUIT=ibv \
-            TEST_SPAWNERS=ssh TEST_NPROCS="${TEST_NPROCS:-3}" TEST_MODES="$mode" TEST_PROGRAMS="${programs[$mode]}" \
+            TEST_SPAWNERS=ssh TEST_NPROCS="${TEST_NPROCS:-3}" TEST_MODES="$mode" TEST_PROGRAMS="$(programs_of "$segment" "$mode")" \
             "$TEST_SOURCE/programs/run-conduit.sh"
         rules "$tree" ibv "$mode" 3
         # shellcheck disable=SC2086 # words
         for n in 2 3; do rules "$tree" ibv "$mode" "$n" $small; done
     done
-    [ ! -x "$tree/tests/builds/segments-vapi-seq" ] || rules "$tree" vapi seq 2
     rides "$tree" 3072 0
     rides "$tree" 2999 8
     rides "$tree" 0 8
@@ -109,6 +115,10 @@ for segment in $segments; do
     mixed "$TEST_BUILD" "$tree"
 done
 if [[ " $segments " == *" large "* ]]; then
+    run "$TEST_BUILD/large" ibv seq 2 -- largest && grep -qx 'largest 100663296' "$log"
+    tap_ok $? "large: PO-15 --with-max-segsize is the largest segment where nobody asks for another"
+    run "$TEST_BUILD/large" ibv seq 2 GASNET_MAX_SEGSIZE=0.25GB/P -- largest && grep -qx 'largest 268435456' "$log"
+    tap_ok $? "large: PO-15 GASNET_MAX_SEGSIZE is stronger"
     wrong "$TEST_BUILD/large" beyond 'a put of 8 bytes at 0x[0-9a-f]+ is outside the segment of rank 1'
 fi
 if [[ " $segments " == *" everything "* ]]; then

@@ -1,4 +1,4 @@
-/* calls.c - what programs call after gasnet.h alone. */
+/* calls.c - functions of the C library that programs call after gasnet.h alone. */
 #include "gasnet.h"
 
 int main(int argc, char **argv)

@@ -44,7 +44,7 @@ results() { # a TAP line for each that was queued
     queued=0
 }
 
-# --- what the fragments say ---
+# --- the contents of the fragments ---
 ask() { # FRAGMENT VARIABLE: its value, with the variables in it
     printf 'include %s\nask:\n\t@echo $(%s)\n' "$1" "$2" | make -s --no-print-directory -f - ask
 }

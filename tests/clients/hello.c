@@ -9,7 +9,7 @@
 #endif
 #include <stdio.h>
 
-/* Another object than main's, if there is one. */
+/* A second object file beside main's, if SECOND_OBJECT is set. */
 #ifdef SECOND_OBJECT
 int second_object(void);
 int second_object(void)

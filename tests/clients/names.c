@@ -33,7 +33,7 @@ static const char *hostname(void)
 
 static gasnet_threadinfo_t posted(void)
 {
-    GASNET_POST_THREADINFO(GASNETE_THREAD_GET);
+    GASNET_POST_THREADINFO(GASNET_GET_THREADINFO());
     gasnet_threadinfo_t outer = gasnete_threadinfo_cache;
     {
         GASNET_POST_THREADINFO(gasnete_threadinfo_cache);

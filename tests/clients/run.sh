@@ -70,7 +70,7 @@ same_texts() { # the configuration in the program is the plain one
 TEST_LAUNCH=$TEST_BUILD/gasnetrun_$first
 compiles "they run, and the configuration strings are the plain ones" same_texts
 
-# Of the build mode that this tree does not have: the objects must refer to the same names.
+# Objects of the build mode that this tree does not have: they must refer to the same names.
 same_names() { # COMPILER SOURCE KEY: with the words as without them
     local mode flags
     flags=${cppflags[$3]//-DGASNET_$this/-DGASNET_$other}
@@ -277,7 +277,7 @@ done
         refused "gasnett_(SEQ|thread_safe)_object_among_(SEQ|thread_safe)_objects" "tools: $a main, $b object, static" \
             link tools-$a-1.o tools-$b-2.o ${static[tools-$b]} ${static[tools-$a]}
     done
-    # what belongs together does link
+    # objects and libraries of one mode do link
     for mode in seq parsync par; do
         compiles "${mode^^} objects link" link $mode-1.o $mode-2.o ${shared[$first-$mode]}
         compiles "${mode^^} objects link, static" link $mode-1.o $mode-3.o ${static[$first-$mode]} -Wl,--gc-sections

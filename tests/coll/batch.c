@@ -127,7 +127,7 @@ void batch_sync_some(struct test_random *random, gasnet_coll_handle_t *handles, 
     }
 }
 
-/* Operations that were started, in random order: their handles and their places in the batch.  */
+/* Operations that were started, in random order: their handles and their indices in the batch. */
 struct outstanding {
     gasnet_coll_handle_t *handle;
     int *which; /* -1: it has been synced */
@@ -142,7 +142,7 @@ static struct outstanding none_outstanding(int room)
     return out;
 }
 
-/* Takes operation i in, in a place chosen at random among those that wait.  */
+/* Inserts operation i at a random position among those that wait. */
 static void take(struct outstanding *out, struct batch *batch, int i)
 {
     const int j =

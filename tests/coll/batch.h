@@ -10,12 +10,12 @@ struct batch {
     struct operation *op;
     int count, room;
     size_t used; /* of the region */
-    size_t slot; /* what each operation takes of it; 0: its extent */
+    size_t slot; /* bytes of the region for each operation; 0: the operation's extent */
 };
 
 struct batch batch_of(int room);
 void batch_free(struct batch *batch);
-/* Takes the operation in; false if there is no room left.  */
+/* Adds the operation; false if the batch or the region has no room left. */
 bool batch_add(struct batch *batch, const struct operation *op);
 
 /* By all images, with equal operations: runs them all and empties the batch.  The memory of an

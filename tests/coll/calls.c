@@ -17,7 +17,8 @@ static void *const garbage = (void *)(uintptr_t)0x10;
 static int flags_of(const struct operation *op)
 {
     int flags = op->sync | op->group->flags | (op->single ? GASNET_COLL_SINGLE : GASNET_COLL_LOCAL);
-    const bool both = op->src == SEGMENT && op->dst == SEGMENT; /* in place, one is in the other */
+    const bool both = op->src == SEGMENT && op->dst == SEGMENT; /* with in_place, one lies in the
+                                                                   other */
     if (op->key % 2 == 0) return flags;
     if (both || (op->src == SEGMENT && !op->in_place)) flags |= GASNET_COLL_SRC_IN_SEGMENT;
     if (both || (op->dst == SEGMENT && !op->in_place)) flags |= GASNET_COLL_DST_IN_SEGMENT;

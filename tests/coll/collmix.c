@@ -14,8 +14,8 @@ enum { ALL, REVERSED, ROWS, COLUMNS, NESTED, FAMILIES };
 static struct group *family[FAMILIES];
 static int families = FAMILIES, rounds = 10, round_now;
 static struct batch batches[IMAGES_MOST];
-static int sent[IMAGES_MOST]
-               [2]; /* by each image to the next rank: messages without and with data */
+/* Messages of each image to the next rank: [0] those without data, [1] those with data. */
+static int sent[IMAGES_MOST][2];
 static int arrived[2];
 
 static void on_count(gasnet_token_t token)
@@ -123,7 +123,7 @@ static void free_teams(void)
 
 /* --- a round --- */
 
-/* What the teams of a family do in a step; each its own.  */
+/* Adds the operations of the teams of a family in a step, one of its own for each team. */
 static void add_step(struct batch *batch, int step)
 {
     struct test_random shared = {
@@ -164,7 +164,7 @@ static void schedules(void)
     for (int i = 0; i < IMAGES_MOST; i++) batch_free(&batches[i]);
 }
 
-/* Rank 0 hears from all what was sent and what has arrived, until the sums are equal.  */
+/* Rank 0 collects the numbers of messages sent and arrived from all, until the sums are equal. */
 static void messages(void)
 {
     for (int i = 0; i < 2; i++) {

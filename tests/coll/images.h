@@ -13,7 +13,7 @@
 enum { IMAGES_MOST = 4 /* of a node */ };
 
 extern int image_count;             /* of all nodes */
-extern int image_first, image_here; /* this node's: number of the first, and how many */
+extern int image_first, image_here; /* images of this node: number of the first, and how many */
 extern _Thread_local int image_me;  /* the calling thread's; -1: no image */
 /* A stream that differs for every image; restarted by on_images.  */
 extern _Thread_local struct test_random image_random;

@@ -1,8 +1,8 @@
 /* late.c - one node waits until the images of all others have entered, and looks at them before it
  * follows.
  *
- * It asks by messages, whose handlers look at memory and at what has completed; each answer comes
- * before the late node enters, so that nothing depends on time.
+ * The late node asks by messages, whose handlers look at memory and at completed operations; each
+ * answer comes before the late node enters, so that nothing depends on time.
  */
 #include "tests/coll/late.h"
 
@@ -11,7 +11,7 @@ enum { H_ENTERING = 140, H_LOOK, H_LOOKED, LOOKS = 20 };
 static struct group *everyone;
 static enum kind kind;
 static int sync_flags, late_rank;
-static struct operation watched[IMAGES_MOST]; /* of this node's images */
+static struct operation watched[IMAGES_MOST]; /* the operation of each image of this rank */
 static int completed[IMAGES_MOST];
 static int entering, looked; /* counted by handlers of the late node */
 

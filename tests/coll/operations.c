@@ -12,7 +12,7 @@ enum side { SRC, DST };
 const char *const kind_names[KINDS] = {"broadcast",  "scatter",  "gather",
                                        "gather_all", "exchange", "reduce"};
 
-static char *arena; /* the same address on every node */
+static char *arena; /* memory at one address on all nodes */
 static bool aligned_segments;
 
 /* --- memory --- */
@@ -91,7 +91,7 @@ static char *area(const struct operation *op, enum side side, int p)
            (side == DST ? area_bytes(op, SRC) : 0);
 }
 
-/* Where the blocks begin, from the area's begin.  */
+/* The offset of the blocks from the begin of the area. */
 static size_t shift(const struct operation *op, enum side side, int p)
 {
     size_t bytes =
@@ -172,7 +172,7 @@ static void fill_result(const struct operation *op, char *at, int p, int i)
     }
 }
 
-/* What both areas of a participant hold before, or after, the operation.  */
+/* Fills the areas of a participant with their content before, or after, the operation. */
 static void lay(const struct operation *op, int p, char *src_area, char *dst_area, bool after)
 {
     char *const areas[] = {src_area, dst_area};
@@ -307,7 +307,8 @@ void operation_settle(struct operation *op)
 {
     if (op->kind == EXCHANGE) op->in_place = false;
     if (op->single && !op->list) {
-        /* One address on all images: where each node has one image, and all the same memory.  */
+        /* SINGLE without a list needs one address on all images: possible where each node has one
+         * image, and all the same memory. */
         if (!op->group->one_each) op->list = true;
         if (op->src == MIXED || (op->src == SEGMENT && !aligned_segments)) op->src = ARENA;
         if (op->dst == MIXED || (op->dst == SEGMENT && !aligned_segments)) op->dst = ARENA;

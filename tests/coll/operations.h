@@ -1,4 +1,4 @@
-/* operations.h - one collective operation of the tests: its memory, its call, what must come of it.
+/* operations.h - a collective operation of the tests: its memory, its call, its expected result.
  *
  * Every image makes the same description, from a stream of random numbers that is the same on all.
  * Contents and addresses of all participants follow from it, so that each knows what it must find
@@ -15,7 +15,7 @@ extern const char *const kind_names[KINDS];
 
 enum memory { SEGMENT, ARENA /* not in the segment */, MIXED /* by participant */, MEMORIES };
 enum {
-    REGION = 8 << 20, /* of each image, in each memory */
+    REGION = 8 << 20, /* bytes that each image has in the segment, and as many in the arena */
     OPERATIONS_OFFSET =
         1 << 20, /* of the regions in the segment; below it programs have their own */
 };
@@ -64,7 +64,7 @@ struct operation operation_random(struct test_random *shared, const struct group
 struct operation operation_any(struct test_random *shared, const struct group *group, size_t most);
 /* To be called when members were changed: adapts the others, so that the call is legal.  */
 void operation_settle(struct operation *op);
-int sync_mode(int number); /* one of the nine pairs */
+int sync_mode(int number); /* one of the nine pairs of synchronisation flags */
 
 /* Addresses of a participant's, which may be on another node.  */
 void *operation_source(const struct operation *op, int participant);
@@ -73,10 +73,11 @@ size_t operation_extent(const struct operation *op); /* bytes in a region */
 void operation_prepare(const struct operation *op);  /* fills the calling image's memory */
 void operation_start(struct operation *op);
 void operation_run(struct operation *op); /* the blocking form */
-/* What the calling image has before the operation, and after; false if it is not so.  */
+/* True if the memory of the calling image is as before the operation, or as after it. */
 bool operation_untouched(const struct operation *op, int participant);
 bool operation_check(const struct operation *op);
-/* Overwrites the calling image's memory; whether it still is so.  */
+/* operation_scribble overwrites the calling image's memory; operation_scribbled is true if it still
+ * is overwritten. */
 void operation_scribble(const struct operation *op);
 bool operation_scribbled(const struct operation *op);
 /* Frees what the call took.  */

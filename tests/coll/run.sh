@@ -20,7 +20,7 @@ mix() { # LABEL N MODE ARGUMENT...
 
 mix "five" 5 seq 1 8
 
-# What the variables change, as gasnet_coll_tune_generic_op tells it.
+# Effects of the variables, as gasnet_coll_tune_generic_op reports them.
 tells() { # SETTING OP BYTES PATTERN
     env "$1" timeout -k 5 100 "$TEST_LAUNCH" -spawner=ssh -n 4 "$TEST_BUILD/tests/testcollbasic-$TEST_CONDUIT-seq" tells "$2" "$3" \
         >"$tap_scratch/tells" 2>&1 && grep -qE "$4" "$tap_scratch/tells"
@@ -36,6 +36,25 @@ tells GASNET_COLL_EXCHANGE_DISSEM_LIMIT=1K 8 1000 'algorithm 4,'
 tells GASNET_COLL_EXCHANGE_DISSEM_LIMIT=1M 8 1000 'algorithm 3,'
 tells GASNET_COLL_ENABLE_SEARCH=yes 0 64 'tree KNOMIAL_TREE,2$'
 export SOFTHCA=on
+
+# Habits of programs, which a machine that is busy elsewhere may break now and then: most of them must hold.
+leaving() { # SHARED N init|barrier JOBS: prints "BAD ALL" of all jobs
+    local job
+    for ((job = 0; job < $4; job++)); do
+        GASNET_SUPERNODE_MAXSIZE=$1 timeout -k 5 60 "$TEST_LAUNCH" -spawner=ssh -n "$2" \
+            "$TEST_BUILD/tests/coll/leaving-$TEST_CONDUIT-seq" "$3"
+    done | awk '{ bad += $2; all += $4 } END { print bad + 0, all + 0 }'
+}
+for n in 2 4; do
+    read -r bad all < <(leaving 0 $n init 20)
+    tap_ok "$([ "$all" -eq $((20 * n)) ] && [ $((bad * 3)) -lt "$all" ]; echo $?)" \
+        "$n ranks that share memory: few hear of a peer inside gasnet_coll_init ($bad of $all)"
+    for shared in 0 1; do
+        read -r bad all < <(leaving $shared $n barrier 1)
+        tap_ok "$([ "$all" -eq $((200 * n)) ] && [ $((bad * 3)) -lt "$all" ]; echo $?)" \
+            "$n ranks, GASNET_SUPERNODE_MAXSIZE=$shared: a barrier handles what was sent before it (not in $bad of $all)"
+    done
+done
 
 # Repeats an operation with supernodes of two nodes, and the last of one; then the counters are in stats.
 operate() { # NODES HOW OP COUNT BYTES

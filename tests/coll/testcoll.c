@@ -17,7 +17,7 @@ static int times(int base)
     return n < 1 ? 1 : n;
 }
 
-/* The same on all images.  */
+/* A random stream that is the same on all images. */
 static struct test_random shared_random(uint64_t purpose)
 {
     return (struct test_random){test_mix(test_seed ^ test_mix(purpose << 20))};
@@ -92,7 +92,7 @@ static void all_calls_together(void)
     on_images(all_calls_together_body);
 }
 
-/* One image a node, for all.  */
+/* Runs operations on all nodes with one image each. */
 static void no_images_body(void)
 {
     struct test_random shared = shared_random(82);
@@ -405,7 +405,8 @@ static void team_barriers(void)
 {
     inside[0] = inside[1] = 0;
     on_images(image_barriers_body);
-    for (int i = 0; i < times(100); i++) { /* one for the node, of both kinds by turns */
+    for (int i = 0; i < times(100); i++) { /* a barrier of the node, of the collectives or of the
+                                              core by turns */
         const int status =
             i % 2 ? gasnet_coll_barrier(GASNET_TEAM_ALL, i, 0) : gasnet_barrier(i, 0);
         test_check(status == GASNET_OK, "barrier %d: %d", i, status);
@@ -440,7 +441,7 @@ int main(int argc, char **argv)
     const uintptr_t segment = operations_segment(images ? IMAGES_MOST : 1);
     memcpy(table + 1, late_table, sizeof late_table);
     test_attach(table, TEST_COUNT(table), segment);
-    gasnet_set_waitmode(GASNET_WAIT_BLOCK); /* there may be more threads than processors */
+    gasnet_set_waitmode(GASNET_WAIT_BLOCK); /* the test may have more threads than processors */
     operations_check_arena();
     images_start(images, combine_table, COMBINE_FUNCTIONS);
     everyone = group_of_all(false);

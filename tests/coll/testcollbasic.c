@@ -2,11 +2,12 @@
  * protocols, with each rank as root, one image a node: the first test to run after a change of the
  * engine.
  *
- * Arguments: `tells OP BYTES` prints what is chosen for an operation instead; `repeats OP COUNT
- * BYTES` only repeats an operation, and `mixed OP COUNT BYTES` does so in a team of another order.
+ * Arguments: `tells OP BYTES` prints the algorithm that is chosen for an operation; `repeats OP
+ * COUNT BYTES` only repeats an operation, and `mixed OP COUNT BYTES` does so in a team of another
+ * order.
  *
  * A block of rank r for rank s is a pattern of (r, s, position), so that a wrong block, length or
- * place is seen.
+ * offset is seen.
  */
 #include "tests/programs/test.h"
 
@@ -111,7 +112,7 @@ static void add(void *results, size_t count, const void *left, size_t left_count
     for (size_t i = 0; i < count; i++) to[i] = a[i] + b[i];
 }
 
-/* Keeps first and last of a range of ranks; 0xbad if two ranges are not neighbours.  */
+/* Keeps first and last of a range of ranks; 0xbad if two ranges are not adjacent. */
 static void join(void *results, size_t count, const void *left, size_t left_count,
                  const void *right, size_t size, int flags, int arg)
 {

@@ -108,7 +108,7 @@ static void check_members(const struct team *team)
     }
 }
 
-/* What a node passes to a split; each kind another pattern.  */
+/* The arguments that a node passes to a split; each kind has another pattern. */
 enum kind { ROWS, COLUMNS, BACKWARDS, HALVES, ALONE, SAME, RANDOM };
 static void arguments(enum kind kind, uint64_t key, int rank, int size, int *color, int *relrank)
 {
@@ -161,7 +161,7 @@ static void check_gather(const struct team *team)
 
 /* --- barriers against the rules --- */
 
-/* What an image passes in a phase.  */
+/* The arguments that an image passes in a phase. */
 static void named(uint64_t key, int of, int *id, int *flags)
 {
     uint64_t phase = test_mix(test_seed ^ test_mix(key)), own = test_mix(phase ^ (uint64_t)of);
@@ -389,7 +389,7 @@ static bool file_there(void)
     return access(file_name, F_OK) == 0;
 }
 
-/* What is told of an operation of 64 bytes, which is carried out.  */
+/* The answer to a query about an operation of 64 bytes, which is carried out. */
 static uint32_t told(const struct team *team, gasnet_coll_optype_t op, const char *tree)
 {
     gasnet_coll_args_t args = GASNET_COLL_ARGS_INITIALIZER;

@@ -265,6 +265,8 @@ static void work(void)
           "R43 a queue of no work");
     check(dapl_work_queue_create(6, &queue) == DAT_SUCCESS, "R43 a queue of six");
     dapl_work_t *works[7];
+    queue->head = queue->retired =
+        UINT32_MAX - 52; /* in one lap, works[2] is before the wrap and works[4] behind it */
     for (int lap = 0; lap < 20; lap++) {
         for (int i = 0; i < 7; i++) works[i] = dapl_work_take(queue);
         check_each(works[5] && !works[6], "more than six");

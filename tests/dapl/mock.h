@@ -32,8 +32,9 @@ typedef struct mock_cq {
 /* The habits of a device. */
 typedef enum mock_kind {
     MOCK_EDGE,  /* only a completion after the arming makes an event */
-    MOCK_LEVEL, /* so do completions that are in the queue at the arming */
-    MOCK_ODD,   /* as edge; two events for one arming, which is lost if nobody polled since the last
+    MOCK_LEVEL, /* completions that are in the queue at the arming make an event, too */
+    MOCK_ODD,   /* as MOCK_EDGE; two events for one arming, which is lost if no thread polled since
+                 * the last
                  */
     MOCK_KINDS
 } mock_kind_t;
@@ -80,7 +81,7 @@ dapl_cno_t *cno_of(world_t *world);
 DAT_RETURN post_number(dapl_evd_t *evd, uint64_t number);
 uint64_t number_of(const DAT_EVENT *event);
 
-/* Another thread; `join` awaits it. */
+/* A thread; `join` awaits its end. */
 typedef struct thread {
     pthread_t id;
 } thread_t;

@@ -156,6 +156,46 @@ static void together(world_t *world)
     dapl_evd_free(evd);
 }
 
+/* A connection ends, and all of it is queued. */
+static void ends(endpoint_t *ep)
+{
+    DAT_EVENT event;
+    DAT_COUNT nmore;
+    dapl_link_disconnected(ep->link, DAT_CONNECTION_EVENT_DISCONNECTED);
+    sentinel(ep, 0);
+    sentinel(ep, 1);
+    check_each(dapl_evd_wait(ep->connection, 0, 9, &event, &nmore) == BARE(DAT_TIMEOUT_EXPIRED),
+               "all is queued");
+}
+
+/* The endpoint is reset, or freed, while events of its last connection are still queued. */
+static void again(world_t *world)
+{
+    dapl_evd_t *evd = evd_of(world, DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, 64, NULL);
+    endpoint_t ep;
+    DAT_EVENT event;
+    char data[7];
+    endpoint_open(&ep, evd, evd, evd);
+    dapl_link_established(ep.link, 0, NULL);
+    check_each(next_is(evd, UP, 0), "the first connection");
+    received(&ep, 1);
+    ends(&ep);
+    dapl_link_reset(ep.link);
+    dapl_link_established(ep.link, sizeof data, data);
+    check(next_is(evd, DTO, 1) && next_is(evd, DOWN, 0),
+          "R16 R22 the end of a connection comes before the next one of the endpoint");
+    const DAT_CONNECTION_EVENT_DATA *of = &event.event_data.connect_event_data;
+    check(dapl_evd_dequeue(evd, &event) == DAT_SUCCESS && (unsigned)event.event_number == UP &&
+              of->private_data == data && of->private_data_size == sizeof data,
+          "R16 which has its private data");
+    ends(&ep);
+    endpoint_close(&ep);
+    check(dapl_evd_dequeue(evd, &event) == DAT_SUCCESS && (unsigned)event.event_number == DOWN &&
+              of->ep_handle == (DAT_EP_HANDLE)&ep,
+          "R16 a disconnection that is queued survives its link");
+    dapl_evd_free(evd);
+}
+
 /* Transfers, connections and receives on EVDs of their own. */
 static void apart(world_t *world)
 {
@@ -249,7 +289,7 @@ static void half(world_t *world)
     dapl_evd_free(receive);
 }
 
-/* There is no memory for all the receives that were held. */
+/* Tests that memory is short for the receives that were held. */
 static void starved(world_t *world)
 {
     enum { MANY = 500 };
@@ -436,6 +476,7 @@ int main(int argc, char **argv)
     for (mock_kind_t kind = MOCK_EDGE; kind <= MOCK_LEVEL; kind++) {
         world_open_with(&world, kind, false);
         together(&world);
+        again(&world);
         apart(&world);
         behind_others(&world);
         half(&world);

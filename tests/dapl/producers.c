@@ -1,4 +1,4 @@
-/* producers.c - what the programs of races share: see producers.h. */
+/* producers.c - functions of the programs of races: see producers.h. */
 #include "tests/dapl/producers.h"
 
 #include <sched.h>

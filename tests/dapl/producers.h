@@ -1,7 +1,8 @@
-/* producers.h - what the programs of races share: threads that produce events, random delays, and
+/* producers.h - functions of the programs of races: threads that produce events, random delays, and
  * the rounds, on each kind of device.
  *
- * A lost wake-up shows as a wait that does not end: the alarm of check_begin ends the program.
+ * A lost wake-up is detected as a wait that does not end: the alarm of check_begin ends the
+ * program.
  */
 #ifndef DAPL_PRODUCERS_H
 #define DAPL_PRODUCERS_H

@@ -34,7 +34,7 @@ tap_program dapl-provider rules timeout -k 5 $bound "$program" events
 
 refuses() { # IA TEXT TYPE PATTERN
     local log=$TEST_LOG/dapl-provider-$1.log result
-    # libdat2 loses what it has parsed of a line whose library does not register.
+    # libdat2 leaks the parsed content of a line whose library does not register.
     ASAN_OPTIONS=detect_leaks=0 timeout -k 5 $bound "$program" wrong "$1" >"$log" 2>&1
     [ $? -eq 0 ] && grep -qx "$3" "$log" && grep -qE "^dapl: interface adapter $1: $4" "$log"
     result=$?

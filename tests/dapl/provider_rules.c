@@ -492,7 +492,7 @@ int main(int argc, char **argv)
         return got == DAT_SUCCESS;
     }
     ia_name = argv[1];
-    open_ia(); /* what libraries keep open */
+    open_ia(); /* opens the descriptors that libraries keep open */
     MUST(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
     int before = count_descriptors();
     ia_rules();

@@ -1,10 +1,10 @@
-/* races.c - two or more threads at each point where the events of one can pass the other by: going
- * to sleep, expiries, triggers, agents, shared consumers. A stress test for each class of races,
- * with a printed seed; races_life.c has those of the life of objects.
+/* races.c - two or more threads at each point where one can miss the events of another: going to
+ * sleep, expiries, triggers, agents, shared consumers. A stress test for each class of races, with
+ * a printed seed; races_life.c has those of the life of objects.
  *
- * All kinds of device take part: those that tell of completions that were there at the arming,
- * those that do not, and those with other habits. TEST_ROUNDS=20, as in `make soak`, is 20 times
- * all of it: more than a million expiries.
+ * All kinds of device take part: those that report completions from before the arming, those that
+ * do not, and those with other behaviour. TEST_ROUNDS=20, as in `make soak`, repeats all 20 times:
+ * more than a million expiries.
  */
 #include "tests/dapl/producers.h"
 
@@ -61,7 +61,7 @@ static void expiries(bool by_cno)
             DAT_RETURN result = dapl_cno_wait_ns(cno, timeout, &told);
             expired += result == BARE(DAT_QUEUE_EMPTY);
             check_each(result == BARE(DAT_QUEUE_EMPTY) || told == evd, "another EVD");
-            /* What was produced and not dequeued has a trigger that nobody consumed. */
+            /* Events that were produced and not dequeued have a trigger that no thread consumed. */
             if (result != DAT_SUCCESS && producer.done > gone) {
                 result = dapl_cno_wait_ns(cno, 0, &told);
                 check_each(result == DAT_SUCCESS, "an expiry swallowed a trigger");
@@ -94,7 +94,7 @@ static void *consume_by_cno(void *arg)
     uint64_t seed = side->seed;
     while (!atomic_load(&side->stop)) {
         int64_t timeout = seed >> 63 ? (int64_t)(seed >> 50) % 20000 : 1000000;
-        /* One trigger may stand for several EVDs. */
+        /* A trigger may stand for several EVDs. */
         if (dapl_cno_wait_ns(side->cno, timeout, &told) == DAT_SUCCESS && told)
             for (int i = 0; i < CROWD; i++)
                 while (dapl_evd_dequeue(side->evds[i], &event) == DAT_SUCCESS) side->done++;
@@ -242,7 +242,7 @@ static void *dequeue_own(void *arg)
     side_t *side = arg;
     DAT_EVENT event;
     for (int i = 0; i < side->n; i++) {
-        /* There is one event at least for each thread that looks. */
+        /* At least one event is queued for each thread that dequeues. */
         if (post_number(side->evd, 1) != DAT_SUCCESS) side->refused++;
         if (dapl_evd_dequeue(side->evd, &event) != DAT_SUCCESS) side->refused++;
         if (i % 5 == 0) mock_complete(side->evd, &plain, IBV_WC_SUCCESS);

@@ -108,7 +108,7 @@ static void moves(bool by_enable)
         }
         moved++;
         spin(&seed, 300);
-        /* Whatever is queued now has triggered this CNO, or will. */
+        /* Events that are queued now have triggered this CNO, or will. */
         if (producer.done > gone) {
             check_each(dapl_cno_wait(cnos[at], forever, &told) == DAT_SUCCESS && told == evd,
                        "trigger");
@@ -176,7 +176,7 @@ static void short_lives(void)
         spin(&seed, 300);
         dapl_evd_free(brief);
         atomic_store(&lives.deaths, i + 1);
-        /* Its event is not lost with the trigger of the one that was freed. */
+        /* The event is not lost with the trigger of the EVD that was freed. */
         while (atomic_load(&lives.events) <= i) sched_yield();
     }
     atomic_store(&lives.side.stop, true);
@@ -221,7 +221,7 @@ static void resizes(void)
                 continue;
             }
             uint64_t number = number_of(&event);
-            int stream = number == last[0] ? 0 : 1; /* both count from 0; each in order */
+            int stream = number == last[0] ? 0 : 1; /* each stream counts from 0, in order */
             check_each(number == last[stream], "out of order: %d", (int)number);
             last[stream]++;
         }

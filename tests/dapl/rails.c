@@ -1,13 +1,14 @@
-/* rails.c - one thread sleeps for the completion queues of four devices (R49): as the receive
- * thread of ibv-conduit does, on a set of channels; on one CNO of four interfaces; and directly,
- * with epoll over the channels, against which the others are counted. And how such a thread is
- * stopped.
+/* rails.c - one thread sleeps for the completion queues of four devices (R49). Three forms: on a
+ * set of channels, as the receive thread of ibv-conduit does; on one CNO of four interfaces; and
+ * directly, with epoll over the channels, against which the others are counted. Also tests how such
+ * a thread is stopped.
  *
  *   rails [SEED]           all rules, in TAP
  *   rails FORM N           N wakes of FORM, which is direct, set or cno, for run.sh, which counts
  * the system calls of the first thread
  *
- * A lost wake-up shows as a wait that does not end: the alarm of check_begin ends the program.
+ * A lost wake-up is detected as a wait that does not end: the alarm of check_begin ends the
+ * program.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -129,7 +130,7 @@ static void open_rails(form_t wanted)
     atomic_store(&stopping, false);
 }
 
-/* ---- The same: closing ---- */
+/* ---- Closing the CNO and its interfaces ---- */
 
 static void close_cno(void)
 {
@@ -170,7 +171,7 @@ static void have(rail_t *rail, int n)
     atomic_fetch_add(&received, n);
 }
 
-/* What is there, at most 16 of each rail. */
+/* Polls at most 16 completions of each rail; returns their number. */
 static int look(void)
 {
     struct ibv_wc wc[16];
@@ -198,7 +199,7 @@ static void sleep_directly(void)
     }
 }
 
-/* One wake, or more where the first finds nothing. */
+/* Waits until a poll finds a completion; an empty poll waits again. */
 static void wait_in_set_or_directly(void)
 {
     for (;;) {
@@ -258,12 +259,12 @@ static void send_on(rail_t *rail)
     must(wc.status == IBV_WC_SUCCESS, "send");
 }
 
-/* One message when the thread sleeps, of each rail in turn. */
+/* Sends a message each time that the thread sleeps, over each rail in turn. */
 static void *send_when_asleep(void *count)
 {
     for (int i = 0; i < *(int *)count; i++) {
         while (atomic_load(&ready) <= i || atomic_load(&received) < i) sched_yield();
-        for (int k = 0; k < 50; k++) sched_yield(); /* most likely it is in the kernel by now */
+        for (int k = 0; k < 50; k++) sched_yield(); /* most likely it sleeps in the kernel by now */
         send_on(&rails[i % RAILS]);
     }
     return NULL;

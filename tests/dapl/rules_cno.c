@@ -30,6 +30,10 @@ static void triggers(world_t *world, bool software)
     check(dequeue_all(evd) == 1 && untriggered(cno),
           "R19 the event is there, whatever the CNO says: %s", kind);
     ARRIVE(evd);
+    check(dequeue_all(evd) == 1 && told(cno, evd),
+          "R13 a trigger is kept though its event is dequeued: %s", kind);
+    check(untriggered(cno), "R13 ... for one wait: %s", kind);
+    ARRIVE(evd);
     ARRIVE(other);
     bool first = dapl_cno_wait(cno, 0, &got) == DAT_SUCCESS && (got == evd || got == other);
     check(first, "R18 a trigger of two EVDs names one of them: %s", kind);

@@ -133,7 +133,7 @@ static void vectors(world_t *world)
           "R48 eight EVDs spread over four completion vectors");
 }
 
-/* Against a counter of what each source gave and of what came out. */
+/* Compares with counters of the events that each source gave and of those dequeued. */
 static void model(world_t *world)
 {
     dapl_cno_t *cno = cno_of(world);
@@ -399,7 +399,7 @@ static void resizing(world_t *world)
     dapl_evd_free(evd);
 }
 
-/* More completions than places: none is lost, and no call is refused. */
+/* More completions than the queue has room for: none is lost, and no call is refused. */
 static void overflow(world_t *world)
 {
     dapl_evd_t *evd = evd_of(world, DAT_EVD_DTO_FLAG, 4, NULL);

@@ -50,7 +50,7 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
         tap_ok "$([ -n "$few" ] && [ -n "$many" ] && [ $((many - few)) -le 420 ]; echo $?)" \
             "R30 R40 a wake on ${kind^^} of a device costs two system calls (${few:-?} for 100, ${many:-?} for 300)"
     done
-    # The first form is what a program writes itself, with epoll over the channels.
+    # The first form is the code of a program itself, with epoll over the channels.
     for form in direct set cno; do
         few=$(calls_of rails $form 100) many=$(calls_of rails $form 300)
         [ $form != direct ] || least=$((many - few))

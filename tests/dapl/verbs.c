@@ -52,7 +52,7 @@ typedef struct sender {
     int n;
 } sender_t;
 
-/* One message when the waiter sleeps, and the next when it has it. */
+/* Sends a message when the waiter sleeps, and the next when the waiter has received it. */
 static void *send_when_asleep(void *arg)
 {
     sender_t *sender = arg;

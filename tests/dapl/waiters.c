@@ -1,4 +1,4 @@
-/* waiters.c - what the programs of rules share: threads that wait, and plain completions. */
+/* waiters.c - functions of the programs of rules: threads that wait, and plain completions. */
 #include "tests/dapl/waiters.h"
 
 dapl_work_t plain = {

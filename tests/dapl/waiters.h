@@ -1,5 +1,5 @@
-/* waiters.h - what the programs of rules share: threads that wait, plain completions, and what an
- * EVD or a CNO holds.
+/* waiters.h - functions of the programs of rules: threads that wait, plain completions, and the
+ * content of an EVD or a CNO.
  */
 #ifndef DAPL_WAITERS_H
 #define DAPL_WAITERS_H
@@ -17,7 +17,7 @@ int dequeue_all(dapl_evd_t *evd);
 /* Whether a wait without a timeout returns this EVD; nothing. */
 bool told(dapl_cno_t *cno, dapl_evd_t *wanted);
 bool untriggered(dapl_cno_t *cno);
-/* Consumes triggers until there is none. */
+/* Consumes triggers until the CNO is untriggered. */
 void calm(dapl_cno_t *cno);
 
 /* A thread that waits on an EVD, or on a CNO. */
@@ -33,9 +33,10 @@ typedef struct waiter {
     _Atomic bool over;
     DAT_RETURN result;
 } waiter_t;
-/* As its fields `evd` or `cno`, `threshold` and `timeout` say. */
+/* Starts the thread of a waiter, whose fields `evd` or `cno`, `threshold` and `timeout` are set. */
 void waiter_begin(waiter_t *waiter);
-/* These return once the thread is asleep; `waiters`: of the CNO, with this one. */
+/* begin_wait and begin_cno_wait return once the thread is asleep; `waiters`: of the CNO, with this
+ * one. */
 void begin_wait(waiter_t *waiter, dapl_evd_t *evd, int threshold);
 void begin_cno_wait(waiter_t *waiter, dapl_cno_t *cno, uint32_t waiters);
 DAT_RETURN end_wait(waiter_t *waiter);

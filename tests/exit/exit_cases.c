@@ -89,7 +89,7 @@ void poll_on(void)
 
 void sit_in_barrier(void)
 {
-    if (test_rank == odd) poll_on(); /* it would complete it */
+    if (test_rank == odd) poll_on(); /* the odd rank would complete the barrier */
     gasnet_barrier_notify(0, 0);
     gasnet_barrier_wait(0, 0);
     fprintf(stderr, "# rank %d left a barrier that nobody completed\n", test_rank);
@@ -228,7 +228,7 @@ const struct peer_state peer_states[] = {
     {"credits", want_credits, LEARNS, false},
     {"handler", stay_in_handler, IS_DEAF, false},
     {"transfer", traffic_on, LEARNS, false},
-    {"mixed", mixed, EITHER, true}, /* the last: chooses one of those above */
+    {"mixed", mixed, EITHER, true}, /* must be the last: chooses another peer state */
 };
 const int peer_states_count = TEST_COUNT(peer_states);
 

@@ -11,13 +11,13 @@
 
 #include "tests/programs/test.h"
 
-/* One line of `testexit list`; all that exit.py knows of cases. */
+/* A line of `testexit list`, from which exit.py takes all that it needs of a case. */
 struct exit_case {
     const char *name;
     const char *expect;
     const char *
         printed; /* the ranks that print LAST: all, the odd `one`, `told` (see quit_told), `none` */
-    const char *outside; /* what exit.py does to the launcher; "-": nothing */
+    const char *outside; /* action of exit.py on the launcher; "-": nothing */
     const char *tag;     /* the requirements that it proves */
     int least;           /* ranks that it needs */
     int (*run)(void);    /* main returns its result */

@@ -32,6 +32,7 @@ class Round(NamedTuple):
 
 # For launchers that are not ours, where each round takes a second.
 OTHERS_CHOICE = """all_return_0 all_return_7 all_exit_9 codes_differ all_exit_minus_1 before_attach_one
+before_attach_one_with_0 before_attach_told
 quit_told handler_on_peer one_exits_others_poll one_exits_others_sleep one_exits_with_0_others_spin
 one_returns_others_barrier one_calls_underscore_exit_others_poll one_calls_underscore_exit_0_others_sleep
 killed_others_poll killed_others_sleep segv_others_barrier sigterm_to_rank_others_poll

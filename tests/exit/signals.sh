@@ -50,7 +50,7 @@ for conduit in $conduits; do
     judge 1 1 '^\*\*\* Caught a signal: SIGTERM\(15\) on node 1/2$' "2.12 SIGTERM between init and attach ($conduit)"
 done
 
-# The rest is the same code in all of them.
+# All further cases run the same code in every conduit: one conduit is enough.
 conduit=${conduits# } conduit=${conduit%% *}
 job "$conduit-par" overflow
 judge 139 1 "$(caught SIGSEGV)" "2.12 a stack overflow of the main thread, with threads"
@@ -65,6 +65,34 @@ judge 139 1 '^\*\*\* Backtrace by EXECINFO' "2.12 a backtrace of an overflow"
 judge 139 1 "$(caught SIGSEGV)" "2.12 after its line"
 tap_ok "$([ "$(grep -c '\[0x[0-9a-f]*\]$' "$log")" -ge 100 ]; echo $?)" "2.12 with a hundred of its levels"
 
+# A signal stack of the program's that has no room for a report, for a crash elsewhere or on that stack itself: the backtrace
+# is whole.
+for case in tiny_stack_fault tiny_stack_abort small_stack_fault small_stack_abort heap_stack_fault heap_stack_abort small_stack_overflow small_stack_handler_fault; do
+    signal=SIGSEGV expected=139
+    if [[ $case = *abort ]]; then signal=SIGABRT expected=134; fi
+    job "$conduit-seq" $case GASNET_BACKTRACE=1 GASNET_BACKTRACE_TYPE=EXECINFO
+    judge $expected 1 "$(caught $signal)" "2.12 $case"
+    if [ $case = small_stack_overflow ]; then continue; fi # main is too far away
+    judge $expected 1 '\(__libc_start_main\+' "2.12 $case, with a backtrace as far as main"
+done
+# Whatever ends a rank while the job ends decides the status, though all other ranks, or all, have announced another.
+for case in late_abort:134:SIGABRT late_fault:139:SIGSEGV flush_aborts:134:SIGABRT close_aborts:134:SIGABRT late_kill:137:; do
+    IFS=: read -r case expected signal <<<"$case"
+    job "$conduit-seq" "$case"
+    judge "$expected" $((${#signal} > 0)) "$(caught "${signal:-none}")" "IB-X2 a crash while the job ends: $case"
+done
+job "$conduit-par" late_abort
+judge 134 1 "$(caught SIGABRT)" "IB-X2 a crash while the job ends, with threads"
+
+job "$conduit-seq" damage GASNET_BACKTRACE=1
+judge 134 1 "$(caught SIGABRT)" "2.12 abort() by malloc(), with its lock held"
+job "$conduit-seq" smash
+judge 134 1 "$(caught SIGABRT)" "2.12 the stack protector"
+job "$conduit-par" thread_blocked_abort
+judge 134 1 "$(caught SIGABRT)" "2.12 abort() in a thread that blocks all signals"
+job "$conduit-par" thread_blocked_fault
+judge 139 1 'rank 1 .*killed by signal 11' "2.12 a fault in a thread that blocks all signals"
+
 if [ "$(sed -n "s/^${conduit^^}_RCV_THREAD = //p" "$TEST_BUILD/Makefile")" = 1 ]; then
     job "$conduit-par" receive_fault GASNET_RCV_THREAD=1
     judge 139 1 "$(caught SIGSEGV)" "2.12 a crash of a handler in the receive thread"
@@ -74,7 +102,7 @@ else
     tap_skip "2.12 a crash in the receive thread" "this build has none"
 fi
 
-# What the program has set up for itself stays, and what GASNET_NO_CATCH_SIGNAL names is left alone.
+# Handlers that the program has set stay, and signals that GASNET_NO_CATCH_SIGNAL names are not caught.
 job "$conduit-seq" own_handler
 judge 33 1 '^OWN HANDLER' "2.12 a handler from before init runs"
 judge 33 0 'Caught' "2.12 alone"
@@ -96,17 +124,32 @@ job "$conduit-par" stacks_freed
 judge 0 2 '^FREED' "2.12 threads that end leave no stack behind"
 judge 0 0 '^A THREAD WITHOUT' "2.12 and each had one"
 
+# An error that the library finds.
+for case in error early_error; do
+    job "$conduit-seq" $case GASNET_BACKTRACE=1 GASNET_BACKTRACE_TYPE=EXECINFO
+    judge 1 1 'FATAL ERROR' "2.12 $case: ends with its message"
+    judge 1 1 '^\*\*\* Backtrace by EXECINFO' "2.12 and the backtrace that GASNET_BACKTRACE asks for"
+done
+
 # A process that is frozen waits for a debugger, also on the alternate stack.
-log=$TEST_LOG/signals_freeze.log
-: >"$log"
-GASNET_FREEZE_ON_ERROR=1 timeout -k 5 60 "$TEST_BUILD/gasnetrun_$conduit" -spawner=ssh -n 2 \
-    "$TEST_BUILD/tests/testsignals-$conduit-seq" overflow >"$log" 2>&1 </dev/null &
-frozen=$!
-until grep -q gasnet_frozen "$log" || ! kill -0 $frozen 2>/dev/null; do sleep 0.05; done # between two looks
-kill -0 $frozen 2>/dev/null && kill -TERM $frozen
-alive=$?
-wait $frozen
-status=$?
+freeze() { # CASE: `alive` is 0 if it waits until it is told to end
+    log=$TEST_LOG/signals_freeze_$1.log
+    : >"$log"
+    GASNET_FREEZE_ON_ERROR=1 timeout -k 5 60 "$TEST_BUILD/gasnetrun_$conduit" -spawner=ssh -n 2 \
+        "$TEST_BUILD/tests/testsignals-$conduit-seq" "$1" >"$log" 2>&1 </dev/null &
+    local frozen=$!
+    until grep -q gasnet_frozen "$log" || ! kill -0 $frozen 2>/dev/null; do sleep 0.05; done # between two looks
+    kill -0 $frozen 2>/dev/null && kill -TERM $frozen
+    alive=$?
+    wait $frozen
+    status=$?
+}
+freeze overflow
 tap_ok $alive "2.12 GASNET_FREEZE_ON_ERROR keeps a process whose stack overflowed"
-judge 143 1 "$(caught SIGSEGV)" "2.12 after its line"
+judge 139 1 "$(caught SIGSEGV)" "2.12 after its line, and then ends by its signal"
+for case in error early_error; do
+    freeze $case
+    tap_ok $alive "2.12 GASNET_FREEZE_ON_ERROR keeps a process after an error: $case"
+    tap_ok "$(grep -q '^\*\*\* FATAL ERROR' "$log"; echo $?)" "2.12 and its message is there"
+done
 tap_end

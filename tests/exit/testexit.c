@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the other ranks do while the odd rank acts. */
+/* The state of the other ranks while the odd rank acts. */
 static const struct peer_state *peer_state = &peer_states[0];
 
 /* --- all ranks exit: no time-out is needed, so exit.py sets a long one --- */
@@ -89,7 +89,7 @@ static int others_came_first(void)
         leave(0);
     }
     while (exits_announced < test_size - 1) gasnet_AMPoll();
-    for (int i = 0; i < 2000; i++) { /* what they send next is their exit */
+    for (int i = 0; i < 2000; i++) { /* the next messages of the peers are of their exit */
         gasnet_AMPoll();
         sched_yield();
     }
@@ -145,7 +145,7 @@ static int signals_handled(void)
     leave(signals_seen == TEST_COUNT(asked) ? 0 : 98);
 }
 
-/* --- one rank acts on others --- */
+/* --- a rank that acts on others --- */
 
 static int handler_on_peer(void)
 {
@@ -286,6 +286,19 @@ static int before_attach_one_returns(void)
     if (test_rank == odd) return print_last(), 13;
     go_on_into_attach();
 }
+/* Nobody is killed: the status would be 1, and the output of the others would be lost. */
+static int before_attach_one_with_0(void)
+{
+    print_last();
+    if (test_rank == odd) gasnet_exit(0);
+    go_on_into_attach();
+}
+static int before_attach_told(void)
+{
+    signal(SIGQUIT, print_told);
+    if (test_rank == odd) leave(0);
+    go_on_into_attach();
+}
 static int before_attach_killed(void)
 {
     if (test_rank == odd) raise(SIGKILL);
@@ -293,6 +306,7 @@ static int before_attach_killed(void)
 }
 static int before_attach_sigterm(void)
 {
+    print_last();
     if (test_rank == odd) raise(SIGTERM);
     go_on_into_attach();
 }
@@ -341,7 +355,7 @@ static int before_init_one(void)
     if (rank_0_before_init()) gasnet_exit(21);
     go_on_into_init();
 }
-/* This process never joins the job, so the others cannot start. */
+/* Returns before it joins the job, so the other ranks cannot start. */
 static int before_init_one_with_0(void)
 {
     if (rank_0_before_init()) return 0;
@@ -361,7 +375,7 @@ static int threads_all_exit(void)
 }
 #endif
 
-/* Where the case begins; in ODD_ALONE the other ranks are in the peer state. */
+/* The moment when the case begins; in ODD_ALONE the other ranks are in the peer state. */
 enum exit_when { ATTACHED, ODD_ALONE, INITIALISED, AT_ONCE };
 
 static const struct special {
@@ -408,9 +422,13 @@ static const struct special {
     {{"before_attach_one", "13", "one", "-", "IB-X1 B105", 1, before_attach_one}, INITIALISED},
     {{"before_attach_one_returns", "13", "one", "-", "B105", 1, before_attach_one_returns},
      INITIALISED},
+    {{"before_attach_one_with_0", "0", "all", "patient", "IB-X1 B105", 1, before_attach_one_with_0},
+     INITIALISED},
+    {{"before_attach_told", "0", "told", "patient", "IB-X5 B105", 1, before_attach_told},
+     INITIALISED},
     {{"before_attach_killed", "137/nonzero", "none", "-", "2.6", 1, before_attach_killed},
      INITIALISED},
-    {{"before_attach_sigterm", "1/nonzero", "none", "-", "2.12", 1, before_attach_sigterm},
+    {{"before_attach_sigterm", "1/nonzero", "all", "patient", "2.12", 1, before_attach_sigterm},
      INITIALISED},
     {{"crash_in_backtrace", "139/nonzero", "none", "-", "B110", 1, crash_in_backtrace}, AT_ONCE},
     {{"all_exit_before_init", "21", "none", "together", "2.6", 1, all_exit_before_init}, AT_ONCE},

@@ -108,6 +108,21 @@ static int early_abort(void)
     return crash_early(abort);
 }
 
+/* Ends the process by an error that the library finds. */
+static __attribute__((noinline)) void break_rule(void)
+{
+    gasnet_put_val((gasnet_node_t)test_size, (void *)&levels, 0, 1);
+    __asm__ volatile("");
+}
+static int attached_error(void)
+{
+    return crash_attached(break_rule);
+}
+static int early_error(void)
+{
+    return crash_early(break_rule);
+}
+
 static void terminate(void)
 {
     raise(SIGTERM);
@@ -183,6 +198,188 @@ static int no_stack(void)
     return 0;
 }
 
+/* --- a signal stack of the program's that is too small for a report --- */
+
+/* Bytes that a signal frame leaves of the stack. */
+enum { LEFT_TINY = 1024, LEFT_SMALL = 4096 };
+
+/* The part of main_stack that a handler finds taken by its frame. */
+static size_t frame_size;
+static void measure_frame(int number)
+{
+    (void)number;
+    frame_size = (size_t)(main_stack + sizeof main_stack - (char *)__builtin_frame_address(0));
+}
+
+static void on_stack(int number, void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
+    sigaction(number, &action, NULL);
+    raise(number);
+}
+
+static void set_small_stack(size_t left, bool guarded)
+{
+    prepare_own_stack();
+    on_stack(SIGUSR2, measure_frame);
+    const size_t size = frame_size + left;
+    char *memory = malloc(size);
+    if (guarded) memory = mmap(NULL, SEGMENT, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (guarded) mprotect(memory += GASNET_PAGESIZE, size, PROT_READ | PROT_WRITE);
+    set_stack(memory, size);
+}
+
+static void prepare_tiny_stack(void)
+{
+    set_small_stack(LEFT_TINY, true);
+}
+static void prepare_small_stack(void)
+{
+    set_small_stack(LEFT_SMALL, true);
+}
+static void prepare_heap_stack(void)
+{
+    set_small_stack(LEFT_TINY, false);
+}
+
+static int attached_abort(void)
+{
+    return crash_attached(abort);
+}
+
+static void crash_on_stack(int number)
+{
+    (void)number;
+    fault();
+}
+static void crash_in_handler(void)
+{
+    on_stack(SIGUSR1, crash_on_stack);
+}
+/* Two frames have to fit. */
+static void prepare_stack_for_two(void)
+{
+    set_small_stack(0, true);
+    set_small_stack(frame_size + LEFT_SMALL, true);
+}
+static int handler_fault(void)
+{
+    return crash_attached(crash_in_handler);
+}
+
+/* --- crashes while the job ends: every rank ends with 0, or with 3, and the last one crashes ---
+ */
+
+static bool armed; /* on the last rank, when it ends */
+
+static void crash_late(void (*crash)(void))
+{
+    if (armed) crash();
+}
+static void late_fault(void)
+{
+    crash_late(fault);
+}
+static void late_abort(void)
+{
+    crash_late(abort);
+}
+static void kill_self(void)
+{
+    raise(SIGKILL);
+}
+static void late_kill(void)
+{
+    crash_late(kill_self);
+}
+
+/* The functions of prepare_late_... register handlers that run after the library's part of
+ * exit(). */
+static void prepare_late_fault(void)
+{
+    atexit(late_fault);
+}
+static void prepare_late_abort(void)
+{
+    atexit(late_abort);
+}
+static void prepare_late_kill(void)
+{
+    atexit(late_kill);
+}
+
+static int returns_0(void)
+{
+    attach();
+    test_sync();
+    armed = acts();
+    return 0;
+}
+static int returns_3(void)
+{
+    returns_0();
+    return 3;
+}
+
+/* The library's flush aborts. */
+static ssize_t write_and_abort(void *cookie, const char *text, size_t size)
+{
+    (void)cookie, (void)text;
+    late_abort();
+    return (ssize_t)size;
+}
+static int flush_aborts(void)
+{
+    attach();
+    stdout = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_and_abort});
+    if (!stdout) abort();
+    printf("LAST\n");
+    test_sync();
+    armed = acts();
+    gasnet_exit(0);
+    return 0;
+}
+
+/* The C library finds a damaged heap while its lock is held. */
+static void damage_heap(void)
+{
+    enum { UNSORTED = 2000 }; /* bytes: too many for the caches of malloc, which have no lock */
+    static size_t *volatile block, *volatile freed, *volatile next;
+    freed = block = malloc(UNSORTED);
+    next = malloc(UNSORTED); /* keeps the first from the rest of the heap */
+    free(block);
+    freed[1] = (uintptr_t)next; /* the link of the list */
+    next = malloc(2 * UNSORTED);
+}
+static int attached_damage(void)
+{
+    return crash_attached(damage_heap);
+}
+
+extern void __stack_chk_fail(void);
+static int attached_smash(void)
+{
+    return crash_attached(__stack_chk_fail);
+}
+
+#ifdef GASNET_SEQ
+/* The first free() of the library's last part aborts, as it does where the heap is damaged. */
+extern void __libc_free(void *memory);
+static bool free_aborts;
+__attribute__((visibility("default"))) void free(void *memory)
+{
+    if (free_aborts) late_abort();
+    __libc_free(memory);
+}
+static int close_aborts(void)
+{
+    returns_0();
+    free_aborts = true;
+    gasnet_exit(0);
+    return 0;
+}
+#endif
+
 /* --- PAR: other threads --- */
 
 #ifdef GASNET_PAR
@@ -194,7 +391,8 @@ static void run_thread(void *(*body)(void *))
     pthread_join(thread, NULL);
 }
 
-/* What only polls finds nothing as often as it takes to be known. */
+/* Overflows the stack of a thread that only polls. Such a thread gets its record and signal stack
+ * by a poll on the slow path, so it polls often enough for that. */
 static void *poll_and_overflow(void *unused)
 {
     for (int i = 0; i < 1000; i++) gasnet_AMPoll();
@@ -224,6 +422,41 @@ static int thread_overflow(void)
 static int thread_overflow_put(void)
 {
     return crash_attached(overflow_of_putter);
+}
+
+static void block_all(void)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+}
+static void *block_and_fault(void *unused)
+{
+    block_all();
+    fault();
+    return unused;
+}
+static void *block_and_abort(void *unused)
+{
+    (void)unused;
+    block_all();
+    abort();
+}
+static void fault_of_blocker(void)
+{
+    run_thread(block_and_fault);
+}
+static void abort_of_blocker(void)
+{
+    run_thread(block_and_abort);
+}
+static int thread_blocked_fault(void)
+{
+    return crash_attached(fault_of_blocker);
+}
+static int thread_blocked_abort(void)
+{
+    return crash_attached(abort_of_blocker);
 }
 
 /* GASNET_RCV_THREAD=1: the last rank polls no more once its word is on the way, so that the receive
@@ -289,7 +522,7 @@ static void *has_stack(void *unused)
     return unused;
 }
 
-/* Thousands come and go, one at a time: what they had is given back. */
+/* Runs thousands of threads, one at a time: their memory is freed. */
 static int stacks_freed(void)
 {
     enum { THREADS = 2000, LEAST = 4096 };
@@ -316,14 +549,35 @@ static const struct {
     {"early_fault", NULL, early_fault},
     {"early_overflow", NULL, early_overflow},
     {"early_abort", NULL, early_abort},
+    {"error", NULL, attached_error},
+    {"early_error", NULL, early_error},
     {"early_term", NULL, early_term},
     {"own_handler", prepare_own_handler, own_handler},
     {"own_handler_between", NULL, own_handler_between},
     {"own_stack", prepare_own_stack, own_stack},
     {"no_stack", NULL, no_stack},
+    {"tiny_stack_fault", prepare_tiny_stack, attached_fault},
+    {"tiny_stack_abort", prepare_tiny_stack, attached_abort},
+    {"small_stack_fault", prepare_small_stack, attached_fault},
+    {"small_stack_abort", prepare_small_stack, attached_abort},
+    {"small_stack_overflow", prepare_small_stack, attached_overflow},
+    {"heap_stack_fault", prepare_heap_stack, attached_fault},
+    {"heap_stack_abort", prepare_heap_stack, attached_abort},
+    {"small_stack_handler_fault", prepare_stack_for_two, handler_fault},
+    {"late_fault", prepare_late_fault, returns_3},
+    {"late_abort", prepare_late_abort, returns_0},
+    {"late_kill", prepare_late_kill, returns_0},
+    {"flush_aborts", NULL, flush_aborts},
+    {"damage", NULL, attached_damage},
+    {"smash", NULL, attached_smash},
+#ifdef GASNET_SEQ
+    {"close_aborts", NULL, close_aborts},
+#endif
 #ifdef GASNET_PAR
     {"thread_overflow", NULL, thread_overflow},
     {"thread_overflow_put", NULL, thread_overflow_put},
+    {"thread_blocked_fault", NULL, thread_blocked_fault},
+    {"thread_blocked_abort", NULL, thread_blocked_abort},
     {"receive_fault", NULL, receive_fault},
     {"receive_overflow", NULL, receive_overflow},
     {"own_stack_thread", NULL, own_stack_thread},

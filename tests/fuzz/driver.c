@@ -1,11 +1,14 @@
-/* driver.c - runs a fuzz target without a fuzzing engine: seeds, mutated from a printed seed, for a
- * fixed number of runs; one TAP line.
+/* driver.c - runs a fuzz target without a fuzzing engine: inputs of the folder FUZZ_SEEDS, then
+ * seeds, mutated from a printed seed, for a fixed number of runs; one TAP line.
  *
  *   program [SEED [RUN]]   all runs of a seed, or one of them alone; FUZZ_SEED, FUZZ_RUNS likewise
  *   program -f FILE...     inputs from files
  *
- * The target runs in a child, so that any end of it is reported with the run to replay.
+ * The target runs in a child, so that any end of it is reported with the run to replay. With
+ * clang's engine (-DFUZZ_ENGINE) all that is here is LLVMFuzzerInitialize, which writes the seeds
+ * to the folder FUZZ_SEEDS_TO for it, and ends the program.
  */
+#include <dirent.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -14,7 +17,28 @@
 
 #include "tests/fuzz/fuzz.h"
 
-enum { RUNS = 100000, SECONDS = 600 };
+#ifdef FUZZ_ENGINE
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    const char *folder = getenv("FUZZ_SEEDS_TO");
+    for (size_t i = 0; folder && i < fuzz_seed_count; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/seed-%zu", folder, i);
+        FILE *file = fopen(path, "wb");
+        if (!file ||
+            fwrite(fuzz_seeds[i].bytes, 1, fuzz_seeds[i].length, file) != fuzz_seeds[i].length ||
+            fclose(file))
+            return perror(path), exit(1), 1;
+    }
+    if (folder) exit(0);
+    return 0;
+}
+
+#else
+
+enum { RUNS = 20000, SECONDS = 600 };
 
 static uint64_t state;
 
@@ -122,16 +146,25 @@ static void run_one(input_t *in)
     free(copy);
 }
 
-static int files(int argc, char **argv, input_t *in)
+static void run_file(const char *path, input_t *in)
 {
-    for (int i = 2; i < argc; i++) {
-        FILE *file = fopen(argv[i], "rb");
-        if (!file) return perror(argv[i]), 1;
-        in->length = fread(in->bytes, 1, fuzz_longest, file);
-        fclose(file);
-        run_one(in);
+    FILE *file = fopen(path, "rb");
+    if (!file) perror(path), exit(1);
+    in->length = fread(in->bytes, 1, fuzz_longest, file);
+    fclose(file);
+    run_one(in);
+}
+
+/* Inputs that were kept, if there are any for this target. */
+static void run_folder(const char *path, input_t *in)
+{
+    char name[4096];
+    DIR *folder = path ? opendir(path) : NULL;
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+        if (entry->d_name[0] != '.') run_file(name, in);
     }
-    return 0;
+    if (folder) closedir(folder);
 }
 
 static uint64_t number(const char *text, uint64_t otherwise)
@@ -145,7 +178,10 @@ int main(int argc, char **argv)
     volatile uint64_t *run =
         mmap(NULL, sizeof *run, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (!in.bytes || run == MAP_FAILED) abort();
-    if (argc > 2 && !strcmp(argv[1], "-f")) return files(argc, argv, &in);
+    if (argc > 2 && !strcmp(argv[1], "-f")) {
+        for (int i = 2; i < argc; i++) run_file(argv[i], &in);
+        return 0;
+    }
     uint64_t seed = number(argc > 1 ? argv[1] : getenv("FUZZ_SEED"),
                            (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid());
     uint64_t runs = number(getenv("FUZZ_RUNS"), RUNS), first = number(argc > 2 ? argv[2] : NULL, 0);
@@ -155,6 +191,7 @@ int main(int argc, char **argv)
     pid_t child = fork();
     if (child == 0) {
         alarm(SECONDS);
+        run_folder(getenv("FUZZ_SEEDS"), &in);
         for (*run = first; *run < runs; ++*run) {
             make(&in, seed, *run);
             run_one(&in);
@@ -173,3 +210,5 @@ int main(int argc, char **argv)
     free(in.bytes);
     return status != 0;
 }
+
+#endif

@@ -52,7 +52,7 @@ static void unpin(void *context, uintptr_t addr, size_t len, void *key)
 
 static firehose_t *fh;
 
-/* What is sent to peer 1 comes back as from peer 1: this node is both. */
+/* Sends a message to peer 1, which this node receives as from peer 1: this node is both. */
 static int send(void *context, uint32_t peer, const void *bytes, size_t size)
 {
     (void)context;
@@ -141,7 +141,8 @@ static void message(const uint8_t *bytes, size_t size)
     firehose_fini(fh, 1);
 }
 
-/* Local ends are given back before the next is pinned, so that there is always room. */
+/* Executes a step. Local memory is released before the next is pinned, so that the pool always has
+ * room. */
 static void step(const uint8_t *s)
 {
     static uintptr_t asked[256];

@@ -1,4 +1,5 @@
-/* fuzz.h - what a fuzz target gives its driver, and how it says that a property does not hold.
+/* fuzz.h - the interface of a fuzz target and its driver, and the report of a property that does
+ * not hold.
  *
  * A target is a program: one file with LLVMFuzzerTestOneInput and some seeds, linked with driver.c,
  * or (clang -fsanitize=fuzzer) without it.
@@ -45,7 +46,7 @@ static inline uint8_t *fuzz_copy(const uint8_t *data, size_t size)
     return copy;
 }
 
-/* The same with a NUL behind it. */
+/* A copy of the data in a block of its own, with a NUL behind it. */
 static inline char *fuzz_text(const uint8_t *data, size_t size)
 {
     char *copy = malloc(size + 1);

@@ -1,11 +1,13 @@
 /* handshake.c - fuzzes what arrives at the sockets and UD queue pairs of handshakes: a message, and
  * the payload of either user; and the state machine, with any messages at any time.
  *
- * The first byte chooses: 0 a message of core/ib, 1 one of libportals, otherwise steps of 4 bytes.
+ * The first byte chooses: 0 a message of core/ib, 1 one of libportals, 2 one without a seal,
+ * otherwise steps of 4 bytes.
  */
 #include "other/handshake/handshake.h"
 
 #include "core/ib/connect_payload.h"
+#include "other/handshake/seal.h"
 #include "other/portals3/transport/connect_payload.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -13,17 +15,21 @@ enum { RANKS = 100 };
 
 #define STAMP(low) low "\0\0\0\0\0\0\0"
 #define ZERO4      "\0\0\0\0"
+#define ZERO16     ZERO4 ZERO4 ZERO4 ZERO4
+#define ZERO68     ZERO16 ZERO16 ZERO16 ZERO16 ZERO4
 
 const fuzz_seed_t fuzz_seeds[] = {
-    FUZZ_SEED("\0SHNG\x01\x01\x07\0" STAMP("\x01") STAMP("\0") "\x63\0\0\0"
+    FUZZ_SEED("\0SHNG\x02\x01\x07\0" STAMP("\x01") STAMP("\0") "\x63\0\0\0"
                                                                "\x01\x02\x03"),
-    FUZZ_SEED("\0SHNG\x01\0\x0a\0" STAMP("\x01") STAMP("\x01") "\0\0\0\0"
+    FUZZ_SEED("\0SHNG\x02\0\x0a\0" STAMP("\x01") STAMP("\x01") "\0\0\0\0"
                                                                "\xff\xff\xff\x07\0\0"),
-    FUZZ_SEED("\1PT33\x01\x01\x34\0" STAMP("\x05") STAMP(
-        "\x09") "\x01\0\0\x7f"
-                "\x02\0\0\0" ZERO4 ZERO4 "\x03\0\0\0"
-                "\x04\0\0\0\0\x40\0\0\x10\0\x01\0\x05\x10\0\0" ZERO4 ZERO4 ZERO4 ZERO4),
-    FUZZ_SEED("\2\0\0\0\0\1\5\1\1\3\0\0\x40\1\6\2\0\4\0\0\0\2\0\0\0"),
+    FUZZ_SEED("\1PT33\x02\x01\x80\0" STAMP("\x05")
+                  STAMP("\x09") "\x01\0\0\x7f"
+                                "\x02\0\0\0" ZERO4 ZERO4 STAMP("\x11") STAMP("\x12") STAMP(
+                                    "\x13") "\x03\0\0\0"
+                                            "\x04\0\0\0\0\x40\0\0\x10\0\x01\0\x05\x10\0\0" ZERO68),
+    FUZZ_SEED("\2" STAMP("\x11") STAMP("\x12") STAMP("\x13") "a message"),
+    FUZZ_SEED("\3\0\0\0\0\1\5\1\1\3\0\0\x40\1\6\2\0\4\0\0\0\2\0\0\0"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds, fuzz_longest = 300;
 
@@ -68,7 +74,7 @@ static void message(const uint8_t *bytes, size_t size, uint32_t protocol)
     (protocol == PTLI_HANDSHAKE ? portals : ib)(&m);
 }
 
-/* What an engine relies on, whatever arrives. */
+/* Checks the properties that an engine relies on, whatever arrives. */
 static void perform(handshake_t *h, unsigned actions, const handshake_t *before)
 {
     const bool had = before->mine && !(actions & HANDSHAKE_DROP);
@@ -119,12 +125,29 @@ static void steps(const uint8_t *data, size_t size)
     }
 }
 
+/* Tests that only a sealed message is accepted, and only if it is unchanged. */
+static void sealed(const uint8_t *bytes, size_t size)
+{
+    static const handshake_key_t key = {.size = HANDSHAKE_KEY_MOST, .bytes = {1}};
+    const handshake_way_t way = {.from = size, .to = 1};
+    uint8_t own[HANDSHAKE_MOST];
+    fuzz_require(!handshake_unseal(&key, way, bytes, size), "a seal cannot be guessed");
+    if (size < 1 || size > HANDSHAKE_MOST - HANDSHAKE_SEAL) return;
+    memcpy(own, bytes, size);
+    const size_t whole = handshake_seal(&key, way, own, size);
+    fuzz_require(handshake_unseal(&key, way, own, whole) == size, "a sealed message is authentic");
+    own[bytes[0] % whole] ^= 1;
+    fuzz_require(!handshake_unseal(&key, way, own, whole), "a changed one is not");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 1) return 0;
     uint8_t *copy = fuzz_copy(data + 1, size - 1);
-    if (data[0] > 1)
+    if (data[0] > 2)
         steps(copy, size - 1);
+    else if (data[0] == 2)
+        sealed(copy, size - 1);
     else
         message(copy, size - 1, data[0] ? PTLI_HANDSHAKE : NET_IB_HANDSHAKE);
     free(copy);

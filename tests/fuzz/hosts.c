@@ -1,5 +1,5 @@
-/* hosts.c - fuzzes host lists in their three formats: names that come out are fit for a command
- * line, and ranks find their places.
+/* hosts.c - fuzzes host lists in their three formats: the names are fit for a command line, and
+ * each rank is assigned to one host.
  *
  * The first byte chooses the format, the second the number of ranks.
  */
@@ -11,10 +11,14 @@ const fuzz_seed_t fuzz_seeds[] = {
               "alpha\nbeta # comment\n\n  gamma 2\n# all\ndelta"),
     FUZZ_SEED("\x01\x09"
               "alpha,beta gamma\tdelta,,alpha"),
-    FUZZ_SEED("\x02\x08"
+    FUZZ_SEED("\x01\x08"
               "rack1,node[07-12,14],x[1-3]"),
-    FUZZ_SEED("\x02\x01"
-              "n[0-0]"),
+    FUZZ_SEED("\x01\x01"
+              "n[0-0]-ib r[0-1]b[0-1]"),
+    FUZZ_SEED("\0\x03"
+              "\xef\xbb\xbf[2001:db8::1]:4\r\n::1\r\na:4 slots=2\r\nal@n[1-2]"),
+    FUZZ_SEED("\x02\x04"
+              "hostA 2 hostB 2 "),
     FUZZ_SEED("\x01\x03"
               "10.0.0.1 node.example.org node"),
 };

@@ -33,6 +33,10 @@ const fuzz_seed_t fuzz_seeds[] = {
               "GASNET_AM_CREDITS_PP"),
     FUZZ_SEED("\x01\xff"
               "GASNET_NETWORKDEPTH"),
+    FUZZ_SEED("\x05\xff"
+              "0.45/H"),
+    FUZZ_SEED("\x05\xff"
+              "1/4/P"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds, fuzz_longest = 150;
 
@@ -41,6 +45,8 @@ static double value_of(const gasnetc_param_t *row, const gasnetc_params_t *p)
     const char *field = (const char *)p + row->offset;
     if (row->kind == GASNETI_ENV_BOOLEAN) return *(const bool *)field;
     if (row->kind == GASNETI_ENV_SECONDS) return *(const double *)(const void *)field;
+    if (row->kind == GASNETI_ENV_MEMORY)
+        return ((const struct gasneti_memory *)(const void *)field)->amount;
     return (double)*(const int64_t *)(const void *)field;
 }
 

@@ -6,10 +6,10 @@
 #include "other/spawner/ssh/ssh_wire.h"
 #include "tests/fuzz/fuzz.h"
 
-_Static_assert(SSH_WIRE_VERSION == 7 && SSH_WIRE_WELCOME == 10 && SSH_WIRE_JOIN == 17 &&
-                   SSH_WIRE_SETUP == 22,
+_Static_assert(SSH_WIRE_VERSION == 9 && SSH_WIRE_WELCOME == 10 && SSH_WIRE_JOIN == 17 &&
+                   SSH_WIRE_SETUP == 22 && SSH_WIRE_CHALLENGE == 25 && SSH_WIRE_PROOF == 26,
                "the seeds below say so too");
-#define HEAD(type, more, length) "S\x07" type more "\x02\0\0\0" length "\0\0\0"
+#define HEAD(type, more, length) "S\x09" type more "\x02\0\0\0" length "\0\0\0"
 #define U32(low)                 low "\0\0\0"
 
 const fuzz_seed_t fuzz_seeds[] = {
@@ -22,15 +22,21 @@ const fuzz_seed_t fuzz_seeds[] = {
     FUZZ_SEED("\x0b" U32("\x05") "result"),
     FUZZ_SEED("\x07" U32("\x05") U32("\x01") "answer"),
     FUZZ_SEED("\x11" U32("\x01") "0123456789abcdef0123456789abcdef"),
+    FUZZ_SEED("\x19"
+              "0123456789abcdef0123456789abcdef"
+              "0123456789abcdef0123456789abcdef"),
+    FUZZ_SEED("\x1a"
+              "0123456789abcdef0123456789abcdef"),
     FUZZ_SEED("\x15" U32("\x01") "ssh\0host\0command\0"),
     FUZZ_SEED("\x16" U32("\0") U32("\x02") U32("\x01") U32("\x04") U32("\0") U32("\x01")
                   U32("\x01") "/tmp\0/bin/x\0x\0A=1\0"),
     FUZZ_SEED("\x05" U32("\x2a")),
+    FUZZ_SEED("\x1b" U32("\x01") U32("\x1c") U32("\x07") U32("\0")),
     FUZZ_SEED("\x09\x0b\x64\0\0"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds, fuzz_longest = 400;
 
-/* What a decoded message points to lies in what it was decoded from. */
+/* Checks that a decoded message points into the bytes that it was decoded from. */
 static void look(const struct ssh_wire_message *m, const uint8_t *data, size_t size)
 {
     fuzz_require(m->type > 0 && m->type < SSH_WIRE_TYPES, "the type is known");
@@ -56,7 +62,9 @@ static void look(const struct ssh_wire_message *m, const uint8_t *data, size_t s
         fuzz_require(m->start.argc > 0 &&
                          ssh_wire_strings(m->data, m->data_len) == (ssize_t)m->start.argc,
                      "the command's words add up");
-    if (m->type == SSH_WIRE_JOIN) fuzz_touch(m->join.secret, SSH_WIRE_SECRET);
+    if (m->type == SSH_WIRE_CHALLENGE) fuzz_touch(m->meeting.nonce, SSH_WIRE_NONCE);
+    if (m->type == SSH_WIRE_CHALLENGE || m->type == SSH_WIRE_PROOF)
+        fuzz_touch(m->meeting.proof, SSH_WIRE_PROOF_LEN);
     if (m->type == SSH_WIRE_COLLECTIVE)
         fuzz_require(m->collective.kind < SSH_WIRE_COLLECTIVES &&
                          m->collective.len <= SSH_WIRE_MESSAGE,
@@ -90,7 +98,7 @@ static void stream(const uint8_t *data, size_t size)
     ssh_wire_free(&assembly.buf);
 }
 
-/* What is sent is what is received. */
+/* Tests that a message is received as it was sent. */
 static void round_trip(enum ssh_wire_type type, const uint8_t *data, size_t size)
 {
     struct ssh_wire_buf buf = {0};

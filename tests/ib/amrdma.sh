@@ -41,7 +41,7 @@ nonsense 65535 "length (longer than its slot)"
 nonsense 7 "length (shorter than a header)"
 nonsense 0 "length (shorter than a header)"
 
-# Neighbours that share memory: the same rings, from the first message on, with a receive thread too, and on any device.
+# Shared-memory peers have the same rings, from the first message on, with a receive thread too, and on any device.
 near GASNET_AMRDMA_MAX_PEERS=2 4 testamrdma first 2
 near GASNET_AMRDMA_LIMIT=64 2 testamrdma limit 64
 near "GASNET_AMRDMA_LIMIT=1000 GASNET_INLINESEND_LIMIT=16" 2 testamrdma limit 1000
@@ -70,7 +70,7 @@ for program in testam testamsize; do near "GASNET_AMRDMA_DEPTH=2 GASNET_AM_SPARE
 TEST_MODES=par near GASNET_AMRDMA_DEPTH=1 3 testamflood
 TEST_MODES=seq near "GASNET_AM_CREDITS_PP=4 GASNET_AM_CREDITS_TOTAL=9" 3 testamflood
 
-# On iWARP too, where nothing else than the words in that memory could tell a neighbour of its ring.
+# On iWARP too, where only words in shared memory can announce its ring to a peer.
 if [ "$conduit" = ibv ] && grep -q 'HAVE_RDMACM = 1' "$TEST_BUILD/Makefile"; then
     iwarp='SOFTHCA_DEVICES=1x1;transport=iwarp'
     near "$iwarp GASNET_AMRDMA_MAX_PEERS=2" 4 testamrdma first 2
@@ -89,7 +89,7 @@ killed "$conduit-seq" 2 5
 killed "$conduit-par" 4 5
 [ ! -x "$TEST_BUILD/tests/testamrdma-vapi-seq" ] || killed vapi-seq 3 5
 
-# What is promised of messages holds with them, and with little room.
+# Rules of messages hold with rings, and with little room.
 for settings in "$always" "$always GASNET_AMRDMA_DEPTH=1" "$always GASNET_AMRDMA_DEPTH=2 GASNET_AMRDMA_MAX_PEERS=1" \
     "$always GASNET_AMRDMA_LIMIT=64 GASNET_AM_CREDITS_SLACK=0" "$always GASNET_INLINESEND_LIMIT=0" \
     "$always GASNET_AM_SPARES=1 GASNET_AM_CREDITS_PP=2 GASNET_AMRDMA_DEPTH=1" \

@@ -81,7 +81,7 @@ if [ ! -e "$without/libgasnet-vapi-par.so" ]; then
     tap_skip "IB-B4 libraries with the lock" "no shared libraries in this build"
     tap_end
 fi
-variant poll-lock IB-B4 "--enable-ibv-poll-lock --enable-vapi-poll-lock" libgasnet-ibv-par.la libgasnet-vapi-par.la || tap_end
+variant poll-lock IB-B4 "--enable-ibv-poll-lock --enable-vapi-poll-lock CFLAGS=-O0" libgasnet-ibv-par.la libgasnet-vapi-par.la || tap_end
 export LD_LIBRARY_PATH=$own/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 for conduit in ibv vapi; do
     for settings in GASNET_RCV_THREAD=0 GASNET_RCV_THREAD=1; do

@@ -40,6 +40,10 @@ for conduit in ${TEST_CONDUITS:-ibv vapi portals}; do
         tap_ok $? "IB-R13 PO-16 memory given back in each way, $conduit, $mode"
         [ "$status" = 0 ] || { tap_note "status $status"; tap_tail "$log"; }
     done
+    run "$conduit" seq passed-by
+    [ "$status" = 0 ] && ! grep -q '^not ok' "$log"
+    tap_ok $? "IB-R13 PO-16 a hook that is passed by is noticed at the next use, $conduit"
+    [ "$status" = 0 ] || { tap_note "status $status"; tap_tail "$log"; }
     # Where nothing tells the library, the old registration is used: this proves that the runs above can fail.
     # The put that the device refuses breaks its connection.  Portals counts that before it gives the put's event.
     refused='(put to|get from) rank [01] .*failed'

@@ -30,6 +30,9 @@ says() {
     tap_ok $? "$1" || tap_tail "$log"
 }
 
+# The size of the cache of rank 0 or 1 in the job that has run, in KB.
+size_of_cache() { sed -n 's/.* registers up to \([0-9]*\) KB outside.*/\1/p' "$log" | head -n 1; }
+
 # bounded TEXT KB: the job ended well, and each of its ranks never registered more.
 bounded() {
     local most
@@ -53,12 +56,19 @@ mode=seq
 run $mode '' GASNET_FIREHOSE_MAXVICTIM_M=3 TEST_ONLY='many at once'
 bounded "$id a number without a suffix counts megabytes" 3072
 
+run $mode '' GASNET_FIREHOSE_MAXVICTIM_M=4 GASNET_FIREHOSE_MAXREGION_SIZE=1 TEST_ONLY='many at once'
+grep -q 'up to 4096 KB .* at most 4 regions of at most 1024 KB' "$log"
+tap_ok $? "$id and so does that of a region"
+run $mode '' GASNET_FIREHOSE_MAXVICTIM_M=4M GASNET_FIREHOSE_MAXVICTIM_R=1000000000 TEST_ONLY='many at once'
+grep -q 'up to 4096 KB .* at most 32 regions' "$log" && [ "$status" -eq 0 ]
+tap_ok $? "$id GASNET_FIREHOSE_MAXVICTIM_R is truncated to what fits into the memory"
+
 # ---- what cannot be
 
 run $mode '' GASNET_FIREHOSE_MAXVICTIM_M=64K GASNET_FIREHOSE_MAXREGION_SIZE=96K
 says "$id less memory than one region: both are named" \
     'FATAL.*GASNET_FIREHOSE_MAXVICTIM_M \(64 KB\).*GASNET_FIREHOSE_MAXREGION_SIZE \(96 KB\)'
-run $mode '' GASNET_FIREHOSE_MAXREGION_SIZE=5000
+run $mode '' GASNET_FIREHOSE_MAXREGION_SIZE=5000B
 says "$id half pages" 'FATAL.*GASNET_FIREHOSE_MAXREGION_SIZE \(5000 bytes\) is no multiple of the page size'
 if [ "$conduit" = portals ]; then
     for name in M R; do
@@ -66,20 +76,47 @@ if [ "$conduit" = portals ]; then
         [ $status -eq 0 ] && grep -q "WARNING.*GASNET_FIREHOSE_$name has no effect" "$log"
         tap_ok $? "PO-16 GASNET_FIREHOSE_$name is unused, and warned about"
     done
+    run $mode '' GASNET_FIREHOSE_MAXVICTIM_M=256M TEST_ONLY='free on return'
+    grep -q 'up to 262144 KB .* at most 2048 regions' "$log"
+    tap_ok $? "PO-16 GASNET_FIREHOSE_MAXVICTIM_M alone: as many regions as it holds"
+    run $mode '' TEST_ONLY='free on return'
+    all=$(size_of_cache)
+    run $mode '' GASNET_PHYSMEM_PINNABLE_RATIO=0.075 TEST_ONLY='free on return'
+    less=$(size_of_cache)
+    [ "${less:-0}" -gt 0 ] && [ $((less * 9)) -lt "${all:-0}" ]
+    tap_ok $? "PO-15 GASNET_PHYSMEM_PINNABLE_RATIO bounds the cache: a tenth has $less KB instead of $all"
 else
     run $mode '' GASNET_PHYSMEM_MAX=64M GASNET_FIREHOSE_M=20 GASNET_FIREHOSE_MAXVICTIM_M=20
     says "IB-R14 GASNET_FIREHOSE_M and GASNET_FIREHOSE_MAXVICTIM_M: more than may be registered" \
         'FATAL.*GASNET_FIREHOSE_M \(20 MB\) and GASNET_FIREHOSE_MAXVICTIM_M \(20 MB\) are together more'
     run $mode '' GASNET_FIREHOSE_M=1M GASNET_FIREHOSE_MAXVICTIM_M=1M GASNET_FIREHOSE_R=3 TEST_ONLY='many at once'
-    grep -q 'up to 2048 KB .* at most 11 regions' "$log"
-    tap_ok $? "IB-R14 GASNET_FIREHOSE_R: what no peer needs is its own"
+    grep -q 'up to 1024 KB .* at most 8 regions' "$log"
+    tap_ok $? "IB-R14 GASNET_FIREHOSE_M and GASNET_FIREHOSE_R: what no peer needs is not added to the other pool"
+    run $mode '' GASNET_PHYSMEM_MAX=128M GASNET_PHYSMEM_NOPROBE=1 TEST_ONLY='many at once'
+    all=$(size_of_cache)
+    run $mode '' GASNET_PHYSMEM_MAX=128M GASNET_PHYSMEM_NOPROBE=1 GASNET_FIREHOSE_M=20 TEST_ONLY='many at once'
+    less=$(size_of_cache)
+    [ "${less:-0}" -gt 0 ] && [ $((${all:-0} - less)) -eq 20480 ]
+    tap_ok $? "IB-R14 GASNET_FIREHOSE_M leaves the rest to the other pool: $less of ${all:-0} KB"
+    # More than any machine has.
+    run $mode '' GASNET_PHYSMEM_MAX=64T GASNET_PHYSMEM_NOPROBE=1 TEST_ONLY='many at once'
+    all=$(size_of_cache)
+    [ "${all:-0}" -gt $((30 << 30)) ]
+    tap_ok $? "IB-P2 GASNET_PHYSMEM_NOPROBE: the cache is not compared with what the machine has ($all KB)"
 fi
 run $mode '' GASNET_USE_FIREHOSE=0 TEST_ONLY='free on return'
 if grep -q '^DEBUG_DEFINE = -DGASNET_DEBUG' "$TEST_BUILD/Makefile"; then
     [ $status -eq 0 ] && ! grep -q 'outside its segment' "$log"
     tap_ok $? "IB-R13 PO-16 a debug build can do without the cache" || tap_tail "$log"
+elif [ "$conduit" = portals ]; then
+    [ $status -eq 0 ] && ! grep -q 'outside its segment' "$log"
+    tap_ok $? "PO-16 GASNET_USE_FIREHOSE=0: a job does without the cache"
+    [ $status -eq 0 ] || tap_tail "$log"
+    run $mode '' GASNET_USE_FIREHOSE=0
+    tap_ok $status "PO-16 all transfers without the cache"
+    [ $status -eq 0 ] || tap_tail "$log"
 else
-    says "IB-R13 PO-16 GASNET_USE_FIREHOSE=0 is refused" 'FATAL.*GASNET_USE_FIREHOSE=no: only libraries built with --enable-debug'
+    says "IB-R13 GASNET_USE_FIREHOSE=0 is refused" 'FATAL.*GASNET_USE_FIREHOSE=no: only libraries built with --enable-debug'
 fi
 
 # ---- what is kept, and whether the code of the process is changed for it
@@ -95,19 +132,19 @@ elif grep -q 'registered for each transfer' "$log"; then
     tap_skip "GASNET_FIREHOSE_KEEP" "memory given back cannot be watched here"
 else
     tap_ok "$([ $status -ne 0 ] && [ $status -ne 124 ]; echo $?)" "by default code is changed"
-    for keep in NEVER always; do
+    for keep in each NEVER interpose trust always; do
         run $mode same-code GASNET_FIREHOSE_KEEP=$keep GASNET_STATSFILE="$tap_scratch/kept" TEST_ONLY='free on return'
         [ $status -eq 0 ]
         tap_ok $? "IB-R13 PO-16 GASNET_FIREHOSE_KEEP=$keep: no code is changed" || tap_tail "$log"
         case $keep in
-        NEVER) [ "$(kept cache_hits)" = 0 ] ;;
+        each | NEVER) [ "$(kept cache_hits)" = 0 ] ;;
         *) [ "$(kept cache_hits)" -gt 0 ] ;;
         esac
         tap_ok $? "IB-R13 PO-16 GASNET_FIREHOSE_KEEP=$keep: $(kept cache_hits) hits"
     done
 fi
 run $mode '' GASNET_FIREHOSE_KEEP=sometimes
-says "GASNET_FIREHOSE_KEEP is one of three words" 'FATAL.*GASNET_FIREHOSE_KEEP=sometimes: not one of WATCHED, NEVER, ALWAYS'
+says "GASNET_FIREHOSE_KEEP is one of its words" 'FATAL.*GASNET_FIREHOSE_KEEP=sometimes: not one of watch, interpose, each, trust, WATCHED, NEVER, ALWAYS'
 
 # ---- what the system refuses
 

@@ -103,6 +103,7 @@ lost_network() {
     ranks=3 ms=$event
     fault "a port goes down" port-down:port=softhca0/1,process=0,at=30 "$port"
     fault "the ports of all ranks go down" port-down:port=softhca0/1,at=30 "$port"
+    fault "a device is removed while ranks connect" remove:process=1,at=5 '.*the device was removed or reset'
     fault "a device is removed" remove:process=1,at=30 '.*the device was removed or reset'
     ranks='' ms=''
     SOFTHCA_FAULTS='port-down:port=softhca0/1,process=0,at=30,us=200000' job 3 "tests/testputget-$conduit-seq"

@@ -74,7 +74,7 @@ GASNET_VERBOSEENV=1 job 2 "testconnect-$mode" end together
 [ "$status" = 0 ] && grep -q 'connected by the RDMA connection manager' "$log"
 tap_verdict $? "iWARP is connected by the manager unasked, and -v says so"
 
-# What cannot be.
+# Settings of GASNET_CONNECT that must be refused.
 GASNET_CONNECT=verbs job 2 "testconnect-$mode"
 says "iWARP, but by verbs" 'softhca0 port 1 is iWARP, which needs a connection manager'
 GASNET_CONNECT=both job 2 "testconnect-$mode"

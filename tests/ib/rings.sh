@@ -1,5 +1,5 @@
 #!/bin/bash
-# rings.sh - what the families of rings for Active Messages have in common; sourced, with `conduit` set.
+# rings.sh - rules shared by the families of rings for Active Messages; sourced, with `conduit` set.
 # shellcheck disable=SC2154 # conduit
 export TEST_HANG=50 TEST_SEED=${TEST_SEED:-$((RANDOM << 15 | RANDOM))}
 tap_note "TEST_SEED=$TEST_SEED repeats this run"
@@ -25,10 +25,10 @@ with() {
     done
 }
 
-# The same where neighbours share memory.
+# Rings between shared-memory peers.
 near() { GASNET_SUPERNODE_MAXSIZE=0 with "$@"; }
 
-# A peer that writes what no peer may: one message, and the end.
+# A peer that writes wrong data: one message, and the end of the job.
 nonsense() { # LENGTH FIELD
     local log=$TEST_LOG/amrdma_nonsense_$1.log
     env GASNET_AMRDMA_CYCLE=1 timeout -k 2 60 "$TEST_LAUNCH" -n 2 "$TEST_BUILD/tests/testamrdma-$conduit-seq" \
@@ -36,7 +36,7 @@ nonsense() { # LENGTH FIELD
     [ $? -eq 1 ] && grep -q "a malformed Active Message of $1 bytes from rank 1 on .*: bad $2" "$log"
     tap_ok $? "a slot that says $1 bytes is a malformed message"
 }
-# One that is killed while it writes ends the job as any other, and what it left unfinished is not taken.
+# A peer that is killed while it writes ends the job as any other, and its unfinished message is not taken.
 RANDOM=$((TEST_SEED & 32767))
 killed() { # CONDUIT-MODE N TIMES
     local i after status wrong='' log=$TEST_LOG/amrdma_killed_$1.log
@@ -54,7 +54,7 @@ killed() { # CONDUIT-MODE N TIMES
     tap_ok "$([ -z "$wrong" ]; echo $?)" "$1, $2 ranks: $3 neighbours killed while they write: all that is taken is whole${wrong:+ ($wrong)}"
 }
 
-# One rank alone has a receive thread, which its neighbours wake.
+# A single rank has a receive thread, which its shared-memory peers wake.
 one_sleeper() { # CONDUIT
     local log=$TEST_LOG/rings_one_sleeper_$1.log
     # shellcheck disable=SC2016 # for the wrapper's shell

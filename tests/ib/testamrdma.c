@@ -1,5 +1,5 @@
-/* testamrdma.c - which Active Messages go by RDMA, or are written by neighbours, and to which peers
- * (IB-R9..R12): looks into the network.
+/* testamrdma.c - which Active Messages go by RDMA, or are written by shared-memory peers, and to
+ * which peers (IB-R9..R12), by the state of the network.
  *
  *   testamrdma SCENARIO [NUMBER]
  *
@@ -61,7 +61,7 @@ static void judge(bool ok, const char *name)
     step();
 }
 
-/* --- what the network says --- */
+/* --- the state of the network --- */
 
 #if NET_HAS_FLOW_CONTROL /* portals: a ring for Requests and one for Replies */
 
@@ -121,7 +121,7 @@ static int by_ring_now(int rank)
 
 /* --- conversations --- */
 
-/* That rank sends so many Requests to rank 0, each after the Reply to the one before. */
+/* Rank `rank` sends `count` Requests to rank 0, each after the Reply to the one before. */
 static void ping(int rank, int count)
 {
     due += count;
@@ -173,7 +173,7 @@ static void first(int places)
     ping(1, 300);
     judge(rings_given() == places && by_ring(3) == 0 && by_ring(1) == -1,
           "IB-R11 two places: the second has one, the third has none however much it sends");
-    ping(2, 1); /* reports, not by a ring unless they are neighbours, that rank 0 has got one */
+    ping(2, 1); /* reports, not by a ring unless they share memory, that rank 0 has got one */
     int before = by_ring_now(2);
     ping(2, 50);
     judge(by_ring(2) == before + 50, "status is not revoked, and all that may goes by the ring");
@@ -277,7 +277,7 @@ static void nonsense(int length)
     GASNET_BLOCKUNTIL(false);
 }
 
-/* Where that rank writes in rank 0's segment; nobody writes behind the first 4000 bytes. */
+/* The part of rank 0's segment that `rank` writes to; only its first 4000 bytes are written. */
 enum { WRITTEN = 4000, OF_RANK = 8192 };
 static char *area(int rank)
 {

@@ -23,8 +23,20 @@ unpack() {
     mkdir "$tap_scratch/build" && cd "$tap_scratch" && tar xf gasnet-*.tar.xz && rm gasnet-*.tar.xz &&
         mv gasnet-* source && chmod -R a-w source
 }
-# Optimised builds, and static libraries, are those of the other families.
-configure() { cd "$tap_scratch/build" && ../source/configure --prefix="$tap_scratch/there" --disable-static CFLAGS=-O0 "$@"; }
+# Every file of the source tree that an object of the whole build was made of.
+used() {
+    find "$TEST_BUILD" \( -name '*.Po' -o -name '*.Plo' \) -exec cat {} + | tr ' ' '\n' | grep -E '\.(h|c|cc|def)$' | sort -u |
+        (cd "$TEST_BUILD" && xargs realpath -q) | grep -v "^$(realpath "$TEST_BUILD")/" | sed -n "s|^$(realpath "$TEST_SOURCE/..")/||p" | sort -u
+}
+complete() {
+    used >"$tap_scratch/used" && [ "$(wc -l <"$tap_scratch/used")" -gt 500 ] &&
+        (cd "$tap_scratch/source" && xargs ls >/dev/null) <"$tap_scratch/used"
+}
+# Optimised builds, static libraries and the other conduits are those of the other families.
+configure() {
+    cd "$tap_scratch/build" && ../source/configure --prefix="$tap_scratch/there" --disable-static --disable-vapi --disable-portals \
+        CFLAGS=-O0 "$@"
+}
 client() {
     cd "$tap_scratch" && cp source/examples/hello.c . && cat >Makefile <<END && make
 include $tap_scratch/there/include/ibv-conduit/ibv-seq.mak
@@ -36,6 +48,7 @@ trap 'chmod -R u+w "$tap_scratch"; rm -rf "$tap_scratch"' EXIT
 
 stage "make dist" make_dist
 stage "the tarball unpacks" unpack
+stage "it has every source and header that the build has used" complete
 helps() {
     local conduit option
     for conduit in ibv vapi portals; do

@@ -2,7 +2,9 @@
 # run.sh - the installed tree, as a client sees it: installed through DESTDIR, moved elsewhere, and
 # then used by a twenty-line program (examples/hello.c), by pkg-config and by make fragment, as C and
 # as C++, with the shared and with the static library.  Nothing of the build tree is in reach.
-# family: install
+#
+# Alone: while libtool installs a library it links it anew in the build tree, where programs then find half of it.
+# family: install alone
 . "$(dirname "$0")/../tap.sh" || exit 1
 unset LD_LIBRARY_PATH PKG_CONFIG_PATH PKG_CONFIG_LIBDIR MAKEFLAGS MFLAGS MAKELEVEL
 source_top=$(dirname "$TEST_SOURCE")
@@ -113,7 +115,7 @@ for header in "$moved"/include/*-conduit; do
     try "${header##*/}/gasnet_core.h is installed" test -e "$header/gasnet_core.h"
 done
 
-# What quickstart asks for on a machine that lacks it: this one, with few commands on its PATH.
+# Requests of quickstart on a machine that lacks packages: this one, with few commands on its PATH.
 lacks_mpi() { # WORD...: quickstart's answer, in `answer`
     local tool bare=$tap_scratch/bare
     rm -rf "$bare" && mkdir -p "$bare/bin" "$bare/tree/core" && cp "$source_top/quickstart" "$bare/tree" &&
@@ -231,14 +233,83 @@ done
 use by_pkgconfig c shared parsync
 use by_fragment c static par
 
+fully_static() { # CONDUIT FLAG
+    local package=gasnet-$1-seq
+    # shellcheck disable=SC2046 # words are meant to be split
+    cc "$2" -o prog hello.c $(pkg-config --cflags "$package") $(pkg-config --variable=GASNET_LDFLAGS "$package") \
+        $(pkg-config --variable=GASNET_LIBS_STATIC "$package") &&
+        ! readelf -lW prog | grep INTERP && says_hello "$moved/bin/gasnetrun_$1" -n 2 ./prog
+}
+if [ -e "$(cc -print-file-name=libibverbs.a)" ]; then
+    for conduit in $conduits; do
+        for flag in -static -static-pie; do
+            try "linked with $flag, $conduit: runs" fully_static "$conduit" $flag
+        done
+    done
+    conduit=ibv
+else
+    tap_skip "linked with -static" "no libibverbs.a"
+fi
+
 if command -v mpirun >/dev/null; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    by_fragment c static seq >>"$log" 2>&1
+    ln -s "$moved/lib/gasnet" gasnet # for a static library whose modules are not below the prefix any more
     try "started by mpirun directly" says_hello mpirun --oversubscribe --bind-to none -n 2 ./prog
     by_pkgconfig c shared seq >>"$log" 2>&1
     try "started by mpirun directly, shared library" says_hello mpirun --oversubscribe --bind-to none -n 2 ./prog
 else
     tap_skip "started by mpirun directly" "no mpirun"
 fi
+
+# Modules are code: they come from the installed tree alone, and from nobody else's files.
+modules=$moved/lib/gasnet
+by_pkgconfig c shared seq >>"$log" 2>&1
+refused() { # WORDS: a process that Open MPI seems to have started says why it loads no module
+    ! OMPI_COMM_WORLD_SIZE=1 ./prog >out 2>&1 && cat out && grep -qF "$1" out
+}
+if [ -e "$modules/gasnet-spawner-mpi-openmpi.so" ]; then
+    mv "$modules" "$modules.away"
+    try "without installed modules none of the build tree is loaded" refused "no gasnet-spawner-mpi-openmpi.so"
+    mv "$modules.away" "$modules"
+    chmod o+w "$modules"
+    try "none from a folder where all may write" refused "is not loaded: other users own it"
+    chmod o-w "$modules"
+    if [ "$(id -u)" = 0 ]; then
+        chown 65533 "$modules/gasnet-spawner-mpi-openmpi.so"
+        try "none that another user owns" refused "is not loaded: other users own it"
+        chown 0 "$modules/gasnet-spawner-mpi-openmpi.so"
+    fi
+fi
+paths_of_objects() {
+    ! readelf -d "$moved"/lib/*.so "$moved"/bin/* "$modules"/* 2>/dev/null |
+        grep -E 'R(UN)?PATH' | grep -F -e "$TEST_BUILD" -e "$source_top/"
+}
+try "the dynamic linker is sent to no folder of the build tree" paths_of_objects
+# A copy must not use the first tree, which may be there still, in another version.
+paths_of_prefix() {
+    readelf -d "$moved"/lib/*.so | grep -qE 'R(UN)?PATH.*\[\$ORIGIN\]' || { echo "no library names its own folder" && return 1; }
+    ! readelf -d "$moved"/lib/*.so "$moved"/bin/* "$modules"/* 2>/dev/null | grep -E 'R(UN)?PATH' | grep -F "$prefix"
+}
+try "... nor to where the tree was installed first" paths_of_prefix
+copied() { # PACKAGE: a program for it, by the copy's own file
+    local libs
+    # shellcheck disable=SC2046,SC2086 # words are meant to be split
+    libs=$(PKG_CONFIG_PATH=$tap_scratch/copy/lib/pkgconfig pkg-config --cflags --libs "$1") &&
+        echo 'int main(void) { return 0; }' >empty.c &&
+        cc -o copied empty.c -Wl,--no-as-needed $libs && ./copied || return
+    ldd copied
+    ldd copied | grep -qE "$tap_scratch/copy/lib/(pkgconfig/\.\./\.\./lib/)?lib" && ! ldd copied | grep -F -e "$moved/" -e "$prefix/lib/lib"
+}
+cp -a "$moved" "$tap_scratch/copy"
+for package in $(printf 'gasnet-%s-seq ' $conduits) gasnet_tools-par libportals vapi; do
+    [ -e "$moved/lib/pkgconfig/$package.pc" ] || continue
+    try "a program for a copied tree uses the copy: $package" copied $package
+done
+rm -rf "$tap_scratch/copy"
+
+# shellcheck source=tests/install/binaries.sh
+. "$TEST_SOURCE/install/binaries.sh"
 
 # --- without fragment or pkg-config: the mode, two -I, and what it takes to link ---
 fewest_flags() {

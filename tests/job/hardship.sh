@@ -95,7 +95,7 @@ TEST_MARKER=$marker bash -c 'ulimit -n 53; exec "$@"' limit timeout -k 2 $bound 
 [ $? -eq 1 ] && [ "$(wc -l <"$log")" -eq 1 ] && grep -q '16 processes take up to [0-9]* open files' "$log" &&
     no_orphans "$marker" 3
 tap_ok $? "16 processes under a hard limit of 53 descriptors: one line states the number needed"
-# What a connection costs each of its ends, and a process whatever their number; on the software device.
+# The memory that a connection takes in each of its processes, and that a process takes without any; on the software device.
 pages() { # N: touched by gasnet_init on rank 0 of N
     SOFTHCA=on timeout -k 2 $bound "$TEST_LAUNCH" -n "$1" "$TEST_BUILD/tests/teststart-$conduit-seq" </dev/null |
         sed -n 's/^pages //p'
@@ -109,5 +109,12 @@ endure "TMPDIR that does not exist" 'TMPDIR' either 'export TMPDIR=/nonexistent/
 endure "almost empty environment" 'PATH|environ' work '' \
     "env -i PATH=/usr/bin:/bin TEST_HANG=45 TEST_MARKER=\$TEST_MARKER"
 endure "standard input closed" 'stdin|descriptor' work 'exec <&-'
+for conduit in ibv vapi portals; do
+    [ -x "$TEST_BUILD/gasnetrun_$conduit" ] || continue
+    TEST_LAUNCH=$TEST_BUILD/gasnetrun_$conduit
+    endure "$conduit without a network interface, not even the loopback" 'none' work \
+        'unshare -n true || { echo "no network namespaces"; exit 77; }' 'unshare -n'
+done
+conduit=${TEST_CONDUIT:-ibv} TEST_LAUNCH=$TEST_BUILD/gasnetrun_$conduit
 endure "one CPU" 'cpu' work 'command -v taskset >/dev/null || { echo "no taskset"; exit 77; }' 'taskset -c 0'
 tap_end

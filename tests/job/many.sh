@@ -1,5 +1,5 @@
 #!/bin/bash
-# many.sh - more processes than processors: who waits sleeps, and whatever arrives wakes it; a rank that dies leaves no
+# many.sh - more processes than processors: a rank that waits sleeps, and any arrival wakes it; a rank that dies leaves no
 # sleeper behind.  unit/bell.c has the bell itself.
 # family: many
 # shellcheck source-path=SCRIPTDIR

@@ -40,7 +40,7 @@ static void messages(gasnet_node_t peer, char *seg)
         gasnet_AMRequestMedium0(peer, H_MEDIUM, outside, length);
         gasnet_AMRequestLong0(peer, H_LONG, outside, length, seg);
         sent += 2;
-        GASNET_BLOCKUNTIL(replies == sent); /* the payload is at one place */
+        GASNET_BLOCKUNTIL(replies == sent); /* all payloads have the same address */
     }
 }
 

@@ -1,4 +1,4 @@
-/* teststart.c - what joining a job costs: prints how many pages of memory gasnet_init touched on
+/* teststart.c - the cost of joining a job: prints how many pages of memory gasnet_init touched on
  * rank 0.
  *
  * Run by hardship.sh, which compares jobs of different sizes.  Counted, not timed.

@@ -7,6 +7,7 @@
  *     testwords thread       rank 0 puts to a wrong address, in a second thread
  *     testwords closes       rank 0 closes every descriptor but the standard ones
  *     testwords prints [N]   each rank prints its number, N times
+ *     testwords returns      each rank prints, and returns from main
  *
  * Run by words.sh.
  */
@@ -77,7 +78,7 @@ int main(int argc, char **argv)
     if (gasnet_attach(table, 2, GASNET_PAGESIZE, 0) != GASNET_OK || argc < 2) return 1;
     gasnet_getSegmentInfo(segment, 16);
     peer = (gasnet_mynode() + 1) % gasnet_nodes();
-    gasnet_put(peer, segment[peer].addr, buffer, 100); /* they are connected */
+    gasnet_put(peer, segment[peer].addr, buffer, 100); /* connects the ranks */
     meet();
     if (gasnet_mynode() == 0 && !strcmp(argv[1], "child")) in_child(argv[2]);
     if (gasnet_mynode() == 0 && !strcmp(argv[1], "closes")) close_descriptors();
@@ -95,6 +96,8 @@ int main(int argc, char **argv)
         if (gasnet_mynode() == 0) gasnet_exit(0);
         GASNET_BLOCKUNTIL(0);
     }
+    if (!strcmp(argv[1], "returns")) puts("word");
     if (strcmp(argv[1], "closes")) meet();
+    if (!strcmp(argv[1], "returns")) return 0;
     gasnet_exit(0);
 }

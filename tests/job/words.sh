@@ -1,5 +1,5 @@
 #!/bin/bash
-# words.sh - what the library says of programs that break its rules, and of what it cannot do; TAP.
+# words.sh - messages of the library for programs that break its rules, and for requests that it cannot meet; TAP.
 #
 # A rule that is broken shows as some failure far from it; the message must name the rule, in one line.
 # family: words
@@ -49,7 +49,7 @@ for conduit in ibv vapi portals; do
         [ "$(errors)" -eq 2 ] && grep -A 1 '^\*\*\* FATAL' "$log" | grep -q '^\*\*\* counters of rank 0: ' ||
             wrong+='; not that line and one of counters'
         holds "$conduit $mode: a second thread meets a failure" "$wrong"
-        # What README says that is printed by a crash, and flushed by an exit.
+        # Output that README promises for a crash, and text that an exit flushes.
         launched "$conduit" 2 "testwords-$conduit-$mode" crash
         wrong=
         [ $status -eq 139 ] || wrong="; status $status"
@@ -106,7 +106,7 @@ if cc -shared -fPIC -o "$tap_scratch/mpi.so" "$tap_scratch/mpi.c"; then
     unset LD_PRELOAD
 fi
 
-# The rest is the same code in all of them.
+# All further cases run the same code in every conduit: one conduit is enough.
 conduit=$TEST_CONDUIT
 program=testwords-$conduit-seq
 
@@ -138,11 +138,17 @@ holds "a value that the tools refuse" "$wrong"
 timeout -k 2 60 "$TEST_LAUNCH" -n 2 "$TEST_BUILD/tests/$program" prints 2>"$log" >/dev/full </dev/null
 status=$?
 wrong=
-[ $status -eq 0 ] || wrong="; status $status"
+[ $status -eq 1 ] || wrong="; status $status"
 for rank in 0 1; do
     grep -q "^\*\*\* WARNING (rank $rank of 2 on .*): .*standard output is lost: No space left on device" "$log" || wrong+="; rank $rank does not say it"
 done
 holds "what a program prints is lost" "$wrong"
+# As a launcher that asks the system alone sees it.
+# shellcheck disable=SC2016 # for the inner shell
+timeout -k 2 60 "$TEST_LAUNCH" -n 2 sh -c '"$@" >/dev/full; echo "status $?"' wrapper "$TEST_BUILD/tests/$program" returns >"$log" 2>&1 </dev/null
+wrong=
+[ "$(grep -c '^status 1$' "$log")" -eq 2 ] || wrong="; $(grep '^status' "$log" | paste -sd' ')"
+holds "what a program prints is lost, and it returns 0 from main" "$wrong"
 
 # More than a pipe holds.
 timeout -k 2 60 "$TEST_LAUNCH" -n 1 "$TEST_BUILD/tests/$program" prints 50000 2>"$log" </dev/null | head -1 >/dev/null

@@ -1,5 +1,5 @@
-/* legal.h - what the parts of testlegal share: the places where calls are made, the calls with what
- * each place makes of them, and the wrong uses.
+/* legal.h - shared by the parts of testlegal: the contexts in which calls are made (`enum place`),
+ * the calls with the expected result in each, and the wrong uses.
  */
 #ifndef TEST_LEGAL_H
 #define TEST_LEGAL_H
@@ -16,7 +16,8 @@ enum { H_PLACE = 128, H_REPLY, H_NOTHING, H_WRONG };
  * Reply's, under a lock, with interrupts held, in a second thread. */
 enum place { P0, P1, P2, REQUEST, REPLY, LOCKED, HELD, THREAD, WRONG, PLACES };
 
-/* What the library says when it ends the program; NULL: it is legal there; SKIP: it is not asked.
+/* The message of the library when it ends the program; NULL: the call is legal in this context;
+ * SKIP: it is not tested.
  */
 #define SKIP "-"
 typedef const char *expected_t[PLACES];

@@ -1,10 +1,10 @@
-/* testlegal.c - where each call is legal (section 2.13), call by call and place by place, and which
- * wrong arguments a debug library finds.
+/* testlegal.c - the contexts in which each call is legal (section 2.13), for all calls and
+ * contexts, and the wrong arguments that a debug library finds.
  *
- * `testlegal list` prints every case that must end the program, with what it must say:
- * "PLACE CALL TEXT"; `testlegal PLACE` makes all the calls that are legal there, one after the
- * other, and `testlegal PLACE CALL` the one.  tests/legal/run.sh runs them.  One process is enough:
- * what is checked does not depend on the destination.  legal/calls.c has the calls and the table,
+ * `testlegal list` prints every case that must end the program, with its message: "PLACE CALL
+ * TEXT"; `testlegal PLACE` makes all calls that are legal in that context, one after the other, and
+ * `testlegal PLACE CALL` makes one call. tests/legal/run.sh runs them. One process is enough: the
+ * checks do not depend on the destination. legal/calls.c has the calls and the table,
  * legal/misuse.c the wrong uses.
  */
 #include "tests/legal/legal.h"
@@ -25,7 +25,7 @@ static void make_calls(void)
     }
 }
 
-/* What a handler may say: each kind of Reply in a handler of its own. */
+/* Makes the calls that are legal in a handler; each kind of Reply in a handler of its own. */
 static void on_place(gasnet_token_t t, gasnet_handlerarg_t reply)
 {
     static void (*const replies[])(void) = {reply_short, reply_medium, reply_long};

@@ -36,8 +36,8 @@ CORE = PURE + [SEQ, PAR]
 PORTALS_LIBS = 'libgasnet-portals-seq.la libgasnet-portals-par.la libsofthca.la libportals.la gasnetrun_portals'
 EXIT = [family('exit/exit.py', environment='TEST_MODES=seq TEST_NPROCS=3 TEST_SPAWNERS=ssh', seconds=150)]
 VERBS = 'libsofthca.la other/portals3/libinner.la libportals.la '
-P3_PROGRAMS = ' '.join('tests/portals3/' + p for p in ('model rules mirrored hostile refusals traffic messages stencil failures '
-                                                       'load unsignalled locks').split())
+P3_PROGRAMS = ' '.join('tests/portals3/' + p for p in ('model rules mirrored hostile refusals traffic messages stencil failures strangers '
+                                                       'load unsignalled wraps locks').split())
 PORTALS3 = PURE + [
     run(VERBS + 'tests/portals3/rules tests/portals3/mirrored tests/portals3/traffic',
         'cd tests/portals3 && ./rules -s && ./mirrored && SOFTHCA=on ./rules -n 2 && SOFTHCA=on ./traffic 3 500', seconds=150),

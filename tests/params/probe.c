@@ -46,8 +46,8 @@ static void on_long(gasnet_token_t t, void *data, size_t n)
     gasnet_AMReplyShort0(t, H_DONE);
 }
 
-/* At the receiver of Requests: how many were handled before the receive buffer in their place was
- * posted, or while their own was posted again. */
+/* Counts at the receiver of Requests: those handled in all; those handled before a receive buffer
+ * was posted instead of theirs; those handled while their own buffer was posted again. */
 static int requests, late, own;
 
 static void on_refilled(gasnet_token_t t, void *data, size_t n)
@@ -107,7 +107,7 @@ static void wait_answer(int n)
     GASNET_BLOCKUNTIL(test_get(&answered) >= n);
 }
 
-/* ---- what was made */
+/* ---- objects that were made */
 
 static void attributes(const int *number)
 {
@@ -248,7 +248,7 @@ static void depth(const int *number)
     printf("depth stalled=%d most=%u one=%u\n", stalled_at, spy.most, most);
 }
 
-/* The same with puts that take a bounce buffer each. */
+/* The number of puts in flight that take a bounce buffer each. */
 static void bounce(const int *number)
 {
     drain();
@@ -272,7 +272,7 @@ static void credits(const int *number)
     }
     for (int r = 1; r < test_size; r++)
         GASNET_BLOCKUNTIL(__atomic_load_n(my_sign() + r, __ATOMIC_ACQUIRE));
-    for (int i = 0; i < 100; i++) gasnet_AMPoll(); /* what they have sent before */
+    for (int i = 0; i < 100; i++) gasnet_AMPoll(); /* messages sent before the peers slept */
     spy_reset();
     spy.on_stall = wake_all;
     stalled_at = 0;
@@ -283,8 +283,8 @@ static void credits(const int *number)
     printf("credits stalled=%d\n", stalled);
 }
 
-/* One-way Requests, each handled before the next; rank 1 reports how many messages gave back their
- * credits. */
+/* Sends one-way Requests, each handled before the next; rank 1 reports how many messages returned
+ * their credits. */
 static void slack(const int *number)
 {
     int hidden = 0;
@@ -363,7 +363,7 @@ timer_settime(timer_t timer, int flags, const struct itimerspec *value, struct i
 /* ---- threads */
 
 #ifdef GASNET_PAR
-enum { THREADS = 64 };
+enum { THREADS = 400 };
 
 static pthread_barrier_t together;
 static void *be_client(void *unused)
@@ -374,7 +374,7 @@ static void *be_client(void *unused)
     return unused;
 }
 
-/* So many threads besides the main thread, all alive at once. */
+/* Runs `number` threads besides the main thread, all alive at once. */
 static void threads(const int *number)
 {
     pthread_t thread[THREADS];

@@ -41,7 +41,7 @@ sees() {
     [ -z "$wrong" ] || tap_tail "$log"
 }
 
-# elsewhere NAME FILE PATTERN TEXT: another family proves it, by lines that match.
+# elsewhere NAME FILE PATTERN TEXT: another family proves the promise, by lines that match.
 elsewhere() {
     proved="$proved$1 "
     grep -qE -- "$3" "$TEST_SOURCE/$2"
@@ -50,7 +50,7 @@ elsewhere() {
 
 # ---- every row
 
-# Processes may differ in what is not said to be the same, and nowhere else.
+# Processes may differ in all parameters that need not be equal, and in no others.
 cat >"$tap_scratch/differ" <<'END'
 #!/bin/bash
 # DIFFER=NAME:FIRST:OTHERS; the first process gets the first value
@@ -90,7 +90,7 @@ number() { # an expression of params.def, as a number
 
 # All that are in the table.
 every_row() {
-    local name alias type least most same low high above first others bad
+    local name alias type least most same low high above first others bad unit
     while IFS='|' read -r name alias type _ least most same; do
         [[ $proved == *" $name "* || ( -n $alias && $proved == *" $alias "* ) ]]
         tap_ok $? "$name: a line above is about what it does"
@@ -103,7 +103,7 @@ every_row() {
         GASNET_PHYSMEM_PINNABLE_RATIO) first=0.5 others=0.25 ;;
         GASNET_PIN_MAXSZ) first=1048576 others=2097152 ;;
         GASNET_BARRIER) first=RDMADISSEM others=AMDISSEM ;;
-        GASNET_FIREHOSE_KEEP) first=NEVER others=ALWAYS ;;
+        GASNET_FIREHOSE_KEEP) first=each others=trust ;;
         esac
         case $type in BOOLEAN) first=0 others=1 ;; esac
         if [ "$same" = true ]; then
@@ -111,8 +111,10 @@ every_row() {
             says "IB-P IB-R $name: ranks that differ are named" "$name" 'rank 0 .*rank 1'
         fi
         case $type in
-        NUMBER | SIZE | MEGABYTES | SECONDS)
-            for bad in banana $((low - 1)) $above; do
+        NUMBER | SIZE | MEGABYTES | MEMORY | SECONDS)
+            unit=''
+            [ "$type" != MEGABYTES ] || unit=B # the table has bytes; without a suffix they are megabytes
+            for bad in banana $((low - 1))$unit $above$unit; do
                 job 1 "testhello-$TEST_CONDUIT-seq" "" "$name=$bad"
                 says "$name=$bad: one line with name, value and range" "$name=$bad: .*(is|range is) [-0-9.]+( [A-Z]*B?)? to (any size|[0-9.]+( [KMGT]?B)?)\$"
             done

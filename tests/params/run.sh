@@ -1,5 +1,5 @@
 #!/bin/bash
-# run.sh - what every parameter does, as the verbs device and the system see it (IB-C, IB-P, IB-R); TAP.
+# run.sh - the effect of every parameter, as the verbs device and the system see it (IB-C, IB-P, IB-R); TAP.
 #
 # One line for each promise: probe does something, and its lines are judged.  A row of the conduit's table that
 # no line here is about fails the family, and so does one without a range, an alias or a comparison that holds.
@@ -75,6 +75,24 @@ sees "IB-P2 even where the device takes less" 2 segment 'local=536870912 .*probe
 sees "IB-P2 of no effect alone" 2 segment 'local=([4-9][0-9]{7}|10[0-4][0-9]{6}) .*probed=0 ' GASNET_PHYSMEM_NOPROBE=1 \
     GASNET_PIN_MAXSZ=0 'SOFTHCA_DEVICES=1x1;max_mr=100,max_mr_size=1048576'
 sees "IB-P1 the largest segment" 2 segment 'local=8388608 global=8388608' GASNET_MAX_SEGSIZE=8M
+sees "IB-P1 of each process" 2 segment 'local=67108864 ' GASNET_PHYSMEM_MAX=64M/P GASNET_PHYSMEM_NOPROBE=1
+sees "IB-P1 of the host" 2 segment 'local=33554432 ' GASNET_PHYSMEM_MAX=64M/H GASNET_PHYSMEM_NOPROBE=1
+sees "the largest segments of a host together" 2 segment 'local=8388608 ' GASNET_MAX_SEGSIZE=16M/H
+sees "or of each of its processes" 2 segment 'local=16777216 ' GASNET_MAX_SEGSIZE=16MB/P
+# A part of the memory, however it is written, is as much as that part; and less than a page is none.
+segment_of() { # SETTING
+    job 2 "$probe-$TEST_CONDUIT-seq" segment "$1"
+    sed -n 's/^segment local=\([0-9]*\) .*/\1/p' "$log"
+}
+part=$(segment_of GASNET_MAX_SEGSIZE=0.001)
+[ "${part:-0}" -gt 65536 ]
+tap_ok $? "GASNET_MAX_SEGSIZE=0.001 is a part of the memory: ${part:-none}"
+for setting in GASNET_MAX_SEGSIZE=1/1000 GASNET_MAX_SEGSIZE=0.002/H GASNET_MAX_SEGSIZE=1/1000/P GASNET_PHYSMEM_MAX=0.002 \
+    GASNET_PHYSMEM_MAX=2/1000/H GASNET_PHYSMEM_MAX=0.001/P; do
+    same=$(segment_of $setting)
+    [ "${same:-0}" -eq "${part:-1}" ]
+    tap_ok $? "$setting is the same: ${same:-none}"
+done
 sees "IB-R8 a segment in pieces, and transfers across" 2 'segment pins 1048576' \
     $'pieces=4 largest=1048576\nacross puts=2 gets=2 intact=1' GASNET_PIN_MAXSZ=1M
 sees "IB-R8 the device's limit" 2 'segment pins 2097152' $'pieces=2 largest=2097152\nacross puts=2 gets=2 intact=1' \
@@ -136,6 +154,14 @@ sees "IB-R3 Requests in flight to a peer that does not look" 2 'credits 100' 'cr
 sees "IB-R3 by its older name" 2 'credits 100' 'credits stalled=4$' GASNET_AM_CREDITS_SLACK=0 GASNET_AM_OUST_PP=4
 sees "IB-R3 the default" 2 'credits 100' 'credits stalled=32$' GASNET_AM_CREDITS_SLACK=0 GASNET_AM_CREDITS_PP=32
 sees "IB-R3 trimmed to IB-R1" 2 'credits 100' 'credits stalled=6$' GASNET_AM_CREDITS_SLACK=0 GASNET_AM_CREDITS_PP=32 GASNET_NETWORKDEPTH_PP=6
+tap_ok "$([ "$(grep -c 'WARNING.*GASNET_AM_CREDITS_PP=32 is lowered to 6: .*GASNET_NETWORKDEPTH_PP' "$log")" = 1 ]; echo $?)" \
+    "IB-R3 and who has asked for more is told so, once"
+sees "IB-R3 trimmed to a queue pair's part" 2 'credits 100' 'credits stalled=16$' GASNET_AM_CREDITS_SLACK=0 GASNET_AM_CREDITS_PP=32 \
+    GASNET_NUM_QPS=4
+tap_ok "$([ "$(grep -c "WARNING.*GASNET_AM_CREDITS_PP=32 is lowered to 16: a peer's queue pairs share GASNET_NETWORKDEPTH_PP" "$log")" = 1 ]; echo $?)" \
+    "IB-R3 and the reason is that one"
+sees "IB-R3 trimmed by default" 2 'credits 100' 'credits stalled=6$' GASNET_AM_CREDITS_SLACK=0 GASNET_NETWORKDEPTH_PP=6
+tap_ok "$(grep -c WARNING "$log")" "IB-R3 in silence"
 sees "IB-W4 peers share a receive queue" 3 attributes $'receives=0 shares=1 \nsrq depth=1024' GASNET_USE_SRQ=1
 sees "IB-W4 or each has its own" 3 attributes 'receives=67 shares=0 ' GASNET_USE_SRQ=0
 tap_ok "$(grep -c '^srq' "$log")" "IB-W4 and none is made for all"
@@ -188,6 +214,8 @@ sees "IB-W2 by puts" 2 barrier 'barrier puts=1 sends=0' GASNET_BARRIER=RDMADISSE
 sees "by messages" 2 barrier 'barrier puts=0 sends=1' GASNET_BARRIER=AMDISSEM
 mode=par
 sees "as many threads as allowed" 2 'threads 2' 'threads 2' GASNET_MAX_THREADS=3
+sees "more threads than by default" 2 'threads 320' 'threads 320' GASNET_MAX_THREADS=321
+tap_ok "$(grep -c WARNING "$log")" "GASNET_MAX_THREADS: without a warning"
 job 2 "params/probe-$TEST_CONDUIT-par" 'threads 3' GASNET_MAX_THREADS=3
 [ $status -ne 0 ] && grep -q 'more than 3 client threads at once: the limit is GASNET_MAX_THREADS' "$log"
 tap_ok $? "GASNET_MAX_THREADS: one more ends the job, with its name"
@@ -203,7 +231,7 @@ elsewhere GASNET_COLL_PIPE_SEG_SIZE coll/run.sh 'GASNET_COLL_PIPE_SEG_SIZE=4K' "
 elsewhere GASNET_COLL_GATHER_ALL_DISSEM_LIMIT coll/run.sh 'GASNET_COLL_GATHER_ALL_DISSEM_LIMIT=1K' "dissemination up to a size"
 elsewhere GASNET_COLL_EXCHANGE_DISSEM_LIMIT coll/run.sh 'GASNET_COLL_EXCHANGE_DISSEM_LIMIT=1K' "the same of exchanges"
 elsewhere GASNET_USE_FIREHOSE ib/outside.sh 'GASNET_USE_FIREHOSE=0' "IB-R13 the registration cache"
-elsewhere GASNET_FIREHOSE_KEEP ib/outside.sh 'GASNET_FIREHOSE_KEEP=\$keep' "IB-R13 no code is changed, and nothing kept"
+elsewhere GASNET_FIREHOSE_KEEP ib/outside.sh 'GASNET_FIREHOSE_KEEP=\$keep' "IB-R13 by each but watch no code is changed"
 for name in M MAXVICTIM_M R MAXVICTIM_R MAXREGION_SIZE VERBOSE; do
     elsewhere GASNET_FIREHOSE_$name ib/outside.sh "GASNET_FIREHOSE_$name=" "IB-R14 it is bounded, and reported"
 done

@@ -22,7 +22,7 @@ enum { LOOKS = 3000, CONTEXTS = 8 };
 
 static struct {
     struct ibv_context *context;
-    struct ibv_context_ops ops; /* as they were */
+    struct ibv_context_ops ops; /* the original operations of the context */
 } seen[CONTEXTS];
 
 static void *next_of(const char *name)

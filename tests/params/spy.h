@@ -1,9 +1,9 @@
-/* spy.h - what a program asks of the verbs device, seen from the program: devices, queue pairs and
- * their attributes, completion queues, registrations, and every work request.
+/* spy.h - the calls of a program to the verbs device: devices, queue pairs and their attributes,
+ * completion queues, registrations, and every work request.
  *
- * spy.c stands before the device by symbol interposition.  It trusts nothing that the library says
- * of itself.  It can hold completions back until the library waits for them, and so find the most
- * that it keeps in flight.
+ * spy.c stands before the device by symbol interposition. It uses nothing that the library reports
+ * itself. It can hold completions back until the library waits for them, and so find the most work
+ * requests that the library keeps in flight.
  */
 #ifndef TEST_SPY_H
 #define TEST_SPY_H
@@ -32,7 +32,7 @@ struct spy_region {
     bool remote;
 };
 
-/* One work request, as posted. */
+/* A work request, as posted. */
 struct spy_post {
     uint32_t qp; /* index in spy.qp */
     enum ibv_wr_opcode opcode;

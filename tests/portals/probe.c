@@ -69,7 +69,7 @@ static void tell(int rank, int what)
     sigqueue(pids[rank], SIGRTMIN, value);
 }
 
-/* Waits for a signal, or takes one that is there; false if there is none. */
+/* Waits for a signal, or takes a pending one; false if none is pending. */
 static bool told(bool wait, int *rank, int *what)
 {
     static const struct timespec now;
@@ -322,7 +322,7 @@ static void flood(int n)
     if (test_rank == 0) printf("flood handled=%d\n", test_get(&handled));
 }
 
-/* Requests of each rank to its right neighbour, one after the other. */
+/* Sends Requests of each rank to the next one, one after the other. */
 static void requests(int n)
 {
     for (int i = 0; i < n; i++) {

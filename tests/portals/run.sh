@@ -1,5 +1,5 @@
 #!/bin/bash
-# run.sh - portals-conduit on libportals: what every parameter does, as libportals sees it, and where credits
+# run.sh - portals-conduit on libportals: the effect of every parameter, as libportals sees it, and where credits
 # go under a flood (PO-3 to PO-17); TAP.
 #
 # One line for each promise: probe does something, and its lines are judged.  A row of the conduit's own in its
@@ -73,9 +73,16 @@ for name in GASNET_FIREHOSE_MAXVICTIM_M GASNET_FIREHOSE_MAXVICTIM_R GASNET_FIREH
     elsewhere $name ib/outside.sh "$name" "PO-16 the registration cache is bounded"
 done
 
+# ---- the sockets of libportals, which everybody may send to: the key is that of the job, and no file is read
+
+PTL_KEYFILE=$tap_scratch timeout -k 2 60 "$TEST_LAUNCH" -n 3 "$TEST_BUILD/tests/job/teststrangers-portals-seq" >"$log" 2>&1 </dev/null
+status=$?
+[ $status -eq 0 ] && grep -q '^# attacked 3 UDP' "$log" && [ "$(grep -c '^libportals: ' "$log")" -le 3 ]
+tap_ok $? "datagrams of other users change nothing, and cost a line for each rank"
+
 # ---- how much is in flight: PO-5, PO-9, PO-12
 
-# Some may be in hand for the next Request's answer, or with an answer that has just left.
+# Some tickets may be held for the next Request's answer, or be with an answer that has just left.
 sees "PO-4 PO-5 send tickets" 2 'depth 400' 'depth most=2(4[4-9]|50)$'
 sees "PO-4 PO-5 as many as set" 2 'depth 100' 'depth most=(4[4-9]|50)$' GASNET_PORTAL_MSG_LIMIT=50
 sees "PO-5 PO-16 descriptors that the registration cache keeps" 2 'temporaries 100' 'temporaries most=[4-9] left=[4-9]$' \
@@ -88,6 +95,7 @@ sees "PO-12 Requests that one poll serves" 2 'limits 64' $'requests there=1 take
 sees "PO-12 events that one poll takes" 2 'limits 64' $'requests there=1 taken=8$\ncompletions there=1 taken=5$' GASNET_PORTAL_SAFE_LIMIT=5
 sees "PO-12 all of them" 2 'limits 64' $'requests there=1 taken=64$\ncompletions there=1 taken=(6[4-9]|[7-9][0-9]|1[0-9][0-9])$' \
     GASNET_PORTAL_SAFE_LIMIT=0 GASNET_PORTAL_AM_LIMIT=0
+sees "PO-12 Requests that one poll holds, whatever the limit" 2 'limits 64' $'requests there=1 taken=64$' GASNET_PORTAL_AM_LIMIT=1000
 elsewhere GASNET_SUPERNODE_MAXSIZE job/pshm.sh 'GASNET_SUPERNODE_MAXSIZE="\$3"' "the processes of a host that share memory"
 elsewhere GASNET_PORTAL_SYS_LIMIT unit/portals_queues.c 'GASNET_PORTAL_SYS_LIMIT=' "PO-12 system messages that one poll acts upon"
 
@@ -167,7 +175,13 @@ job 2 testam-portals-seq '' 'SOFTHCA_FAULTS=log;lose:process=0,peer=1,at=1996' T
 [ $status -ne 0 ] && grep -q '^softhca: fault in process .*: lose' "$log" && grep -q '^# HUNG: rank' "$log" && ! grep -q FATAL "$log"
 tap_ok $? "PTL_QP_TIMEOUT: not before eight of these times, here twenty hours"
 
-# ---- what libportals reads from the environment
+# As ibv-conduit: four times what a connection would wait, and 5 seconds here.
+job 3 testconnect-portals-seq "end stopped $tap_scratch/last" PTL_QP_TIMEOUT=10
+[ "$status" = 1 ] && [ "$(grep -c 'FATAL ERROR' "$log")" = 1 ] &&
+    grep -q 'FATAL ERROR (rank 0 of 3 on .*rank 2 on the same host: it has not answered for 5 s: .*PTL_QP_TIMEOUT' "$log"
+tap_ok $? "PTL_QP_TIMEOUT: how long a peer may leave the first handshake unanswered"
+
+# ---- variables that libportals reads
 
 "$TEST_LAUNCH" --help-env >"$log" 2>&1
 ours=$(sed -n 's/^  PTL_QP_TIMEOUT  \[default: \([0-9]*\)\]*.*/\1/p' "$log")

@@ -133,7 +133,7 @@ static unsigned queue_of(ptl_handle_eq_t eq)
     return n;
 }
 
-/* One event at a time. */
+/* Returns one event at a time. */
 int PtlEQNext(ptl_handle_eq_t eq, const ptl_event_t **events, ptl_size_t *count)
 {
     NEXT(PtlEQNext, ptl_handle_eq_t, const ptl_event_t **, ptl_size_t *);
@@ -156,7 +156,7 @@ static void done_inside(ptl_handle_eq_t eq)
 
 void PtlEQDone(ptl_handle_eq_t eq, ptl_size_t count)
 {
-    if (count == 0) return; /* what is needed to answer is not there */
+    if (count == 0) return; /* the conduit lacks the resources to answer */
     if (count > 1) abort();
     const unsigned n = queue_of(eq);
     if (n == queues) {
@@ -190,7 +190,7 @@ static bool keep_back(unsigned n)
     return true;
 }
 
-/* What is kept back is taken from the library all the same. */
+/* Counts events; those that are held back are taken from the library, too. */
 int PtlEQCount(const ptl_handle_eq_t *eqs, int size, ptl_size_t *counts)
 {
     NEXT(PtlEQCount, const ptl_handle_eq_t *, int, ptl_size_t *);
@@ -337,7 +337,7 @@ int PtlGetNoted(ptl_path_t path, void *local, ptl_size_t length, ptl_match_bits_
     return result;
 }
 
-/* What is kept back may be given out at any poll. */
+/* Polls; events that are held back may be returned by any poll. */
 int PtlPoll(ptl_handle_ni_t ni, uint64_t *seen, ptl_note_t **notes)
 {
     NEXT(PtlPoll, ptl_handle_ni_t, uint64_t *, ptl_note_t **);

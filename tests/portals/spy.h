@@ -1,9 +1,9 @@
-/* spy.h - what portals-conduit asks of libportals, seen from the program: entries, descriptors,
- * queues, every put and get, every event.
+/* spy.h - the calls of portals-conduit to libportals: entries, descriptors, queues, every put and
+ * get, every event.
  *
- * spy.c stands before the library by symbol interposition, and trusts nothing that the conduit says
- * of itself.  It can keep the events of a queue back, and reports when the conduit waits in vain.
- * One thread at a time is seen right.
+ * spy.c stands before the library by symbol interposition, and uses nothing that the conduit
+ * reports itself. It can hold the events of a queue back, and reports when the conduit waits in
+ * vain. Its counts are right for one thread at a time.
  */
 #ifndef TEST_PORTALS_SPY_H
 #define TEST_PORTALS_SPY_H
@@ -28,7 +28,7 @@ struct spy_op {
 struct spy_queue {
     ptl_handle_eq_t handle;
     ptl_size_t size;
-    bool hold;       /* what comes is stored, and the queue seems empty */
+    bool hold;       /* events that come are stored, and the queue seems empty */
     unsigned stored; /* events */
     unsigned served; /* events that the conduit got since spy_reset */
 };

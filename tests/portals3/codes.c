@@ -1,4 +1,5 @@
-/* codes.c - what calls say to wrong arguments, and in which order they look. */
+/* codes.c - return codes of calls with wrong arguments, and the order in which arguments are
+ * checked. */
 #include <stdint.h>
 #include <string.h>
 #include "tests/portals3/rules.h"

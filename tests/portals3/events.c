@@ -198,7 +198,7 @@ static void fields(ptl_size_t length)
     ring_done("every field of the events of operations of %llu bytes", (unsigned long long)length);
 }
 
-/* What is disabled is not logged; nor does it change anything else. */
+/* Disabled events are not logged, and disabling changes nothing else. */
 static void disabled(void)
 {
     char target[16], local[16] = {0};
@@ -219,7 +219,7 @@ static void disabled(void)
     ring_barrier();
     for (ptl_match_bits_t bits = 1; bits <= 3; bits++) {
         RING_OK(PtlPut(from, PTL_ACK_REQ, ring.next, PT, 0, bits, 0, 0));
-        ring_event(eq, PTL_EVENT_ACK); /* which the options do not speak of */
+        ring_event(eq, PTL_EVENT_ACK); /* which the options do not affect */
         if (bits == 1) ring_event(eq_target, PTL_EVENT_PUT_END);
         if (bits == 2) ring_event(eq_target, PTL_EVENT_PUT_START);
     }

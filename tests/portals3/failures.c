@@ -123,7 +123,8 @@ static uint32_t unlink_at_last(ptl_handle_md_t md)
     return failed;
 }
 
-/* Process 0 is killed with everything under way; the others end theirs, and talk on. */
+/* Process 0 is killed with all kinds of operations under way; the others end theirs, and still
+ * communicate. */
 static void death(void)
 {
     begin();
@@ -154,7 +155,7 @@ static void death(void)
     }
     unlink_at_last(source); /* a process that is quick may have had all its answers */
     family_await_end(0);
-    /* And whatever is begun now fails as well, at once, and in silence. */
+    /* Operations that begin after the failure fail as well, at once, and without a message. */
     source = bind_md(memory, LONG);
     put(source, 8, 0, 1, 0, PTL_ACK_REQ);
     if (expect(PTL_EVENT_SEND_END).ni_fail_type == PTL_NI_OK) family_fail("the dead receive");
@@ -358,7 +359,8 @@ static void few_pairs(void)
     family_close();
 }
 
-/* Process 1 opens and closes its interface under one name; process 0 talks to each of them. */
+/* Process 1 opens and closes its interface under one name; process 0 communicates with each of
+ * them. */
 static void again(void)
 {
     enum { TIMES = 5 };
@@ -393,7 +395,7 @@ static void again(void)
     family_close();
 }
 
-/* One name belongs to one process; the map of a launcher names it. */
+/* Tests that a name belongs to a single process, and that the map of a launcher has it. */
 static void names(void)
 {
     char map[64];
@@ -492,7 +494,7 @@ static void refused(void)
     put(md[0], 1000, !family_rank, 0, 0, PTL_ACK_REQ);
     well(PTL_EVENT_SEND_END);
     well(PTL_EVENT_ACK);
-    /* What is registered already costs nothing. */
+    /* Memory that is registered already is not charged again. */
     ptl_handle_md_t same, part;
     must(PtlMDBind(family_ni, describe(memory, 4096, 0, eq), PTL_RETAIN, &same));
     must(PtlMDBind(family_ni, describe(memory + 100, 1000, 0, eq), PTL_RETAIN, &part));
@@ -505,7 +507,8 @@ static void refused(void)
     family_close();
 }
 
-/* So little that there is no interface; the second try finds nothing of the first. */
+/* Opens an interface with too little lockable memory for one; later tries fail alike, as the first
+ * leaves nothing behind. */
 static void none(void)
 {
     int most, code = PTL_OK;
@@ -559,7 +562,7 @@ static void revoked(void)
             ptl_size_t length = 1 + family_below(family_below(2) ? 64 : 30000);
             if (atomic_load(&family->failed)) _exit(1);
             put(md, length, 0, 0, family_below(PAGE - 30000), PTL_ACK_REQ);
-            /* Where nothing takes it there is no ACK. */
+            /* A put that no entry accepts has no ACK. */
             ptl_event_t event;
             while ((event = next_event()).type == PTL_EVENT_ACK) {
             }
@@ -577,7 +580,8 @@ static void revoked(void)
 
 /* --- a child that has no interface --- */
 
-/* Whose handles are the parent's: nothing is done by them. */
+/* Calls with the parent's handles in a child; returns a bit for each that does not return
+ * PTL_NO_INIT. */
 static int of_the_child(ptl_handle_md_t md)
 {
     ptl_event_t event;

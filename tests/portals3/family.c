@@ -105,14 +105,14 @@ void family_await(int flag, uint32_t value)
     while (atomic_load(&family->flag[flag]) < value) family_nap();
 }
 
-/* What /proc shows of a thread: its state, and how often it has been switched to in all. */
+/* The state of a thread as /proc shows it, and how often it has been switched to in all. */
 static char look_at(pid_t pid, const char *task, unsigned long *switches)
 {
     char path[300], line[200], state = 'R';
     unsigned long n;
     snprintf(path, sizeof path, "/proc/%d/task/%s/status", pid, task);
     FILE *file = fopen(path, "r");
-    if (!file) return 'X'; /* it has ended */
+    if (!file) return 'X'; /* the thread has ended */
     while (fgets(line, sizeof line, file)) {
         sscanf(line, "State: %c", &state);
         if (sscanf(line, "voluntary_ctxt_switches: %lu", &n) == 1 ||

@@ -17,7 +17,8 @@ enum { ROOM = 20000, GUARD = 64, LONG = 12000, FIRST_KEY = 1000 };
 static struct {
     unsigned char before[GUARD], memory[ROOM], after[GUARD];
 } places[ENTRIES];
-static unsigned char lent[ROOM], mine[ROOM]; /* what the peer may name; what own operations use */
+static unsigned char lent[ROOM], mine[ROOM]; /* lent: memory that the peer may name; mine: memory
+                                                of own operations */
 static ptl_handle_ni_t ni;
 static ptl_process_id_t self, peer;
 static ptl_handle_eq_t eqs[QUEUES];
@@ -145,7 +146,7 @@ static void close_all(int round)
 
 /* --- messages --- */
 
-/* What the parser lets pass, and much that it does not. */
+/* Injects a random message, which the parser accepts or refuses. */
 static void inject(void)
 {
     unsigned char bytes[PTLI_WIRE_SIZE + 8192];
@@ -213,7 +214,8 @@ static void messages(bool thread)
               thread ? ", a thread at work" : "");
 }
 
-/* Nothing was admitted before it that it could be the same as. */
+/* Injects an all-zero message as the first one: no admitted message precedes it that it could
+ * equal. */
 static void nothing(void)
 {
     const unsigned char bytes[PTLI_WIRE_SIZE] = {0};
@@ -225,7 +227,7 @@ static void nothing(void)
     close_all(0);
 }
 
-/* The id of the one that is under way. */
+/* The id of the only operation under way. */
 static uint64_t only_operation(void)
 {
     const struct ptli_pool *pool = &ptli_engines[PTL_IFACE_DEFAULT].operations;
@@ -237,7 +239,8 @@ static uint64_t only_operation(void)
     return 0;
 }
 
-/* The get has ended by then: the peer's own answer is one that nobody waits for. */
+/* Tests an answer that is longer than its get. The get has ended by then, so the peer's own answer
+ * is one that no operation waits for. */
 static void overlong(void)
 {
     for (int round = 0; round < ROUNDS; round++) {
@@ -328,8 +331,9 @@ static void put_acked(ptl_handle_md_t md, int number)
     for (uint32_t i = check_below(4); i > 0; i--) PtlProgress(ni, 0);
 }
 
-/* Whether SEND_END is logged or not, and if so before its peer died or not, a put that asked for an
- * ACK, and would have got it, has an ACK that went well or one event that reports its failure. */
+/* Tests puts that ask for an ACK, and would have got it. Each has an ACK that went well or one
+ * event that reports its failure, whether SEND_END is logged or not, before its peer died or
+ * after. */
 static void acknowledged(unsigned options, bool publish)
 {
     int late = 0;

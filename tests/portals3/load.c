@@ -18,7 +18,7 @@ static void crowd(void)
 {
     enum { EACH = 120, ROOM = 20000 };
     begin();
-    /* Each message has a place of its own: nothing orders the data of two. */
+    /* Each message has an offset of its own: the data of two messages are not ordered. */
     const ptl_size_t whole = (ptl_size_t)family_size * EACH * ROOM;
     unsigned char *memory = family_memory(whole);
     ptl_sr_value_t count = 0, drops;
@@ -84,7 +84,7 @@ static void idle(void)
         ptl_event_t event;
         must(PtlEQWait(eq, &event));
     } else {
-        enum { PATIENCE = 50 }; /* it may take a moment to fall asleep */
+        enum { PATIENCE = 50 }; /* the thread may take a moment to fall asleep */
         int tries = 0;
         ptl_handle_md_t md = bind_md(memory, LONG);
         put(md, 8, 0, 0, 0, PTL_ACK_REQ);

@@ -36,6 +36,17 @@ check_PROGRAMS += tests/portals3/unsignalled
 tests_portals3_unsignalled_SOURCES = tests/portals3/unsignalled.c $(portals3_scene)
 tests_portals3_unsignalled_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_unsignalled_LDADD = $(portals3_network)
+check_PROGRAMS += tests/portals3/wraps
+tests_portals3_wraps_SOURCES = tests/portals3/wraps.c $(portals3_scene)
+tests_portals3_wraps_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_wraps_LDADD = $(portals3_network)
+
+# What others send to its sockets; sendto records what the library sends.
+check_PROGRAMS += tests/portals3/strangers
+tests_portals3_strangers_SOURCES = tests/portals3/strangers.c $(portals3_scene)
+tests_portals3_strangers_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_strangers_LDFLAGS = -Wl,--wrap=sendto
+tests_portals3_strangers_LDADD = $(portals3_network)
 
 # Threads that are kept in critical sections.
 check_PROGRAMS += tests/portals3/locks

@@ -1,7 +1,7 @@
-/* locks.c - critical sections of libportals, with a thread kept inside each (tests/gate.h): what is
- * queued for a peer that failed is given back while the program sends; a queue is freed while
- * another is allocated; a thread that waits sleeps; how often a caller listens.  And what the
- * thread sanitizer is to look at: two threads at one object.
+/* locks.c - critical sections of libportals, with a thread kept inside each (tests/gate.h):
+ * operations queued for a peer that failed are returned while the program sends; a queue is freed
+ * while another is allocated; a thread that waits sleeps; how often a caller listens. Also for the
+ * thread sanitizer: two threads that use an object.
  *
  * The library's objects are linked with wrappers round the functions at the gates.
  */
@@ -55,8 +55,8 @@ static int put_to_living(void *unused)
     return PtlPutRegion(source, 0, 8, PTL_NOACK_REQ, family->id[2], PT, 0, 1, 0, 0);
 }
 
-/* Process 0 is stopped with a put that it has not answered and, behind that, one by RDMA; then it
- * is killed.  The library's thread gives back the second. */
+/* Process 0 is stopped with a put that it has not answered and, behind that, a put by RDMA; then it
+ * is killed. The library's thread returns the second put as failed. */
 static void failing(void)
 {
     begin();
@@ -215,9 +215,9 @@ static void users(void)
     family_close();
 }
 
-/* Two threads put to, get from and swap with their own process. The thread sanitizer sees what of
- * that is done without the lock; two puts at one place show in the memory. What is got is beside
- * what is swapped: gets copy without the lock. */
+/* Two threads put to, get from and swap with their own process. The thread sanitizer detects
+ * accesses without the lock; two puts at once to an address show in the memory. Gets read other
+ * words than those that are swapped, as they copy without the lock. */
 enum { ONES = 0, SWAPS = 16, BESIDE = 64, TURNS = 2000 };
 
 static int to_self(void *md)

@@ -14,7 +14,7 @@
 
 enum { PT_RECEIVE = 4, PT_READ = 5, TAGS = 6, STREAM = 60, MOST = 16, LONGEST = 20000 };
 enum { BLOCKS = 3, BLOCK = 1 << 15, SHORT = 1024, PATIENCE = 60 };
-/* Where a message comes from and what it is: 16 bits source, 32 bits tag. */
+/* The match bits of a message: 16 bits source, 32 bits tag. */
 #define BITS(source, tag) ((ptl_match_bits_t)(source) << 32 | (ptl_match_bits_t)(tag))
 #define ANY_SOURCE        (0xffffull << 32)
 #define ANY_TAG           0xffffffffull
@@ -60,7 +60,7 @@ static struct receive receives[MOST * STREAM];
 static int sent, posted, received, from_block, by_get, at_once;
 static unsigned long long seed;
 
-/* --- what is sent: every process knows all of it --- */
+/* --- the messages, all of which every process knows --- */
 
 struct message {
     unsigned int tag;
@@ -265,8 +265,9 @@ static void receiving(void)
 
 /* --- the job --- */
 
-/* Tags 0 and 1 are received from a given process, 2 and 3 from any; those above whatever the tag
- * is, so that no receive takes what another needs. */
+/* The bits that a receive ignores. Tags 0 and 1 are received from a given process, 2 and 3 from
+ * any; higher tags by receives that ignore the lowest bits of the tag, so that no receive takes
+ * what another needs. */
 static ptl_match_bits_t ignored(unsigned int tag)
 {
     return tag < 2 ? 0 : tag < 4 ? ANY_SOURCE : 3;

@@ -152,7 +152,8 @@ static void walks(void)
 
 /* --- published lists --- */
 
-/* What a published list says yes to, the target's own walk takes whole, in the same entry. */
+/* Tests that the target's own walk accepts, whole and in the same entry, each request that a
+ * published list allows. */
 static void published_lists(void)
 {
     int found = 0;
@@ -431,7 +432,8 @@ static void grant_hears(struct ptli_grant *grant, struct way *to, struct way *ba
     tell(to, grant->state == PTLI_GRANT_GIVEN ? LIST : NO_LIST, grant->epoch);
 }
 
-/* One random act of either end, or a message of an earlier connection, which changes nothing. */
+/* Does a random act of lease or grant, or delivers a message of an earlier connection, which
+ * changes nothing. */
 static void lease_step(struct ptli_lease *lease, struct ptli_grant *grant, struct way *to,
                        struct way *back)
 {
@@ -474,7 +476,7 @@ static void leases(void)
 {
     for (int round = 0; round < ROUNDS; round++) {
         struct ptli_lease lease = {.users = 0};
-        struct ptli_grant grant = {.epoch = 0};
+        struct ptli_grant grant = {.epoch = UINT32_MAX - check_below(20)};
         struct way to = {.count = 0}, back = {.count = 0};
         for (int i = 0; i < 10 * REQUESTS; i++) {
             lease_step(&lease, &grant, &to, &back);

@@ -45,7 +45,7 @@ static void put_told(void)
     ring_event(mine, PTL_EVENT_ACK);
 }
 
-/* So many notes, in the order in which the operations were started. */
+/* Waits for `count` notes, in the order in which the operations were started. */
 static void await(ptl_note_t *first, int count)
 {
     ptl_note_t *note;
@@ -101,7 +101,8 @@ static void refused(void)
     await(NULL, 0);
 }
 
-/* Its note is there before the MD may be gone; PtlPoll returns it when no thread makes progress. */
+/* Tests that the note of an operation is there before its MD may be unlinked; PtlPoll returns it
+ * when no thread makes progress. */
 static void unlinked(void)
 {
     static char memory[LONG];

@@ -112,7 +112,8 @@ static void hang(struct chain *chain, intptr_t which)
     RING_OK(PtlMDAttach(me, md, PTL_UNLINK, &chain->md[which]));
 }
 
-/* One message more, and what unlinks on its account: the buffer goes to the end of the chain again.
+/* Takes the event of a message, and that of a buffer that unlinks by it: the buffer goes to the end
+ * of the chain again.
  */
 static void receive(struct chain *chain, ptl_size_t length)
 {
@@ -208,7 +209,7 @@ static void threshold(void)
     ring_done("a used up threshold passes on to the next ME; only with PTL_UNLINK does the MD go");
 }
 
-/* What the descriptor's own offset leaves is what a truncated put gets, down to nothing. */
+/* Tests that a truncated put gets the space behind the descriptor's own offset, down to no byte. */
 static void local_truncated(void)
 {
     char target[100] = {0}, source[100];

@@ -96,7 +96,7 @@ static struct worker {
 } workers[THREADS];
 static _Atomic int shared_events;
 
-/* One more event of the shared queue, of any operation. */
+/* Takes events of the shared queue, of any operation. */
 static void share(ptl_handle_eq_t shared)
 {
     ptl_event_t event;
@@ -113,8 +113,8 @@ static void share(ptl_handle_eq_t shared)
     }
 }
 
-/* Its own cell at the next process is written and read back, reported in its own queue; after each
- * time an ACK comes into the queue that all share. */
+/* Writes this thread's own cell at the next process and reads it back, with events in its own
+ * queue; after each time an ACK comes into the queue that all threads share. */
 static void *work(void *argument)
 {
     struct worker *me = argument;
@@ -213,7 +213,8 @@ static void stays(const volatile uint64_t *word, uint64_t value, const char *whe
     ring_expect(peek(word) == value, "%s: it is written to all the same", when);
 }
 
-/* What the list says the moment a call returns is what holds, though peers may have a copy of it.
+/* Tests that a change of the list holds from the return of the call on, though peers may have a
+ * copy of it.
  */
 static void revoking(void)
 {
@@ -239,7 +240,7 @@ static void revoking(void)
         for (int i = 0; i < 30; i++) seen = await_change(&words[0], seen); /* to be published */
         RING_OK(PtlMEInsert(me, ring_anybody, 4, 0, PTL_UNLINK, PTL_INS_BEFORE, &before));
         RING_OK(PtlMDAttach(before, ahead, PTL_RETAIN, &over));
-        /* One that had matched before may still land; the next comes when it has. */
+        /* A put that had matched before may still arrive; the next comes after it. */
         other = await_change(&words[1], peek(&words[1]));
         seen = peek(&words[0]);
         other = await_change(&words[1], other);
@@ -289,7 +290,7 @@ static void bytes_between(void)
     ring_barrier();
     RING_IS(PtlPathOpen(ring.ni, ring.next, PT, &path), may ? PTL_OK : PTL_NO_SPACE);
     RING_OK(PtlPutRegion(local, 0, 0, PTL_ACK_REQ, ring.next, PT, 0, 5, 0, 0));
-    ring_event(mine, PTL_EVENT_ACK); /* so they are connected */
+    ring_event(mine, PTL_EVENT_ACK); /* connects the two processes */
     ring_event(eq, PTL_EVENT_PUT_END);
     for (int i = 0; i < MESSAGES; i++) {
         ptl_size_t n = (ptl_size_t)i % (LONGEST + 1);

@@ -126,7 +126,8 @@ __attribute__((no_sanitize("thread"))) static bool landed(int which)
     return true;
 }
 
-/* The predecessor did the same as this process; what is not acknowledged may land late. */
+/* Compares with the predecessor, which did the same as this process; a put that is not acknowledged
+ * may arrive late. */
 static void compare(ptl_handle_eq_t theirs)
 {
     time_t end = time(NULL) + 60;

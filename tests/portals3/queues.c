@@ -146,7 +146,7 @@ static void waiting(void)
     for (int i = 0; i < WAITERS; i++) pthread_create(&threads[i], NULL, waiter, &eq);
     ring_barrier();
     puts_with(1, WAITERS * EACH);
-    for (int i = 0; i < WAITERS; i++) puts_with(0, 1); /* one ends each thread */
+    for (int i = 0; i < WAITERS; i++) puts_with(0, 1); /* a put ends each thread */
     for (int i = 0; i < WAITERS; i++) {
         void *got;
         pthread_join(threads[i], &got);
@@ -215,7 +215,7 @@ static void woken(void)
         ptl_handle_md_t md = ring_bind(ring_md(NULL, 0, QUIET, sleeper.eqs[1]));
         struct timespec moment = {.tv_nsec = i % 4 * 700000};
         pthread_create(&sleeper.thread, NULL, sleeps, &sleeper);
-        nanosleep(&moment, NULL); /* it may sleep already, or not yet look */
+        nanosleep(&moment, NULL); /* the thread may sleep already, or not yet look */
         if (i % 2) {
             RING_OK(PtlPut(md, PTL_NOACK_REQ, ring.self, PT, 0, 99, 0, 0));
             pthread_join(sleeper.thread, NULL);

@@ -161,7 +161,7 @@ static void before(void)
     closed(0);
     OK(PtlInit(&interfaces));
     check_each(interfaces >= 2, "%d interfaces", interfaces);
-    OK(PtlInit(NULL)); /* again, without an output */
+    OK(PtlInit(NULL)); /* a repeated call without an output */
     OK(PtlInit(&interfaces));
     check_all("before PtlInit every call returns PTL_NO_INIT, except for NULL arguments");
 }
@@ -225,7 +225,7 @@ static void open_world(ptl_interface_t interface)
     check_all("%s: PtlNIInit", world.name);
 }
 
-/* Another process has that number. */
+/* Tests the number of another process. */
 static void taken_pid(void)
 {
     int pipes[2], status = -1;
@@ -316,10 +316,14 @@ static void ranks(void)
     ptl_process_id_t id;
     uint32_t map[2];
     int rank, size;
-    IS(PtlSetRank(world.ni, 0, 1), PTL_FAIL); /* it is open already */
+    IS(PtlSetRank(world.ni, 0, 1), PTL_FAIL); /* the interface is open already */
     IS(PtlSetRank(PTL_INVALID_HANDLE, 2, 2), PTL_FAIL);
     IS(PtlSetRank(PTL_INVALID_HANDLE, -2, 2), PTL_FAIL);
     IS(PtlSetRank(PTL_INVALID_HANDLE, 0, 0), PTL_FAIL);
+    static const char key[65] = "of one byte more than a key has";
+    IS(PtlSetKey(NULL, 16), PTL_SEGV);
+    IS(PtlSetKey(key, 15), PTL_FAIL);
+    IS(PtlSetKey(key, sizeof key), PTL_FAIL);
     IS(PtlSetNIDMap(PTL_INVALID_HANDLE, NULL, 2), PTL_SEGV);
     IS(PtlSetPIDMap(PTL_INVALID_HANDLE, numbers, 0), PTL_FAIL);
     starved = true;
@@ -429,7 +433,7 @@ static void descriptors(void)
     IS(PtlMDAttach(me, bad[2], PTL_RETAIN, &md), PTL_NO_SPACE);
     IS(PtlMDUpdate(mds[0], NULL, &bad[2], PTL_EQ_NONE), PTL_NO_SPACE);
     starved = false;
-    OK(PtlMDAttach(me, good, PTL_RETAIN, NULL)); /* its name need not be known */
+    OK(PtlMDAttach(me, good, PTL_RETAIN, NULL)); /* the output of the handle may be NULL */
     IS(PtlMDAttach(me, good, PTL_RETAIN, NULL), PTL_ME_IN_USE);
     for (int i = 1; i < OBJECTS - 1; i++) mds[i] = bound(good);
     IS(PtlMDBind(world.ni, good, PTL_RETAIN, &md), PTL_NO_SPACE);
@@ -466,7 +470,7 @@ static void unregistered(void)
 
 /* --- event queues --- */
 
-/* So many events in the queue. */
+/* Puts `n` events into the queue. */
 static void events(ptl_handle_eq_t eq, int n)
 {
     ptl_md_t md = region(NULL, 0);
@@ -670,7 +674,7 @@ static void conditions(void)
     OK(PtlMDUpdate(md, NULL, &good, PTL_EQ_NONE));
     OK(PtlMDUpdate(md, NULL, NULL, PTL_EQ_NONE));
     queued.eq_handle = eq;
-    OK(PtlMDUpdate(md, NULL, &queued, eq)); /* it is used from now on */
+    OK(PtlMDUpdate(md, NULL, &queued, eq)); /* the queue is used from now on */
     IS(PtlEQFree(eq), PTL_EQ_IN_USE);
     OK(PtlMDUpdate(md, NULL, &good, eq));
     OK(PtlEQFree(eq));

@@ -1,7 +1,7 @@
 /*
- * ring.h - what the programs that try Portals share: processes in a ring, each the target of its
- * predecessor and the initiator towards its successor.  A ring of one sends to itself, so that
- * one text tries both.
+ * ring.h - functions of the programs that test Portals: processes in a ring, each the target of its
+ * predecessor and the initiator towards its successor. A ring of one sends to itself, so that the
+ * same source tests both.
  */
 #ifndef TESTS_PORTALS3_RING_H
 #define TESTS_PORTALS3_RING_H
@@ -14,7 +14,7 @@
 struct ring {
     int rank, size;
     ptl_interface_t interface;
-    bool mirrored; /* the one process has itself in a mirror as neighbour: pid ^ 1 */
+    bool mirrored; /* the single process has itself in a mirror as peer: pid ^ 1 */
     ptl_handle_ni_t ni;
     ptl_process_id_t self, next, previous;
 };
@@ -24,14 +24,14 @@ extern const ptl_process_id_t ring_anybody;
 /* A PROGRAM [-n processes] [-s: PTL_IFACE_SELF] [word...]; runs body in each process with the
  * interface open, and says the plan.  The exit status of the whole. */
 int ring_main(int argc, char **argv, void (*body)(void));
-/* The words of the command line: is this one wanted?  All are if there are none. */
+/* True if the command line has this word, or no words. */
 bool ring_wanted(const char *word);
 
 void ring_barrier(void);
 ptl_process_id_t ring_id(int rank);
 pid_t ring_pid(int rank);
 
-/* What is not so in any process makes the next ring_done fail. */
+/* Checks a condition; if it is false in any process, the next ring_done fails. */
 bool ring_expect(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define RING_IS(call, code)                                                                        \
     do {                                                                                           \
@@ -40,7 +40,7 @@ bool ring_expect(bool ok, const char *format, ...) __attribute__((format(printf,
                     PtlErrorStr((unsigned int)ring_got));                                          \
     } while (0)
 #define RING_OK(call) RING_IS(call, PTL_OK)
-/* One TAP line for all processes; a barrier. */
+/* Prints a TAP line for all processes; a barrier. */
 void ring_done(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The next event of a queue, which has to be of this kind; waits for it, but not for ever. */

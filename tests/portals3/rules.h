@@ -4,7 +4,7 @@
 
 #include "tests/portals3/ring.h"
 
-/* Those that the command line names, or all. */
+/* Runs the rules that the command line names, or all. */
 void rules_all(void);
 
 void rules_lists(void);

@@ -16,7 +16,7 @@ tap_program portals3 "hostile peers" ./hostile
 export SOFTHCA=${SOFTHCA:-on}
 tap_program portals3 "codes" ./refusals
 for processes in 1 2 8; do tap_program portals3 "network" ./rules -n $processes; done
-# Settings that change the way but not the outcome, and the one that changes what gets log.
+# Settings that change the path but not the outcome, and the one that changes which events gets log.
 PTL_FASTPATH=0 tap_program portals3 "network, PTL_FASTPATH=0" ./rules -n 2 published offsets transfers order noted
 PTL_CRAY_GETS=1 tap_program portals3 "network, PTL_CRAY_GETS=1" ./rules -n 2 published
 SOFTHCA_DEVICES="1x1;max_sge_rd=1" tap_program portals3 "network, one piece in a read" ./rules -n 2 offsets transfers
@@ -30,8 +30,16 @@ done
 tap_program portals3 "random traffic" ./traffic 8 3000
 tap_program portals3 "failures" ./failures
 tap_program portals3 "load" ./load
+tap_program portals3 "strangers" ./strangers
 tap_program portals3 "unsignalled" ./unsignalled
+tap_program portals3 "wraps" ./wraps
 tap_program portals3 "locks" ./locks
+# Without a key no network is opened.
+! PTL_KEYFILE=$tap_scratch ./messages -n 1 >"$TEST_LOG/portals3-keyfile.log" 2>&1 &&
+    [ "$(grep -c "^libportals: process .*: the key file $tap_scratch is not a file" "$TEST_LOG/portals3-keyfile.log")" = 1 ]
+tap_ok $? "a PTL_KEYFILE that is no file is named, once, and no interface is opened"
+PTL_KEYFILE=$tap_scratch/own.key ./messages -n 2 >"$TEST_LOG/portals3-keyfile.log" 2>&1 && [ "$(stat -c %a "$tap_scratch/own.key")" = 600 ]
+tap_ok $? "PTL_KEYFILE that is missing is created, for the user alone"
 SOFTHCA_DEVICES='1x1;max_mr=40' tap_program portals3 "failures, few regions" ./failures refused
 SOFTHCA_DEVICES='1x1;max_mr=1' tap_program portals3 "failures, no regions" ./failures none
 # As many receive buffers as one region holds, and at least 16.

@@ -163,7 +163,7 @@ static unsigned long distance(struct ptli_transport *transport, ptl_process_id_t
     return id.pid != transport->id.pid;
 }
 
-/* --- the other side --- */
+/* --- the mirrored peer --- */
 
 /* Memory that the "peer" reaches by key must be registered, every byte of it. */
 static char *reach(const struct ptli_remote *remote, uint64_t length)

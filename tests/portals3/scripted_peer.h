@@ -1,9 +1,9 @@
 /*
- * scripted_peer.h - a transport to a peer that is this process in a mirror: what is sent to it
- * comes back as sent by it, later, with completions in any order that a network may have.
+ * scripted_peer.h - a transport to a peer that is this process in a mirror: a message to it comes
+ * back as sent by it, later, with completions in any order that a network may have.
  *
- * The engine under it is tried with all that is asynchronous, long messages and published lists
- * included, in one process without a device.  Linked in place of the transport over libibverbs.
+ * The engine is tested with all that is asynchronous, long messages and published lists included,
+ * in one process without a device. Linked instead of the transport over libibverbs.
  */
 #ifndef TESTS_PORTALS3_MIRROR_H
 #define TESTS_PORTALS3_MIRROR_H

@@ -1,8 +1,9 @@
 /*
- * stencil.c - a one-sided program as they were written over Portals: a field shared out over a
- * ring of processes, whose edges are put into the neighbours' windows; its parts are got by one.
+ * stencil.c - a one-sided program of the kind written over Portals: a field distributed over a ring
+ * of processes, which put their edges into the windows of the next and previous process; a single
+ * process gets all parts.
  *
- * What comes out is, to the last bit, what one process computes alone.
+ * The result is, to the last bit, that of one process alone.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -11,8 +12,8 @@
 
 enum { PT = 38, CELLS = 500, STEPS = 40, BITS_WINDOW = 1, BITS_EDGES = 2 };
 
-/* What peers see of this process: its cells, and two edges of either side, for a neighbour may be
- * ahead by one step; what it puts itself. */
+/* Memory of this process that peers access: its cells, two edges of either side, as the next
+ * process may be ahead by one step, and the edges that it puts itself. */
 struct window {
     double cells[CELLS];
     double edges[2][2];
@@ -41,7 +42,8 @@ static void ended(ptl_event_kind_t kind)
     ring_expect(event.ni_fail_type == PTL_NI_OK, "%s with a failure", PtlEventKindStr(kind));
 }
 
-/* An edge of this step, into the neighbour's window: what it has on its other side. */
+/* Puts an edge of this step into the window of the process on that side, which has it on its other
+ * side. */
 static void put_edge(int side, int turn, double value)
 {
     ptl_process_id_t to = side == LEFT ? ring.previous : ring.next;

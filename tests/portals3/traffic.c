@@ -49,9 +49,10 @@ static uint32_t sum_of(const unsigned char *bytes, size_t length)
 /* --- the segment --- */
 
 static unsigned char *segment;     /* [family_size] slices */
-static unsigned char *model[MOST]; /* what my slice there holds */
+static unsigned char *model[MOST]; /* expected content of this process's slice at each peer */
 static unsigned char *scratch;     /* [family_size][CELLS] cells: sources and destinations */
-static unsigned char *words;       /* the same, small: the other half of a getput */
+static unsigned char *words;       /* small cells like those of scratch: the other half of a
+                                      getput */
 static ptl_handle_md_t scratch_md, words_md;
 
 struct cell {
@@ -169,7 +170,7 @@ static void local_event(const ptl_event_t *event)
 static unsigned char *receive[BUFFERS];
 static unsigned char *source;
 static _Atomic uint32_t
-    *credit; /* [family_size], in the segment's tail: what each has given back */
+    *credit; /* [family_size], in the segment's tail: the credits that each has returned */
 static uint32_t sent[MOST], received[MOST], told[MOST];
 static ptl_handle_md_t source_md, credit_md, buffer_md[BUFFERS];
 static uint32_t *credit_out;
@@ -283,7 +284,7 @@ static void open_all(void)
                               PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE,
                    .eq_handle = PTL_EQ_NONE};
     family_attach(SEGMENT_PT, 0, md, PTL_RETAIN);
-    /* The same memory with an event queue; the events are too many to keep. */
+    /* A second entry for the segment, with an event queue; the events are too many to keep. */
     ptl_handle_eq_t watched;
     must(PtlEQAlloc(family_ni, 16, PTL_EQ_HANDLER_NONE, &watched));
     md.eq_handle = watched;

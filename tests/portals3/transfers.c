@@ -263,7 +263,8 @@ static void access(void)
     ring_barrier();
     for (ptl_ac_index_t ac = 0; ac < 7; ac++)
         RING_OK(PtlPut(from, PTL_NOACK_REQ, ring.next, PT, ac, 3, 0, ac));
-    RING_OK(PtlPut(from, PTL_NOACK_REQ, ring.next, PT, 77, 3, 0, 0)); /* there is none such */
+    RING_OK(PtlPut(from, PTL_NOACK_REQ, ring.next, PT, 77, 3, 0, 0)); /* the access control entry
+                                                                         does not exist */
     RING_OK(PtlPut(from, PTL_NOACK_REQ, ring.next, 77, 0, 3, 0, 0));
     for (ptl_ac_index_t ac = 0; ac < 6; ac++)
         if (ac == 0 || ac > 3) {
@@ -273,7 +274,7 @@ static void access(void)
     ring_await_register(PTL_SR_DROP_COUNT, drops + 6);
     ring_no_event(eq);
     ring_barrier();
-    /* What was admitted once, and is the same again, is not by another entry. */
+    /* A request that was admitted once, and is repeated, is not admitted by another entry. */
     for (int round = 0; round < 4; round++) {
         const bool admits = round % 2 == 0;
         RING_OK(PtlACEntry(ring.ni, 5, admits ? ring_anybody : stranger, PTL_UID_ANY, PTL_JID_ANY,

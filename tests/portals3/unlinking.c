@@ -104,7 +104,7 @@ static void at_the_event(void)
             break;
         }
         if (PtlMDUnlink(local) != PTL_OK) refused++;
-        if (i % 4 == 3) { /* it may have come before */
+        if (i % 4 == 3) { /* the event may have come before */
             ptl_event_t event;
             int result = PtlEQGet(eq, &event);
             ring_expect(result == PTL_EQ_EMPTY || event.type == PTL_EVENT_ACK, "a strange event");

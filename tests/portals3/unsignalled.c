@@ -38,7 +38,7 @@ static void put_told(void)
     well(PTL_EVENT_ACK);
 }
 
-/* So many of 8 bytes, one behind the other, which go by RDMA. */
+/* Puts `count` times 8 bytes, one behind the other, by RDMA. */
 static void put_silently(ptl_handle_md_t md, int count)
 {
     const ptl_sr_value_t before = fast_puts();
@@ -48,7 +48,7 @@ static void put_silently(ptl_handle_md_t md, int count)
     if (fast_puts() != before + (unsigned)count) family_fail("a put did not go by RDMA");
 }
 
-/* An alarm ends the test if it is never let go of. */
+/* Unlinks an MD, as soon as it is not in use; an alarm ends the test if it stays in use. */
 static void unlink_it(ptl_handle_md_t md)
 {
     int code;
@@ -79,7 +79,7 @@ static void part(void)
     family_close();
 }
 
-/* --- what they hold here --- */
+/* --- descriptors that unsignalled puts hold --- */
 
 static void unlinking(void)
 {
@@ -124,9 +124,9 @@ static void behind_them(void)
     part();
 }
 
-/* --- what they hold there --- */
+/* --- published lists that unsignalled puts hold --- */
 
-/* The list is taken back while the putter does nothing: no data come afterwards. */
+/* Revokes the list while the putter does nothing: no data come afterwards. */
 static void list_taken_back(void)
 {
     meet();
@@ -145,7 +145,7 @@ static void list_taken_back(void)
     part();
 }
 
-/* And when it has it back it may be lent again, and used again. */
+/* Tests that a revoked list may be lent again, and used again. */
 static void lists_again(void)
 {
     enum { TIMES = 20 };

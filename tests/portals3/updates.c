@@ -34,7 +34,8 @@ static void conditional(void)
     ring_expect(event.offset == 0 && event.md.user_ptr == two, "it begins at 0 again");
     ring_barrier();
     RING_OK(PtlMDUpdate(md, NULL, &first, PTL_EQ_NONE));
-    RING_OK(PtlMDUpdate(md, NULL, &second, empty)); /* both mean: in any case */
+    RING_OK(PtlMDUpdate(md, NULL, &second, empty)); /* PTL_EQ_NONE and an empty queue mean: in
+                                                       any case */
     ring_unlink(md);
     ring_unlink(from);
     RING_IS(PtlMDUpdate(md, &old, NULL, PTL_EQ_NONE), PTL_MD_INVALID);
@@ -82,7 +83,7 @@ static void iovecs(void)
     ptl_handle_md_t handle;
     for (int i = 0; i < 3; i++) pieces[i] = (ptl_md_iovec_t){bytes[i], 10};
     handle = ring_bind(md);
-    memset(pieces, 0, sizeof pieces); /* it was copied */
+    memset(pieces, 0, sizeof pieces); /* the list of pieces was copied */
     old = ring_md(told, 3, PTL_MD_IOVEC, PTL_EQ_NONE);
     RING_OK(PtlMDUpdate(handle, &old, NULL, PTL_EQ_NONE));
     ring_expect(old.start == told && old.length == 3 && told[2].iov_base == bytes[2] &&

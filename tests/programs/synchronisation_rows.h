@@ -67,7 +67,7 @@ static const struct row {
     {GET_VAL, "get_val", 'X', 'I', BLOCKING, true, true},
 };
 
-/* One use of a form. */
+/* A use of a form. */
 static struct use {
     const struct row *row;
     char *local, *remote; /* this node's side, and the peer's */

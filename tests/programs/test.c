@@ -25,7 +25,7 @@ static uint32_t failures; /* of the rule under way, on this rank */
 static const char *skip_reason;
 static int lines, lines_failed; /* TAP lines printed by rank 0 */
 
-static char hung[512]; /* what the watchdog will say; ready to be written from a signal handler */
+static char hung[512]; /* message of the watchdog; ready to be written from a signal handler */
 static unsigned hang_seconds = 60;
 
 /* --- watchdog --- */
@@ -179,7 +179,7 @@ static void agree_on_seed(void)
     GASNET_BLOCKUNTIL(test_get(&seeded) == 1);
 }
 
-/* Where all memory is the segment, the program agrees with its peers on a part of it. */
+/* Agrees with all peers on a part of memory, where all memory is the segment. */
 static void agree_on_segments(uintptr_t size)
 {
     void *mine =

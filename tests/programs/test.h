@@ -1,8 +1,8 @@
-/* test.h - what every client-level test program shares: job set-up, rules, checks, random data.
+/* test.h - functions of every client-level test program: job set-up, rules, checks, random data.
  *
- * A program is a table of rules; test_run walks it on all ranks in step, and rank 0 prints one TAP
- * line a rule after the failures of every rank were gathered (by Active Messages alone, so that the
- * barrier tests do not rest on barriers).  Only the public client API may be used here.
+ * A program is a table of rules; test_run walks it on all ranks in step, and rank 0 prints a TAP
+ * line for each rule after the failures of every rank were gathered (by Active Messages alone, so
+ * that the barrier tests do not rest on barriers). Only the public client API may be used here.
  */
 #ifndef TEST_H
 #define TEST_H
@@ -30,7 +30,7 @@ struct test_rule {
 
 /* Set by test_start (or test_init); constant afterwards. */
 extern int test_rank, test_size;
-extern int test_next, test_prev;   /* neighbours on the ring of ranks */
+extern int test_next, test_prev;   /* next and previous rank in the ring of ranks */
 extern uint64_t test_seed;         /* same on all ranks; printed, TEST_SEED repeats it */
 extern gasnet_seginfo_t *test_seg; /* [test_size] */
 
@@ -38,7 +38,7 @@ extern gasnet_seginfo_t *test_seg; /* [test_size] */
  * GASNET_SEGMENT_EVERYTHING, test_seg is memory that the program has allocated. */
 void test_start(int *argc, char ***argv, gasnet_handlerentry_t *table, int entries,
                 uintptr_t segsize);
-/* The two halves of the above, for programs that look at the time between. */
+/* The two halves of test_start, for programs that look at the time between. */
 void test_init(int *argc, char ***argv);
 void test_attach(gasnet_handlerentry_t *table, int entries, uintptr_t segsize);
 
@@ -57,7 +57,8 @@ void test_skip(const char *reason);
 /* Names the present phase for the watchdog, and restarts its term. */
 void test_phase(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A check that fails is reported with rank and place and counted; the program goes on. */
+/* Checks a condition. A failure is reported with rank, file and line and counted; the program goes
+ * on. */
 #define test_check(cond, ...) test_checked((cond), __FILE__, __LINE__, #cond, __VA_ARGS__)
 static inline bool test_passed(void)
 {
@@ -70,7 +71,7 @@ bool test_checked(bool holds, const char *file, int line, const char *cond, cons
  */
 int test_thin(void);
 
-/* Iterations for a job of this size on few cores: `base` up to two ranks, fewer above. */
+/* Iterations for a job of this size on few cores: `base` up to two ranks, fewer for more. */
 int test_iterations(int base);
 
 /* --- deterministic data --- */

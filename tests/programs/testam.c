@@ -28,7 +28,7 @@ static struct {
 
 static int requests, replies; /* seen by handlers */
 
-/* --- what the messages carry --- */
+/* --- arguments and payloads of messages --- */
 
 /* Argument i of a message with `count` arguments: distinct, of every sign, top bits set. */
 static gasnet_handlerarg_t argument(int count, int i, bool reply)
@@ -50,9 +50,9 @@ static uint64_t payload_key(int sender, int count, bool reply)
     return (uint64_t)sender << 32 ^ (uint64_t)count << 8 ^ (uint64_t)plan.values << 1 ^ reply;
 }
 
-/* Where in a target's segment rank `sender`, the target or its neighbour, may write.  Each argument
- * count has a place of its own: where several threads poll, the handler of one message may still
- * read its payload while the next message arrives. */
+/* The address in a target's segment that rank `sender`, the target or the next rank, may write to.
+ * Each argument count has an address of its own: where several threads poll, the handler of one
+ * message may still read its payload while the next message arrives. */
 static void *landing(int target, int sender, bool reply, int count)
 {
     int place = ((sender == target) * 2 + reply) * (AM_MAX + 1) + count;
@@ -239,7 +239,8 @@ static gasnet_handlerentry_t table[] = {AM_EACH(ENTRIES){PLAIN, keep_four},
 
 /* --- rules --- */
 
-/* One request of the plan's kind with `count` arguments; waits for the reply if there is one. */
+/* Sends a request of the plan's kind with `count` arguments; waits for the reply if the plan has
+ * one. */
 static void one_exchange(int to, int count)
 {
     static char source[2][PAYLOAD + AM_MAX]; /* LongAsync needs it stable until the reply */

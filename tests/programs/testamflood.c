@@ -179,7 +179,7 @@ static void exchange(int peer, size_t bytes, int depth, int messages)
             test_fill(payload, bytes, (uint64_t)key);
             if (sent % 3 == 2) {
                 size_t offset = (size_t)(test_rank * 8 + sent % 8) * SLOT / 8;
-                /* a Long's landing place may be reused only when its echo is back */
+                /* the destination of a Long may be reused only when its echo is back */
                 GASNET_BLOCKUNTIL(test_get(&echoed) == start + sent);
                 gasnet_AMRequestLong1((gasnet_node_t)peer, H_ECHO_LONG, payload, bytes,
                                       test_at(peer, offset), key);
@@ -304,7 +304,7 @@ static void on_mix_long(gasnet_token_t t, void *buf, size_t n, gasnet_handlerarg
 
 static int slot_busy[DEPTH];
 
-/* Slots of a rank: each has its own landing place in every segment. */
+/* The number of slots of a rank, each of which has a destination of its own in every segment. */
 static int mix_depth(void)
 {
     int room = SEGMENT / 2 / SLOT / test_size;

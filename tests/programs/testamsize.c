@@ -12,8 +12,8 @@ enum {
     H_REPLIED, /* Medium or Long reply, checked */
     H_ECHO,    /* Medium: reply with buf, then overwrite it */
     H_ECHO_LONG,
-    H_MODIFY, /* Long: change in place, reply with it */
-    H_COPY,   /* Medium and Long: checked later, by content kept in place */
+    H_MODIFY, /* Long: change the payload, reply with it from there */
+    H_COPY,   /* Medium and Long: checked later, by a copy or where it is */
     H_ZERO,
     H_ZERO_REPLY,
     H_SHORT_REPLY,
@@ -218,7 +218,7 @@ static void sizes_of(bool is_long, enum ask ask, size_t limit)
     start_rule();
     for (size_t n = 0; n <= limit; n = next_size(n, limit)) {
         for (int kind = 0; kind < SOURCES; kind++) {
-            if (n > 4096 && kind != (int)(n % SOURCES)) continue; /* one kind for the large */
+            if (n > 4096 && kind != (int)(n % SOURCES)) continue; /* one for large sizes */
             if (kind == ON_STACK && n + 16 > sizeof stack_source) continue;
             char *base[] = {test_at(test_rank, 2 * SIDE), heap_source, stack_source, static_source};
             size_t landing = GUARD + (n * 7 + (size_t)kind * 3) % 64;
@@ -258,7 +258,7 @@ static void unanswered_sizes(void)
         size_t n = test_below(&random, gasnet_AMMaxMedium() + 1);
         send_checked(false, heap_source + i % 13, n, ASK_NOTHING, 0);
     }
-    for (int i = 0; i < count; i++) { /* disjoint landing places: no wait between */
+    for (int i = 0; i < count; i++) { /* disjoint destinations: no wait between */
         size_t slot = long_limit(gasnet_AMMaxLongRequest()) / (size_t)count;
         size_t n = test_below(&random, slot - 2 * GUARD);
         send_checked(true, heap_source + i % 13, n, ASK_NOTHING, (size_t)i * slot + GUARD);
@@ -266,7 +266,7 @@ static void unanswered_sizes(void)
     GASNET_BLOCKUNTIL(test_get(&requests) == 2 * count);
 }
 
-/* --- what happens to buffers around a send --- */
+/* --- buffers that change around a send --- */
 
 static void echo_and_overwrite(void)
 {
@@ -283,7 +283,7 @@ static void echo_and_overwrite(void)
                 if (is_long)
                     gasnet_AMRequestLong2(
                         to, H_ECHO_LONG, heap_source, n,
-                        /* Two places by turns: the handler overwrites what it has answered. */
+                        /* Two destinations by turns: the handler overwrites the answered one. */
                         test_at((int)to, (size_t)(test_rank == (int)to) * SIDE / 2 +
                                              (size_t)(sent >> 1 & 1) * SIDE / 4),
                         key, ask);
@@ -324,7 +324,8 @@ static void overwrite_source(void)
     }
     size_t n = top / 2;
     for (size_t used = 0; used + n <= top && n >= 256; used += n, n = n / 2 | 1, sent++) {
-        gasnet_handlerarg_t key = 200 + sent; /* in a fresh place each: nothing to wait for */
+        gasnet_handlerarg_t key = 200 + sent; /* each has a destination of its own: nothing to
+                                                 wait for */
         test_fill(heap_source, n / 2, (uint64_t)key);
         gasnet_AMRequestLong2((gasnet_node_t)test_next, H_COPY, heap_source, n / 2,
                               test_at(test_next, used / 2), key, 0);

@@ -21,7 +21,8 @@ static void on_ping(gasnet_token_t t)
 enum { H_PING = 128 };
 static gasnet_handlerentry_t table[] = {{H_PING, on_ping}};
 
-/* One phase, completed the way under test; `wait_id` and flags may differ from notify's. */
+/* Executes a phase, completed in the way under test; `wait_id` and flags may differ from
+ * notify's. */
 static int phase(int id, int flags, int wait_id, int wait_flags)
 {
     if (way == CALL && id == wait_id && flags == wait_flags) return gasnet_barrier(id, flags);

@@ -1,15 +1,17 @@
-/* testgivenback.c - memory outside the segment that the program gives back and has again, at the
- * same address and with other contents: puts and gets never use a registration of the old pages.
+/* testgivenback.c - memory outside the segment that the program unmaps and has again, at the same
+ * address and with other contents: puts and gets never use a registration of the old pages.
  *
  * Each rule transfers from and to a block, so that it is registered and the registration is kept,
- * gives it back in one way, and transfers again.  To be run with SOFTHCA_MEMORY=strict, where a
- * registration of pages that were given back cannot be used.  With the argument `unseen` memory is
- * given back by code that the library cannot see, and the job must fail: otherwise this program
- * would test nothing.
+ * unmaps it in one way, and transfers again. To be run with SOFTHCA_MEMORY=strict, where a
+ * registration of unmapped pages cannot be used. With the argument `unseen` memory is unmapped by
+ * code that the library cannot see, and the job must fail: otherwise this program would test
+ * nothing. With `passed-by` a hook of the library is overwritten, as by a probe.
  */
 #define _GNU_SOURCE
 #include "test.h"
 
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -24,9 +26,9 @@
 enum { SIZE = 128 * 1024, HALF = SIZE / 2, PAGE = 4096, ROUNDS = 3 };
 
 static int key;       /* of the contents; another for each use */
-static char *present; /* the block that is given back next, HALF bytes */
+static char *present; /* the block that is unmapped next, HALF bytes */
 
-/* --- ways to give `present` back, and to have memory at its address again --- */
+/* --- ways to unmap `present`, and to have memory at its address again --- */
 
 static void *fill(void *block)
 {
@@ -34,7 +36,7 @@ static void *fill(void *block)
     return memset(block, 0, HALF);
 }
 
-/* Not MAP_FIXED, which itself is such a way. */
+/* MAP_FIXED is not used, as it is a way of unmapping itself. */
 static void map_again(void)
 {
     char *again = mmap(present, HALF, PROT_READ | PROT_WRITE,
@@ -165,15 +167,15 @@ static void before_transfers(void)
     }
 }
 
-/* One region covers the block; a put from its first half is in progress when the second is given
- * back.  Two neighbours that are used one after the other become one region. */
+/* Unmaps the second half of a block, which one region covers, while a put from the first half is in
+ * progress. Two adjacent halves that are used one after the other become one region. */
 static void during_transfers(void)
 {
     for (int i = 0; i < ROUNDS * TEST_COUNT(ways); i++) {
         const struct way *way = &ways[i % TEST_COUNT(ways)];
         test_phase("%s", way->name);
         char *block = map_block(), *back = test_at(test_rank, SIZE);
-        if (way->give_back == by_fork) continue; /* it writes, and the put reads */
+        if (way->give_back == by_fork) continue; /* by_fork writes, and the put reads */
         present = block + HALF;
         gasnet_put_bulk((gasnet_node_t)test_next, test_at(test_next, 0), block, SIZE - 1);
         use(present);
@@ -325,31 +327,62 @@ static void stacks(void)
     }
 }
 
-/* --- what the library cannot see --- */
+/* --- unmapping that the library cannot see --- */
 
 /* munmap, without a call of the C library: code that the program writes, as a JIT compiler does. */
-static void by_unseen_code(void)
+static long (*unseen_munmap)(void *, size_t);
+
+static void write_unseen_code(void)
 {
     static const unsigned char code[] = {0xb8, 11, 0, 0, 0, 0x0f, 0x05, 0xc3};
     void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) abort();
     memcpy(page, code, sizeof code);
     mprotect(page, PAGE, PROT_READ | PROT_EXEC);
-    long (*unseen_munmap)(void *, size_t);
     memcpy(&unseen_munmap, &page, sizeof page);
-    unseen_munmap(present, HALF);
-    map_again();
 }
 
 static void unseen(void)
 {
+    write_unseen_code();
     present = map_block();
     use(present);
-    by_unseen_code();
+    unseen_munmap(present, HALF);
+    map_again();
     /* The device learns of it from a thread of its own, which may get the processor late. */
     for (int i = 0; i < 20000; i++) {
         put_compared(present, "code of the program's own");
         sched_yield();
+    }
+}
+
+/* The processor passes the library's hook in the C library's munmap by, as with a uprobe there. */
+static int (*library_munmap)(void *, size_t) = munmap;
+
+static bool pass_hook_by(void)
+{
+    static const unsigned char munmap_begins[] = {0xb8, 11, 0, 0, 0};
+    void *library = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+    const unsigned char *code = library ? dlsym(library, "munmap") : NULL;
+    const unsigned char *jump = code ? memchr(code, 0xe9, 16) : NULL;
+    const int memory = open("/proc/self/mem", O_RDWR);
+    const bool done = jump && memory >= 0 &&
+                      pwrite(memory, munmap_begins, sizeof munmap_begins, (off_t)(uintptr_t)jump) ==
+                          sizeof munmap_begins;
+    if (memory >= 0) close(memory);
+    if (done) memcpy(&library_munmap, &code, sizeof code);
+    return done;
+}
+
+static void passed_by(void)
+{
+    present = map_block();
+    use(present);
+    if (!pass_hook_by()) fprintf(stderr, "# no hook is in munmap\n");
+    for (int i = 0; i < 100; i++) {
+        library_munmap(present, HALF);
+        map_again();
+        put_compared(present, "munmap, past its hook");
     }
 }
 
@@ -366,9 +399,13 @@ int main(int argc, char **argv)
         {"IB-R13, PO-16 stacks of threads that end", stacks},
     };
     static const struct test_rule last[] = {{"memory given back unseen", unseen}};
+    static const struct test_rule probe[] = {
+        {"IB-R13, PO-16 memory unmapped past a hook", passed_by}};
     test_start(&argc, &argv, NULL, 0, 4 * SIZE);
     if (argc > 1 && strcmp(argv[1], "unseen") == 0)
         test_run(last, 1);
+    else if (argc > 1 && strcmp(argv[1], "passed-by") == 0)
+        test_run(probe, 1);
     else
         test_run(rules, TEST_COUNT(rules));
     test_finish();

@@ -1,5 +1,5 @@
 /* testpshm.c - memory that nodes of one host share: supernodes, offsets, and puts and gets between
- * neighbours, which are complete when they return.
+ * shared-memory peers ("neighbours"), which are complete when they return.
  *
  * Arguments: the megabytes of a segment (1), or "hold".  Prints the number of supernodes.
  * Neighbours are the other nodes of a node's supernode; without any, rules about them are skipped.
@@ -49,7 +49,7 @@ static bool all_have_neighbours(void)
     return false;
 }
 
-/* Where this node sees a byte of a neighbour's segment. */
+/* The address at which this node has a byte of a neighbour's segment. */
 static char *here(int rank, size_t offset)
 {
     return (char *)((uintptr_t)test_at(rank, offset) + offset_of(rank));
@@ -134,7 +134,7 @@ get_by(enum form form, void *dst, gasnet_node_t from, void *src, size_t nbytes)
     return GASNET_INVALID_HANDLE;
 }
 
-/* Puts and gets at one place: what was put is there when the call returns, and nothing beside it.
+/* Puts and gets at an offset: the bytes are there when the call returns, and no others change.
  */
 static inline __attribute__((always_inline)) void both(enum form form, int to, size_t at,
                                                        size_t nbytes)
@@ -253,7 +253,7 @@ static void fills(void)
     test_sync();
 }
 
-/* Every second word of a neighbour, by each kind of description. */
+/* Transfers every second word of a neighbour, by each kind of description. */
 static void pieces(void)
 {
     enum { COUNT = 100 };
@@ -284,7 +284,7 @@ static void pieces(void)
     test_sync();
 }
 
-/* A put from a neighbour's memory, as this node sees it, to the next but one. */
+/* Puts from a neighbour's memory, as this node sees it, to the next but one. */
 static void from_a_neighbour(void)
 {
     if (!all_have_neighbours()) return;
@@ -296,7 +296,8 @@ static void from_a_neighbour(void)
     test_sync();
 }
 
-/* A child would keep the pages, and a core file would have those of all neighbours. */
+/* Tests that the mappings are not inherited and not dumped: a child would keep the pages, and a
+ * core file would have those of all neighbours. */
 static void kept_to_itself(void)
 {
     if (!all_have_neighbours()) return;
@@ -357,7 +358,7 @@ static void checked_handler(gasnet_token_t token)
     test_add(&checked, 1);
 }
 
-/* What was put before a Request is there when its handler runs. */
+/* Tests that a put before a Request is complete when its handler runs. */
 static void request_after_put(void)
 {
     if (!all_have_neighbours()) return;
@@ -375,7 +376,7 @@ static void request_after_put(void)
     test_sync();
 }
 
-/* What was put before a barrier is there behind it, and got. */
+/* Tests that a put before a barrier is complete behind it, and can be got. */
 static void barrier_after_put(void)
 {
     if (!all_have_neighbours()) return;

@@ -1,7 +1,7 @@
 /* testputget.c - puts and gets: every form, size, alignment and kind of local memory.
  *
  * Each rank writes to and reads from itself and its ring successor, in an area of the target that
- * belongs to it alone, and compares the area with what it should hold, guard bytes included.
+ * belongs to it alone. It compares the area with the expected content, guard bytes included.
  * Handles and implicit sets are testhandles' business, values and memset testvalue's.
  */
 #include "test.h"
@@ -79,7 +79,7 @@ static void get(enum form form, void *dst, int peer, void *src, size_t n)
     }
 }
 
-/* --- one transfer there and back, with everything around it checked --- */
+/* --- a put and a get of the same bytes, with everything around them checked --- */
 
 static char *heap_a, *heap_b;
 static char static_a[AREA / 2], static_b[AREA / 2];
@@ -101,7 +101,7 @@ static bool trip_ok(const struct trip *t, const char *what, ptrdiff_t at)
                       t->remote, t->local, memory_name[t->memory], at);
 }
 
-/* Puts from `a`, looks at the target with its neighbours, gets into `b`, looks at that. */
+/* Puts from `a`, checks the target with the bytes around it, gets into `b`, checks that. */
 static void round_trip(const struct trip *t, char *a, char *b)
 {
     static uint64_t key;
@@ -154,7 +154,7 @@ static void round_trip_in(const struct trip *t)
     }
 }
 
-/* One case in `share` is tried, where each costs time. */
+/* Leaves out all but one case in `share`, as each costs time. */
 static bool left_out(int turn, int share)
 {
     return turn % (share * test_thin()) != 0;
@@ -228,7 +228,7 @@ static void large_sizes(void)
         }
 }
 
-static size_t longest = AREA; /* or as many MiB as the first argument says */
+static size_t longest = AREA; /* AREA, or as many MiB as the first argument says */
 
 static void whole_segment(void)
 {
@@ -244,7 +244,7 @@ static void whole_segment(void)
     free(back);
 }
 
-/* --- where local memory lies and what happens to it --- */
+/* --- kinds of local memory, and its changes during transfers --- */
 
 static void read_only_source(void)
 {
@@ -310,7 +310,7 @@ static void source_overwritten(void)
                 test_check(at < 0, "put_nb%s of %zu bytes from %s: wrong at %td", nbi ? "i" : "", n,
                            where ? "segment" : "heap", at);
             }
-    /* many in flight from one place: bounce buffers run out, none may be sent late */
+    /* many in flight from one address: bounce buffers run out, none may be sent late */
     const int many = test_iterations(400);
     for (int i = 0; i < many; i++) {
         test_fill(source, 3000, (uint64_t)i);
@@ -362,7 +362,7 @@ static void slices(void)
     gasnet_put_bulk((gasnet_node_t)test_next, dst, shadow, ROOM);
     for (int i = 0; i < test_iterations(1500); i++) {
         size_t start = test_below(&random, ROOM), n = 1 + test_below(&random, ROOM - start);
-        if (i & 1) n = 1 + n % 40; /* many short ones: neighbours must live */
+        if (i & 1) n = 1 + n % 40; /* many short ones: bytes beside them must stay */
         if (start + n > ROOM) n = ROOM - start;
         test_fill(shadow + start, n, (uint64_t)i);
         put((enum form)(i % FORMS), test_next, dst + start, shadow + start, n);

@@ -20,7 +20,7 @@ enum {
 };
 enum { H_ASK = 128, H_ANSWER, H_MEDIUM, H_LONG, H_LOCKED, H_STAY, H_STAYS };
 
-static int asked, answered, damaged; /* since the start: a neighbour may be ahead */
+static int asked, answered, damaged; /* since the start: the previous rank may be ahead */
 
 /* Without a call of the library. */
 static void watch(int *counter, int until)
@@ -142,7 +142,8 @@ static void locked(void)
     test_check(count == 2 * LOCKED, "%d counts of %d", count, 2 * LOCKED);
 }
 
-/* What a handler may not call is the client's to call, whatever the thread runs meanwhile. */
+/* Tests that the client may call, whatever the receive thread runs meanwhile, what a handler may
+ * not call. */
 static void beside_a_handler(void)
 {
     int word = test_rank == 0 ? 4711 : 0;

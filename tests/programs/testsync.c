@@ -23,7 +23,7 @@ static struct page {
 } * page;
 
 static char outside[LARGEST];
-static int transfers; /* so far; the same on both */
+static int transfers; /* number of transfers so far; equal on both ranks */
 static bool held;
 
 static uint64_t key_of(int transfer)
@@ -97,7 +97,7 @@ static void witness(const void *bytes, size_t n)
 static void synchronise(void)
 {
     bool waited =
-        use.row->local == 'I' && use.nbytes > 65536; /* its source can be freed no other way */
+        use.row->local == 'I' && use.nbytes > 65536; /* the source can be freed no other way */
     if (held && !waited && use.row->kind != VALGET &&
         !test_check(try_sync() == GASNET_ERR_NOT_READY, "%s: synchronised early", use.row->name))
         return;

@@ -4,6 +4,7 @@
  * contents must be exact.  Threads of one process meet at pthread barriers, never at sleeps.
  */
 #include "test.h"
+#include <gasnet_tools.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -81,7 +82,7 @@ static void on_all_threads(void *(*body)(void *))
             gasnet_exit(5);
         }
     for (int i = 0; i < THREADS; i++) pthread_join(worker[i].thread, NULL);
-    test_sync(); /* serves peers whose threads still talk to us */
+    test_sync(); /* serves peers whose threads still send messages to this rank */
 }
 
 static char *stripe(const struct worker *w)
@@ -209,6 +210,29 @@ static void mutual_exclusion(void)
     test_check(under_lock == all, "%d increments under the lock instead of %d", under_lock, all);
 }
 
+/* Threads take turns; each waits for its own with the lock. */
+static gasnett_cond_t turn_changed = GASNETT_COND_INITIALIZER;
+static int turn;
+
+static void *turns_body(void *arg)
+{
+    struct worker *w = arg;
+    for (int i = 0; i < test_iterations(1000); i++) {
+        gasnet_hsl_lock(&shared);
+        while (turn % THREADS != w->id) gasnett_cond_wait(&turn_changed, &shared.lock);
+        turn++;
+        gasnett_cond_broadcast(&turn_changed);
+        gasnet_hsl_unlock(&shared);
+    }
+    return NULL;
+}
+static void waiting_with_a_lock(void)
+{
+    turn = 0;
+    on_all_threads(turns_body);
+    test_check(turn == THREADS * test_iterations(1000), "%d turns", turn);
+}
+
 /* Thread 0 goes through barriers, notifying and waiting from turn to turn on another thread. */
 static int barrier_turns;
 static void *barrier_body(void *arg)
@@ -244,7 +268,7 @@ static void barriers_amid_traffic(void)
     on_all_threads(barrier_body);
 }
 
-/* One thread runs the handler another one waits for. */
+/* A thread runs the handler that another one waits for. */
 static int baton;
 static void *baton_body(void *arg)
 {
@@ -305,12 +329,54 @@ static void thousands_of_threads(void)
     pthread_attr_destroy(&small);
 }
 
+/* The first rule: what the library does only once is done by a thread that is cancelled.
+ * Long puts, for which processes that share no memory call the system.  The memory is the thread's:
+ * nothing may use it when the thread has gone. */
+static int putting; /* threads that began */
+static void *put_until_cancelled(void *arg)
+{
+    enum { SIZE = 4 * STRIPE };
+    uint8_t *data = calloc(1, SIZE);
+    pthread_cleanup_push(free, data);
+    test_add(&putting, 1);
+    for (;;) {
+        gasnet_put_bulk((gasnet_node_t)test_next, test_at(test_next, 0), data, SIZE);
+        gasnet_AMRequestMedium2((gasnet_node_t)test_next, H_MEDIUM, data, 0, 0, 0);
+        pthread_testcancel();
+    }
+    pthread_cleanup_pop(1);
+    return arg;
+}
+
+static void cancelled_threads(void)
+{
+    struct test_random random = test_random_for(3);
+    const int count = test_iterations(200);
+    test_sync();
+    counted = 0;
+    test_sync();
+    for (int i = 0; i < count; i++) {
+        pthread_t thread;
+        void *result;
+        const int had = test_get(&putting);
+        if (!test_check(pthread_create(&thread, NULL, put_until_cancelled, NULL) == 0, "thread"))
+            return;
+        while (test_get(&putting) == had) gasnet_AMPoll();
+        for (uint64_t turns = test_below(&random, 200); turns > 0; turns--) gasnet_AMPoll();
+        pthread_cancel(thread);
+        pthread_join(thread, &result);
+        test_check(result == PTHREAD_CANCELED, "thread %d was not cancelled", i);
+        short_life(&i);
+    }
+    GASNET_BLOCKUNTIL(test_get(&counted) == count);
+}
+
 static pthread_barrier_t crowd_meet;
 static void *crowd_body(void *arg)
 {
     pthread_barrier_wait(&crowd_meet); /* all alive before any calls GASNet */
     short_life(arg);
-    pthread_barrier_wait(&crowd_meet); /* and all alive after */
+    pthread_barrier_wait(&crowd_meet); /* all alive after their calls */
     return NULL;
 }
 
@@ -389,12 +455,14 @@ static void private_handles(void)
 int main(int argc, char **argv)
 {
     static const struct test_rule rules[] = {
+        {"B91 threads that are cancelled inside the library hold nothing", cancelled_threads},
         {"B92 thread identity", identities},
         {"B90 B62 random mixes from several threads", random_mix},
         {"B97 B96 more threads than CPUs, all spinning", default_mode},
         {"B90 private handles of several threads", private_handles},
         {"B90 B30 floods from several threads", floods},
         {"B40 B97 mutual exclusion of handler-safe locks", mutual_exclusion},
+        {"2.8 a thread that holds a handler-safe lock waits on a condition", waiting_with_a_lock},
         {"B37 B96 handlers that run on another thread", handlers_on_other_threads},
         {"B76 B90 barriers handed from thread to thread amid traffic", barriers_amid_traffic},
         {"B91 thousands of threads one after the other", thousands_of_threads},

@@ -1,4 +1,4 @@
-/* testvalue.c - value transfers, memset, and zero-length operations, with their neighbour bytes.
+/* testvalue.c - value transfers, memset, and zero-length operations, with the bytes beside them.
  *
  * Every rank works on its own stripe of its own and of its successor's segment.
  */

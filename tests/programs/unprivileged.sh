@@ -1,6 +1,7 @@
 #!/bin/bash
 # unprivileged.sh - some client programs of every conduit as a user without rights.  Such a user's processes may not
-# access each other's memory as root's may, so that the software device takes other paths.
+# access each other's memory as root's may, so that the software device takes other paths.  And one with the rights of yet
+# another user (set-user-ID), which must not obey the environment of the user who starts it.
 # family: unprivileged
 # family: unprivileged-vapi TEST_CONDUIT=vapi
 # family: unprivileged-portals TEST_CONDUIT=portals
@@ -30,4 +31,41 @@ for program in $programs; do
     tap_ok $status "$name"
     [ $status -eq 0 ] || tap_tail "$log"
 done
+
+# copy MODE NAME PROGRAM: a copy that belongs to another user than the one who starts it, in $open, where all may write.
+copy() {
+    cp "$3" "$open/$2" && chown 65533:65533 "$open/$2" && chmod "$1" "$open/$2"
+}
+# counted NAME: runs the copy of the client program, which is to leave its counters in NAME.counters.
+counted() {
+    log=$TEST_LOG/unprivileged_$conduit-$1.log
+    (cd / && HOME=/nonexistent TEST_EXPECT_RANKS=2 GASNET_STATSFILE=$open/$1.counters timeout -k 5 60 "${as_user[@]}" \
+        "$TEST_LAUNCH" -spawner=ssh -n 2 "$open/$1") >"$log" 2>&1 </dev/null
+}
+open=$(mktemp -d "$TEST_BUILD/tests/rights.XXXXXX") && trap 'rm -rf "$open" "$tap_scratch"' EXIT
+chmod 1777 "$open"
+if [ -z "$reason" ] && copy 4755 id "$(command -v id)" && [ "$("${as_user[@]}" "$open/id" -u 2>&1)" != 65533 ]; then
+    reason="no set-user-ID programs here"
+fi
+for case in plain:755 other-rights:4755; do
+    name="counters of a program by mode ${case#*:}"
+    if [ -n "$reason" ]; then
+        tap_skip "$name" "$reason"
+        continue
+    fi
+    copy "${case#*:}" "${case%:*}" "$TEST_BUILD/tests/testam-$conduit-seq" && counted "${case%:*}"
+    status=$?
+    [ $status -eq 0 ] || tap_tail "$log"
+    tap_ok $status "$name: it runs"
+done
+if [ -n "$reason" ]; then
+    tap_skip "a program with the rights of another user ignores variables" "$reason"
+else
+    [ -s "$open/plain.counters" ]
+    tap_ok $? "a program with the rights of its user writes to the file that GASNET_STATSFILE names"
+    [ ! -e "$open/other-rights.counters" ]
+    tap_ok $? "one with the rights of another user does not"
+    grep -q 'GASNET_STATSFILE and all other variables have no effect: the program runs with rights' "$log"
+    tap_ok $? "and says so"
+fi
 tap_end

@@ -87,7 +87,7 @@ for ((round = 0; round < 3; round++)); do
 done
 says "IB-C8 R49 and while messages arrive at all of them, 3 times" '' 19
 
-# ---- what has locks
+# ---- libraries with locks
 
 # locks FILE: functions and how many locks each acquires (core/lock.h); parts of one function count as it.
 locks() {
@@ -144,7 +144,7 @@ if [ ! -e "$ordinary/libgasnet-$conduit-par.so" ]; then
 fi
 variant without-thread IB-B3 --disable-ibv-rcv-thread libgasnet-$conduit-par.la || tap_end
 
-# What belongs to the thread, in a library.
+# Names in a library that belong to the thread.
 own='gasnetc_receive_thread_start|net_arm|net_block|net_spare_own'
 parts() { nm "$1/libgasnet-$conduit-par.so" | grep -cE " ($own)\$"; }
 tap_ok "$([ "$(parts "$ordinary")" = 4 ]; echo $?)" "IB-C8 the ordinary library has the thread, how it arms and sleeps, and its spare buffer"
@@ -157,7 +157,7 @@ x86_64)
     more=$(join -a 1 "$tap_scratch/without" "$tap_scratch/with" | awk '$2 > $3 + 0 { print $1 }' | paste -sd' ')
     [ -s "$tap_scratch/without" ] && [ -z "$more" ]
     tap_ok $? "IB-B3 no function there has more locks than with the thread${more:+: $more}"
-    # Threads of the client are what PAR has locks for; the other libraries have one at a time.
+    # Only PAR has locks, for threads of the client; the other libraries serve one thread at a time.
     [ "$(grep -cE "^($paths) " "$tap_scratch/without")" -gt 3 ]
     tap_ok $? "IB-B3 PAR has locks where messages and transfers go, for its client's threads"
     for mode in seq parsync; do

@@ -23,7 +23,7 @@ static struct request {
 } requests[MOST_REQUESTS];
 static uint32_t made;
 
-/* What the nodes of this schedule do. */
+/* The traffic of the nodes in this schedule. */
 static struct {
     uint32_t each;         /* Requests of a node */
     uint8_t answer;        /* percent of Requests that are replied to */
@@ -56,7 +56,7 @@ static uint8_t *make_source(uint32_t nbytes, uint32_t number)
     return bytes;
 }
 
-/* Where a Long may land; nothing has been there. */
+/* Makes new memory that a Long may be written to. */
 static void *make_target(uint32_t nbytes)
 {
     return memset(sim_job_remote(nbytes), 0xdd, nbytes);
@@ -139,7 +139,7 @@ static void register_handlers(void)
     gasnetc_handlers[H_REPLY_BYTES] = (void (*)(void))on_reply_bytes;
 }
 
-/* --- what nodes do --- */
+/* --- Requests and their handlers --- */
 
 static void request(uint32_t to)
 {
@@ -160,7 +160,7 @@ static void request(uint32_t to)
     } else if (sim_chance(50)) {
         gasnetc_AMRequestLong((gasnet_node_t)to, H_REQUEST_BYTES, bytes, nbytes,
                               make_target(nbytes), 1, &arg);
-    } else { /* its source must stay */
+    } else { /* the source must stay until the local completion */
         gasnetc_AMRequestLongAsync((gasnet_node_t)to, H_REQUEST_BYTES, bytes, nbytes,
                                    make_target(nbytes), 1, &arg);
         return;
@@ -379,7 +379,8 @@ static void storm(void)
     go(2, talk);
 }
 
-/* More credits than a message can carry, and a node so slow that it owes them all at once. */
+/* A peer with more credits than a message can carry, and a node so slow that it returns all of them
+ * at once. */
 static void wide(void)
 {
     sim_job_t job = any_job(2);
@@ -410,8 +411,8 @@ static void few_buffers(void)
     go(nodes, talk);
 }
 
-/* The same, one node's bursts to many, some of which have a ring.  What those keep must never be
- * what the others wait for. */
+/* Few receive buffers for Replies, and one node's bursts to many peers, some of which have a ring.
+ * A peer with a ring must never keep a buffer that the others wait for. */
 static void few_buffers_and_rings(void)
 {
     uint32_t nodes = 5 + sim_below(PARTNERS - 3);

@@ -15,7 +15,7 @@ typedef struct chart_line {
 /* Opens the page; exits with a message if the file cannot be written. */
 void chart_begin(const char *file, const char *title);
 void chart_text(const char *tag, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* What comes between them is inside the element. */
+/* Begins and ends an element. */
 void chart_open(const char *tag);
 void chart_close(const char *tag);
 /* `points` >= 2 values of each line, at equal distances, the last at 100 % of whatever the x axis

@@ -30,7 +30,7 @@ typedef struct node {
     waiting_t *early, *posted;
 } node_t;
 
-static gasnete_coll_plan_t plan; /* its rank is that of the node that acts */
+static gasnete_coll_plan_t plan; /* plan.rank is the node that acts */
 static uint32_t images[SIM_NODES + 1];
 static node_t nodes[SIM_NODES];
 static bool timed; /* one message at a time, of one step; otherwise delayed at random */
@@ -208,7 +208,7 @@ static figures_t best(void)
     }
 }
 
-/* What one of many equal nodes does. */
+/* Counts the messages of one of many equal nodes. */
 static figures_t count(uint32_t rank)
 {
     figures_t f = {0};

@@ -16,7 +16,7 @@
 enum { MOST_NODES = 2000, MOST_ITEMS = 80, MOST_PENDING = 40, MOST_OPEN = 8, H_COUNT = 200 };
 enum { ALL, REVERSED, ROWS, COLUMNS, FAMILIES };
 
-/* What all nodes do, in this order: an operation, or a barrier of a team. */
+/* The list of what all nodes do, in this order: an operation, or a barrier of a team. */
 static struct item {
     operation_t *op;
     group_t *group; /* of the barrier */
@@ -27,7 +27,7 @@ static group_t *groups[FAMILIES][MOST_NODES]; /* by color */
 static uint32_t nodes, width, most_pause;
 static int families;
 
-/* What a node has begun and not synced. */
+/* An operation, or aggregate, that a node has begun and not synced. */
 typedef struct pending {
     gasnet_coll_handle_t handle;
     operation_t *op[MOST_OPEN]; /* more than one: an aggregate */
@@ -185,7 +185,7 @@ static void sync_some(uint32_t me)
     retire(me, handles);
 }
 
-/* --- what a node does --- */
+/* --- a node's script --- */
 
 static void barrier(uint32_t me, struct item *item)
 {
@@ -329,8 +329,8 @@ static void go(void)
     sim_count("gets", sim_job_sent.gets);
 }
 
-/* An aggregate ends with an operation that is none, has at most MOST_OPEN, and no barrier in
- * between. */
+/* Makes the list of operations and barriers. An aggregate ends with an operation that is not in the
+ * aggregate, has at most MOST_OPEN, and no barrier in between. */
 static void make_items(uint32_t count, size_t most)
 {
     for (item_count = 0; item_count < count; item_count++) {
@@ -364,7 +364,7 @@ static void mixed(void)
     go();
 }
 
-/* Those who send to each other in an operation of the whole job. */
+/* Introduces the nodes that send to each other in an operation of the whole job. */
 static void introduce_partners(enum gasnete_coll_kind kind, uint32_t root, size_t nbytes,
                                bool in_order)
 {
@@ -442,7 +442,7 @@ static void across(void)
            (kind == REDUCE && !ranges && functions[op->function].flags & GASNET_COLL_NONCOMM));
     items[item_count++] = (struct item){op, groups[ALL][0], 0};
     go();
-    /* Where no two nodes share memory, the job has no supernodes to its collectives. */
+    /* A job in which no two nodes share memory has no supernodes for its collectives. */
     sim_check(supernodes == nodes || sim_job_sent.across == messages_across(kind, supernodes),
               op->root, "%llu messages across the network, of %u supernodes",
               (unsigned long long)sim_job_sent.across, supernodes);

@@ -75,7 +75,7 @@ static void look_later(uint32_t me, uint32_t looks)
     sim_after(next - at, look_at_time, &(sim_message_t){.to = me, .kind = looks + 1});
 }
 
-/* As gasnetc_exit does it, whoever calls: only the first time counts. */
+/* Ends the node as gasnetc_exit does, for any caller: only the first time counts. */
 static void want(uint32_t me, uint8_t code)
 {
     node_t *node = &nodes[me];
@@ -193,7 +193,8 @@ static void look(void)
     sim_count("nodes that gave up", failed);
 }
 
-/* Nothing was lost and nobody died: all are done before their time was over, with somebody's code.
+/* Checks a job without losses and deaths: all nodes end before their time is over, with the code of
+ * one of them.
  */
 static void look_healthy(void)
 {

@@ -1,11 +1,10 @@
 /* firehose.c - other/firehose between up to 5,000 nodes: all put to all, over more memory than may
  * be registered; messages are delayed and reordered, networks are busy, systems refuse to register,
- * programs give memory back, nodes stall and die.
+ * programs unmap memory, nodes stall and die.
  *
- * Runs the whole library.  What may never happen: a transfer by a registration that is gone, more
- * registered than the pools allow, a look-up of memory that was given back.  What must: every
- * transfer comes to its end.  Registrations are compared with what LRU would miss on the same
- * trace.
+ * Runs the whole library. Never allowed: a transfer by a registration that is gone, more registered
+ * memory than the pools allow, a look-up that finds unmapped memory. Required: every transfer comes
+ * to its end. The number of registrations is compared with the misses of LRU on the same trace.
  */
 #include "other/firehose/include/firehose.h"
 
@@ -17,7 +16,7 @@
 
 enum { PAGE = 4096, BASE = 1 << 20, MANY = 5000, MOST_DEAD = 3, MESSAGE = 600, DATA = 64 };
 
-/* What the system knows of a registration; its key is its number and its generation. */
+/* A registration as the system has it; its key is its number and its generation. */
 typedef struct registration {
     uintptr_t addr;
     size_t len;
@@ -31,7 +30,7 @@ typedef struct put {
     uintptr_t from, to;
     size_t len;
     firehose_request_t remote, local;
-    bool delivered; /* its data rode */
+    bool delivered; /* the put's data rode on the request */
 } put_t;
 
 typedef struct node {
@@ -44,7 +43,8 @@ typedef struct node {
     uint32_t begun, ended, in_flight;
     put_t *ready, *last_ready;     /* remote ends are pinned */
     uint32_t dead_known;           /* bits */
-    uint32_t giving, giving_pages; /* memory that is being given back: first page, and how many */
+    uint32_t giving, giving_pages; /* memory that is being unmapped: first page, and number of
+                                      pages */
     uint64_t *stamps;              /* of LRU, by regions; 0: not in its cache */
     uint64_t lru_present, lru_misses, accesses;
 } node_t;
@@ -71,7 +71,7 @@ static uintptr_t address(uint32_t page)
     return BASE + (uintptr_t)page * PAGE;
 }
 
-/* --- what LRU would miss, with as much memory --- */
+/* --- the misses of LRU with the same memory --- */
 
 static void lru(node_t *n, uintptr_t addr)
 {

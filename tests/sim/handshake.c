@@ -1,12 +1,14 @@
 /* handshake.c - the handshake of other/handshake between thousands of nodes (IB-W4): messages are
  * lost, repeated, delayed and reordered; nodes stall and die; queue pairs break, and processes are
- * replaced by others of the same name.
+ * replaced by others of the same name.  Messages of libportals pass its guard
+ * (other/portals3/transport/connect_guard.h), and somebody records them and sends them again.
  *
  * Plays the engine of either user, core/ib or libportals.  What may never happen: that an end may
  * send on a queue pair whose remote end is not connected to it.  What must: that an end that wants
  * to send may do so or gives up, and that messages die out.  Time is in microseconds.
  */
 #include "other/handshake/handshake.h"
+#include "other/portals3/transport/connect_guard.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,9 +23,17 @@ typedef struct stamp {
     struct stamp *earlier;
 } stamp_t;
 
+/* A message of libportals. */
+typedef struct letter {
+    ptli_connect_payload_t payload;
+    bool accepted;
+} letter_t;
+
 typedef struct end {
     uint32_t node;
     handshake_t state;
+    ptli_guard_t guard;
+    uint64_t life, number;
     bool wants, failed;
     uint64_t made, joined; /* stamps */
     bool open;
@@ -33,16 +43,19 @@ typedef struct end {
 
 static struct pair {
     end_t end[2];
-    uint32_t sent;
+    uint32_t sent, challenges;
 } * pairs;
 static uint32_t count;
 static sim_link_t link;
+static bool recording; /* every message may come again, long after */
+static uint64_t lives; /* used so far */
 
 /* How core/ib and libportals use the machine. */
 static const struct user {
     handshake_times_t times;
     double refusals_after;
-    bool replaces; /* takes stamps from a clock, and drops the queue pair of a silent peer */
+    bool replaces; /* takes stamps from a clock, drops the queue pair of a silent peer, has a guard
+                    */
 } core_ib = {.times = {.first = 0.02, .longest = 0.5, .give_up = 5}},
   portals = {.times = {.first = 0.02, .longest = 0.5, .give_up = 10},
              .refusals_after = 0.5,
@@ -67,7 +80,7 @@ static end_t *end_at(const sim_message_t *m)
     return &pairs[m->number].end[pairs[m->number].end[0].node == m->to ? 0 : 1];
 }
 
-static sim_action_t receive, tick, refuse;
+static sim_action_t receive, receive_challenge, tick, refuse;
 static void perform(uint32_t p, end_t *me, unsigned actions, uint64_t theirs);
 
 static void want(uint32_t p, end_t *me)
@@ -122,6 +135,16 @@ static void open(end_t *me, const end_t *peer)
     me->open = true;
 }
 
+static letter_t *write_letter(end_t *me)
+{
+    letter_t *letter = sim_alloc(sizeof *letter);
+    me->number = sim_now() + 1 > me->number ? sim_now() + 1 : me->number + 1;
+    me->guard.sent = me->number;
+    *letter = (letter_t){
+        .payload = {.life = me->life, .your_life = me->guard.life, .number = me->number}};
+    return letter;
+}
+
 static void send(uint32_t p, end_t *me, const end_t *peer)
 {
     const handshake_message_t m = handshake_message(&me->state);
@@ -133,12 +156,15 @@ static void send(uint32_t p, end_t *me, const end_t *peer)
              m.ask ? " ASK" : "");
     sim_message_t message = {
         .from = me->node, .to = peer->node, .kind = m.ask, .number = p, .word = {m.mine, m.yours}};
+    if (user->replaces) message.data = write_letter(me);
     sim_send(&link, receive, &message);
+    if (recording && sim_chance(50)) sim_after(sim_below(20 * SECOND), receive, &message);
     message = (sim_message_t){.from = peer->node, .to = me->node, .number = p};
     if (!sim_alive(peer->node) && user->replaces) sim_send(&link, refuse, &message);
 }
 
-/* What an engine does of its own: libportals drops, core/ib ends the job if anything is wanted. */
+/* Handles a peer that is given up: libportals drops the connection, core/ib ends the job if
+ * messages are wanted. */
 static unsigned silent(end_t *me, const end_t *peer)
 {
     sim_note(me->node, "gives node %u up", peer->node);
@@ -170,9 +196,40 @@ static void perform(uint32_t p, end_t *me, unsigned actions, uint64_t theirs)
               &(sim_message_t){.from = peer->node, .to = me->node, .number = p});
 }
 
+/* Whether a message of libportals is new; its sender is challenged if it does not know the life. */
+static bool is_accepted(const sim_message_t *m, end_t *me)
+{
+    letter_t *letter = m->data;
+    const enum ptli_verdict verdict = ptli_guard_judge(&me->guard, me->life, &letter->payload);
+    if (verdict == PTLI_STALE && m->kind) {
+        sim_message_t answer = {.from = m->to, .to = m->from, .number = m->number};
+        memcpy(answer.word, (uint64_t[]){me->life, letter->payload.life, letter->payload.number},
+               sizeof answer.word);
+        pairs[m->number].challenges++;
+        sim_send(&link, receive_challenge, &answer);
+        if (recording) sim_after(sim_below(20 * SECOND), receive_challenge, &answer);
+    }
+    if (verdict != PTLI_NEW) return false;
+    sim_check(!letter->accepted, me->node, "accepts a message of node %u twice", m->from);
+    sim_check(letter->payload.your_life == me->life, me->node,
+              "accepts what was sent to an earlier process");
+    letter->accepted = true;
+    ptli_guard_accept(&me->guard, &letter->payload);
+    return true;
+}
+
+static void receive_challenge(const sim_message_t *m)
+{
+    end_t *me = end_at(m);
+    if (!ptli_guard_challenged(&me->guard, me->life, m->word[1], m->word[2], m->word[0])) return;
+    sim_note(me->node, "is challenged by %u", m->from);
+    if (me->made) send(m->number, me, other(m->number, me));
+}
+
 static void receive(const sim_message_t *m)
 {
     end_t *me = end_at(m);
+    if (m->data && !is_accepted(m, me)) return;
     const handshake_message_t message = {.mine = m->word[0], .yours = m->word[1], .ask = m->kind};
     sim_note(m->to, "receives of %u: %ju %ju%s", m->from, (uintmax_t)m->word[0],
              (uintmax_t)m->word[1], m->kind ? " ASK" : "");
@@ -215,6 +272,9 @@ static void restart(const sim_message_t *m)
     if (me->stamps && me->stamps->mine >= moment().stamp) return;
     sim_note(me->node, "is another process now");
     me->state = (handshake_t){0};
+    me->guard = (ptli_guard_t){0};
+    me->life = ++lives;
+    me->number = 0;
     me->made = me->joined = 0;
     me->open = false;
     want(m->number, me);
@@ -227,6 +287,8 @@ static uint32_t begin(uint32_t nodes, const struct user *u, sim_link_t l)
 {
     user = u;
     link = l;
+    recording = false;
+    lives = 0;
     count = 0;
     sim_nodes(nodes);
     const uint32_t most = 2 * nodes; /* meet_many calls meet twice for each node */
@@ -247,13 +309,15 @@ static void at_some_time(uint32_t within, sim_action_t *act, uint32_t p, unsigne
                   .from = pairs[p].end[!end].node, .to = pairs[p].end[end].node, .number = p});
 }
 
-/* One end wants to send at some time, or both do. */
+/* Lets one end, or both, want to send at some time. */
 static void meet(uint32_t a, uint32_t b, uint32_t within)
 {
     if (a == b) return;
     uint32_t p = count++;
     pairs[p].end[0].node = a;
     pairs[p].end[1].node = b;
+    pairs[p].end[0].life = ++lives;
+    pairs[p].end[1].life = ++lives;
     unsigned ends = 1 + sim_below(3);
     for (unsigned i = 0; i < 2; i++)
         if (ends & (1u << i)) at_some_time(within, begin_to_want, p, i);
@@ -301,7 +365,7 @@ static void stall_some(uint32_t nodes, uint32_t most)
                       &(sim_message_t){.to = i, .number = sim_below(most), .device = 1});
 }
 
-/* What must be the outcome where no node is dead or silent. */
+/* Checks the outcome where no node is dead or silent. */
 static void look_at_living(const end_t *me, const end_t *peer)
 {
     sim_check(!me->failed, me->node, "gave up, though node %u is there", peer->node);
@@ -332,14 +396,20 @@ static void look(bool all_live)
 
 static void quiet(void)
 {
-    uint32_t nodes = begin(any_nodes(), any_user(), (sim_link_t){.least = 10, .most = 9000});
+    const struct user *u = any_user();
+    /* All is over before the first repetition. */
+    const uint32_t most = u->replaces ? 4500 : 9000;
+    uint32_t nodes = begin(any_nodes(), u, (sim_link_t){.least = 10, .most = most});
     meet_many(nodes, sim_chance(50) ? 0 : SECOND);
     sim_run();
     look(true);
     for (uint32_t p = 0; p < count; p++) {
         bool both = pairs[p].end[0].wants && pairs[p].end[1].wants;
-        sim_check(both ? pairs[p].sent <= 6 : pairs[p].sent == 3, pairs[p].end[0].node,
-                  "needs %u messages", pairs[p].sent);
+        const uint32_t challenged = pairs[p].challenges;
+        sim_check(both ? pairs[p].sent <= 6 + challenged : pairs[p].sent == 3 + challenged,
+                  pairs[p].end[0].node, "needs %u messages", pairs[p].sent);
+        sim_check(challenged <= (user->replaces ? 1u + both : 0), pairs[p].end[0].node,
+                  "is challenged %u times", challenged);
     }
 }
 
@@ -382,6 +452,18 @@ static void troubled(void)
     look(true);
 }
 
+/* Half of the messages come again, up to 20 seconds later. */
+static void recorded(void)
+{
+    meet_in_pairs(2 * SECOND);
+    recording = true;
+    for (uint32_t p = 0; p < count; p++)
+        for (uint32_t i = sim_below(4); i > 0; i--)
+            at_some_time(3 * SECOND, sim_chance(50) ? break_it : restart, p, sim_below(2));
+    sim_run();
+    look(true);
+}
+
 /* No answer comes for long, or none at all. */
 static void silence(void)
 {
@@ -405,6 +487,7 @@ int main(int argc, char **argv)
         {"IB-W4 nodes die or stall for long: what wants to send may, or gives up", deaths, 45000},
         {"queue pairs break, processes end and others take their names: the two ends agree again",
          troubled, 15000},
+        {"messages that were recorded and are sent again change nothing", recorded, 15000},
         {"where no answer comes, what wants to send gives up", silence, 15000},
     };
     return sim_main(argc, argv, scenes, sizeof scenes / sizeof *scenes);

@@ -17,6 +17,7 @@
 #include "core/params/params.h"
 #include "core/rdma/buffers.h"
 #include "core/rdma/rdma_internal.h"
+#include "core/rdma/watched.h"
 #include "core/report.h"
 #include "gasnet.h"
 
@@ -29,7 +30,6 @@ struct net_caps gasnetc_caps;
 gasnet_node_t gasneti_mynode, gasneti_nodes;
 gasnetc_params_t gasnetc_params;
 unsigned gasnetc_pin_shift = 62;
-void (*gasnetc_handlers[256])(void);
 atomic_int gasnetc_exit_pending;
 
 /* Without the Extended API (extended.h). */
@@ -39,18 +39,18 @@ __attribute__((weak)) void gasnete_progress(bool client)
     (void)client;
 }
 
-/* What changes from node to node. */
+/* The variables of the engine that each node has. */
 static struct {
     gasnetc_peer_t *peers;
     gasneti_thread_t thread;
     gasnetc_held_t *free_bbufs;
-    bool finished; /* its own work */
+    bool finished; /* the node's script is finished */
 } own[SIM_NODES];
 
 static void (*enter_too)(uint32_t), (*leave_too)(uint32_t);
 sim_job_t sim_the_job;
-static uint32_t unfinished; /* scripts that have something to do */
-static char *remote;        /* what any node may write to */
+static uint32_t unfinished; /* number of scripts that are not finished */
+static char *remote;        /* memory that any node may write to */
 static size_t remote_used;
 enum { REMOTE = 1 << 30 };
 
@@ -206,7 +206,7 @@ void sim_job_finish(void)
     while (unfinished || !sim_net_at_rest()) gasnet_AMPoll();
 }
 
-/* What belongs to one record when nothing is on its way. */
+/* Checks a node's record of a peer when no message is on its way. */
 static void look_at_rest(uint32_t node, uint32_t peer)
 {
     gasnetc_peer_t *p = sim_job_peer(node, peer);
@@ -253,7 +253,7 @@ void sim_job_run(void)
     }
 }
 
-/* --- in place of segment.c, exit.c, report.c, rails.c --- */
+/* --- instead of segment.c, exit.c, report.c, rails.c --- */
 
 void *net_alloc(size_t size)
 {
@@ -341,6 +341,13 @@ int gasneti_error(int code, const char *function, const char *format, ...)
 {
     (void)function, (void)format;
     return code;
+}
+
+bool gasnetc_watch_at_use;
+
+bool memory_events_intact(void)
+{
+    return true;
 }
 
 bool gasnetc_linked_as_pie(void)

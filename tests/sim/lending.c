@@ -2,11 +2,10 @@
  * and the patterns that programs have: neighbours, trees, all to one, at random, and ones that
  * shift.
  *
- * The engine is that of portals-conduit (credits.c, through lending_engine.h).  A node computes,
+ * The engine is that of portals-conduit (credits.c, through lending_engine.h). A node computes,
  * sends a burst, waits where credits are missing and serves its own Requests meanwhile. Requests
- * fall into a chain of receive buffers as libportals places them; one that finds no room has
- * reached the catch-basin.  After each step: credits are conserved, between every two nodes and at
- * every lender.
+ * are put into a chain of receive buffers as by libportals; one that finds no room has reached the
+ * catch-basin. After each step: credits are conserved, between every two nodes and at every lender.
  */
 #include "portals-conduit/lending.h"
 
@@ -49,7 +48,7 @@ typedef struct node {
     struct {
         uint32_t used, unserved;
     } buffers[BUFFERS_MOST];
-    uint8_t chain[BUFFERS_MOST], chained; /* those linked, in order */
+    uint8_t chain[BUFFERS_MOST], chained; /* indices of the linked buffers, in order */
     request_t *first, **last;
     uint32_t requests;
 
@@ -80,7 +79,7 @@ static struct {
 } job;
 static node_t nodes[SIM_NODES];
 
-/* What the report shows of a run, at SAMPLES moments. */
+/* The data of a run that the report shows, at SAMPLES moments. */
 enum { SAMPLES = 240, SHOWN = 9 };
 static struct {
     bool wanted;
@@ -143,7 +142,7 @@ static uint32_t total(void)
     return (job.buffers - 1) * (job.chunks - 1) * FLOOR;
 }
 
-/* What `lender` has lent to `borrower` is somewhere. */
+/* Checks that all that `lender` has lent to `borrower` is accounted for. */
 static void conserved(uint32_t lender, uint32_t borrower)
 {
     const node_t *n = &nodes[lender];
@@ -162,7 +161,7 @@ static void conserved(uint32_t lender, uint32_t borrower)
 
 /* --- receive buffers --- */
 
-/* Where a Request of so many bytes falls. */
+/* Puts a Request of `bytes` bytes into a receive buffer, whose index it returns. */
 static uint8_t land(uint32_t me, uint32_t bytes)
 {
     node_t *n = &nodes[me];
@@ -298,7 +297,7 @@ static void hear_gave(const sim_message_t *m)
     conserved(m->to, m->from);
 }
 
-/* --- what a node does --- */
+/* --- a node's script --- */
 
 static void next_request(uint32_t me)
 {
@@ -450,7 +449,8 @@ static void pattern(const pattern_t *p, uint32_t burst)
     while (job.side * job.side * job.side < job.nodes) job.side++;
 }
 
-/* Credits moved while the pattern is settled and all still take part in it. */
+/* Counts credits that moved while the pattern does not change any more and all still take part in
+ * it. */
 static uint64_t moved_late(void)
 {
     uint64_t sum = 0;
@@ -458,7 +458,7 @@ static uint64_t moved_late(void)
     return sum;
 }
 
-/* The same program with the same memory, shared out evenly once and for all. */
+/* Waits of the same program with the same memory, divided evenly at the start and never moved. */
 static uint64_t stalls_if_even(uint32_t bursts)
 {
     uint32_t each = job.each;
@@ -479,7 +479,8 @@ static void compare(uint32_t bursts, uint32_t epoch)
               job.pattern->name, (unsigned long)stalls(), (unsigned long)even);
 }
 
-/* What each node's partners can have on their way to it at once fits into what it may lend. */
+/* Jobs in which the Requests that all partners of a node can have on their way at once fit into
+ * what it may lend. */
 static void fitting(void)
 {
     pattern(sim_chance(50) ? &neighbours : &tree, 6 * sim_between(4, 12));
@@ -552,15 +553,16 @@ static uint64_t still_moving(void)
     return all ? late * 1000 / all : 0;
 }
 
-/* The seed's figures: six credits each, and 20,000 for those who talk. */
+/* Sets the figures of the original code: six credits each, and 20,000 for nodes that
+ * communicate. */
 static void of_size(uint32_t n, const pattern_t *p, uint32_t burst)
 {
     sized(n, 6, n < 5000 ? 2 * n : 20000);
     pattern(p, burst);
 }
 
-/* Those who keep their partners, or change them once: credits settle or follow, and fewer Requests
- * wait than with even shares. */
+/* Runs patterns whose nodes keep their partners, or change them once: credits reach a fixed state
+ * or follow, and fewer Requests wait than with even shares. */
 static void lasting(uint32_t n, const pattern_t *p, uint32_t bursts, uint32_t burst, bool even)
 {
     of_size(n, p, burst);
@@ -616,7 +618,8 @@ static void ten_thousand(void)
 
 /* --- the report --- */
 
-/* The same job with even shares of the same memory: its waits, to be shown beside. */
+/* Runs the same job with even shares of the same memory, and samples its waits, to be shown
+ * beside. */
 static uint64_t sampled_even(uint32_t bursts)
 {
     memset(&seen, 0, sizeof seen);
@@ -657,7 +660,7 @@ static void show(const char *caption, uint64_t even)
                2, seen.taken);
 }
 
-/* One row of the table: a large job, without a picture. */
+/* A row of the table: a large job, without a picture. */
 static void row(const pattern_t *p, uint32_t n)
 {
     uint32_t bursts = p == &at_random && n > 5000 ? 2 : 16;

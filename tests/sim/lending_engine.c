@@ -122,7 +122,7 @@ void engine_hear(uint32_t me, uint32_t rank, bool revoke, uint32_t word)
     leave();
 }
 
-/* --- what the engine calls --- */
+/* --- functions that the engine calls --- */
 
 bool net_portals_system(net_peer_t *peer, enum bits_message message, uint32_t word, uint32_t more)
 {

@@ -21,10 +21,10 @@ bool engine_replied(uint32_t me, uint32_t peer, uint8_t byte);
 /* A system message has. */
 void engine_hear(uint32_t me, uint32_t peer, bool revoke, uint32_t word);
 
-/* --- what the simulation has --- */
+/* --- the engine's state, for the simulation --- */
 
 gasnetc_lending_t *engine_lending(uint32_t node);
-/* NULL unless they have met, or meet now. */
+/* The loan of `node` to `peer`; NULL unless they have met, or meet now. */
 gasnetc_loan_t *engine_loan(uint32_t node, uint32_t peer, bool meet);
 /* The engine sends BITS_REVOKE, or BITS_RETURN, within a call: the node's loans are not to be
  * looked at. */

@@ -1,7 +1,7 @@
-/* network.c - queue pairs of paper: what the InfiniBand network does, as lanes of the simulator.
+/* network.c - simulated queue pairs: the InfiniBand network as lanes of the simulator.
  *
- * Bytes that were not inlined are read when they arrive, not when they are posted, as a device
- * may; memory given back is scribbled on.  A message needs a receive buffer that is posted.
+ * Bytes that were not inlined are read when they arrive, not when they are posted, as a device may;
+ * freed memory is overwritten. A message needs a receive buffer that is posted.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,27 +27,28 @@ typedef struct transfer {
 typedef struct recv {
     net_message_t message; /* first; peer: the receiver's record of the sender */
     struct recv *next;
-    gasnetc_am_header_t header; /* as it came */
+    gasnetc_am_header_t header; /* the header as it was received */
     bool moved, answered;
     sim_aim_t aim;
     _Alignas(8) char bytes[];
 } recv_t;
 
-/* What a node's device keeps. */
+/* The state of a node's device. */
 typedef struct nic {
     transfer_t *done, **done_end;
     recv_t *arrived, **arrived_end;
-    uint32_t released; /* messages, in the present poll, which may owe somebody a hidden Reply */
-    uint32_t in_rings; /* messages that arrived there, not taken */
+    uint32_t released; /* messages released in the present poll, for which a hidden Reply may be
+                          due */
+    uint32_t in_rings; /* messages in the node's rings, not taken */
     uint32_t turn;     /* the ring to look at first */
     uint32_t free;     /* receive buffers, unposted; if peers share: room for Replies */
     uint32_t posted;   /* receive buffers that all peers share */
     recv_t *handling;
-    bool looked;   /* for arrivals, since it last reaped */
-    unsigned idle; /* looks in a row that found nothing */
+    bool looked;   /* arrivals were looked at since the last reap */
+    unsigned idle; /* empty looks in a row */
 } nic_t;
 
-/* Looks in a row that find nothing, before a node is taken to wait: calls that only try look, too.
+/* Empty looks in a row, before a node is taken to wait: calls that only try look, too.
  */
 enum { SYSTEM_BUFFERS = 3, POLITE = 4 };
 static nic_t nics[SIM_NODES];
@@ -151,7 +152,7 @@ bool sim_net_at_rest(void)
     return pending == 0;
 }
 
-/* One thing less to wait for; with the last one everybody may look whether all is done. */
+/* Counts down what the job waits for; at 0 all nodes may look whether all is done. */
 static void settle(void)
 {
     if (--pending == 0) sim_job_wake_all();
@@ -254,7 +255,8 @@ static void open_connection(const sim_message_t *m)
     sim_wake(m->to);
 }
 
-/* Also until there is a connection, which the first try asks for. */
+/* True if the send queue has no room, or until the peer is connected, which the first call asks
+ * for. */
 static bool full(net_peer_t *peer, const net_qp_t *qp)
 {
     if (peer->open || !sim_the_job.connecting) return qp->in_flight >= sim_the_job.depth;
@@ -421,7 +423,7 @@ static bool take_from_ring(net_peer_t *peer, net_message_t **message)
     return true;
 }
 
-/* Another ring is first each time. */
+/* Takes messages from rings; another ring is first each time. */
 static unsigned take_from_rings(uint32_t node, net_message_t **messages, unsigned budget)
 {
     uint32_t given = sim_rings_given(node), first = nics[node].turn++;
@@ -453,7 +455,7 @@ unsigned sim_net_arrivals(net_message_t **messages, unsigned budget)
 
 /* --- receive space --- */
 
-/* The engine has given back what the message carried. */
+/* Counts the credits of a message that the engine has returned. */
 static void returned(recv_t *recv)
 {
     sim_net_mirror(recv->message.peer)->credits -= recv->header.credits;

@@ -1,9 +1,9 @@
 /* rings.c - Active Messages that are written into their receiver's memory (IB-R9..R12), as rails.c,
  * amrdma_rings.c and network_ib.h of core/ib do it with the state machines of amrdma.h.
  *
- * A write arrives in two pieces, with time between them: nobody may take the message before the
- * second.  Stores of a neighbour arrive at once, and overtake what the network carries; so does a
- * ring that it gives.  A slot must not be written again before its message was released.
+ * A write arrives in two pieces, with time between them: the message must not be taken before the
+ * second. Stores of a shared-memory peer arrive at once, and overtake what the network carries, and
+ * so does its offer of a ring. A slot must not be written again before its message was released.
  */
 #include "tests/sim/rings.h"
 

@@ -5,7 +5,7 @@
 #include "core/ib/amrdma_choice.h"
 #include "tests/sim/job.h"
 
-/* What a message is accompanied by, or where it is written. */
+/* The word that accompanies a message, or the slot that it is written to. */
 typedef struct sim_aim {
     bool write;      /* into slot `number` of the peer's ring, trailer included */
     bool marked;     /* `word` goes beside it */

@@ -140,7 +140,7 @@ static void print_steps(void)
     }
 }
 
-/* --- one schedule, and many --- */
+/* --- running schedules --- */
 
 static bool passes(const sim_scene_t *scene, uint64_t seed)
 {

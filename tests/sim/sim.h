@@ -53,8 +53,8 @@ typedef struct sim_scene {
  * "/10": a tenth of each scene's own), TEST_SCENES which scenes ("2 3"). */
 int sim_main(int argc, char **argv, const sim_scene_t *scenes, size_t count);
 
-/* Unless `ok`, the schedule has failed and ends here; the last steps of `node` and of the nodes
- * that sim_concerns names are printed.  Does not return then. */
+/* Checks a condition. Unless `ok`, the schedule has failed and ends here, without a return; the
+ * last steps of `node` and of the nodes that sim_concerns names are printed. */
 #define sim_check(ok, node, ...)                                                                   \
     do {                                                                                           \
         if (__builtin_expect(!(ok), 0)) sim_fail(node, __VA_ARGS__);                               \
@@ -63,7 +63,7 @@ void sim_fail(uint32_t node, const char *format, ...)
     __attribute__((noreturn, cold, format(printf, 2, 3)));
 void sim_concerns(uint32_t other_node);
 
-/* One step of a node, kept only while a failed schedule is run again. */
+/* Notes a step of a node; kept only while a failed schedule is run again. */
 #define sim_note(node, ...)                                                                        \
     do {                                                                                           \
         if (__builtin_expect(sim_noting, 0)) sim_keep_note(node, __VA_ARGS__);                     \
@@ -117,13 +117,13 @@ unsigned sim_send(const sim_link_t *link, sim_action_t *act, const sim_message_t
 void sim_send_on(sim_lane_t *lane, const sim_link_t *link, sim_action_t *act,
                  const sim_message_t *message);
 void sim_after(uint64_t delay, sim_action_t *act, const sim_message_t *message);
-uint32_t sim_delay(const sim_link_t *link); /* one that the link might take */
-/* Of datagrams, in microseconds: lossy, but a sender that repeats them succeeds. */
+uint32_t sim_delay(const sim_link_t *link); /* a random delay of the link */
+/* A random link of datagrams, in microseconds: lossy, but a sender that repeats them succeeds. */
 sim_link_t sim_any_link(void);
 
 uint64_t sim_now(void);
 bool sim_step(void); /* false: nothing is left to happen */
-void sim_run(void);  /* until then, or until sim_stop */
+void sim_run(void);  /* until nothing is left to happen, or sim_stop */
 void sim_stop(void);
 
 void sim_stall(uint32_t node, uint64_t duration);

@@ -22,7 +22,7 @@ says() {
     tap_verdict $? "$name"
 }
 
-# fails NAME STATUS PATTERN COMMAND...: the same, and that line is all it prints.
+# fails NAME STATUS PATTERN COMMAND...: the command fails with this status, and a line that matches is all it prints.
 fails() {
     local name=$1
     says "$@"
@@ -148,6 +148,25 @@ tap_verdict $? "--status of a stopped process says so, and does not wait"
 kill -CONT "$one"
 kill -KILL "$one" "$other" $soak
 wait $soak 2>/dev/null
+if [ "$(id -u)" = 0 ]; then
+    python3 -c '
+import os, signal, socket
+os.setgroups([]), os.setgid(65534), os.setuid(65534)
+door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+door.bind("\0softhca.0.4000")
+door.listen()
+print("ready", flush=True)
+signal.pause()' >"$scratch/squatter" 2>&1 &
+    squatter=$!
+    until [ -s "$scratch/squatter" ]; do sleep 0.02; done # between two looks
+    status ''
+    grep -q ready "$scratch/squatter" && ! grep -qE "^ *$squatter +4000 " "$log"
+    tap_verdict $? "--status believes no other user who has taken the name of a process"
+    kill $squatter
+    wait $squatter 2>/dev/null
+else
+    tap_skip "--status believes no other user" "needs root, to be another user"
+fi
 says "--status of one that has ended" 1 "^softhca-run: process $one has not opened the software device, or has ended\$" \
     "$run" --status="$one"
 status ''

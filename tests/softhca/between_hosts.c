@@ -46,7 +46,7 @@ static void last_message_is_acknowledged(struct side *s)
     expect(s->scq, 1, IBV_WC_SUCCESS);
 }
 
-/* Both sides post all that they may before either polls. */
+/* Sides A and B post all that they may before either polls. */
 static void both_flood_with_long_messages(struct side *s)
 {
     enum { DEPTH = 64 };
@@ -69,7 +69,7 @@ static void queue_pairs_share_a_connection(struct side *s)
         connect_qp(&more[i], &more[i].its);
     }
     meet(s);
-    for (int i = 0; i < QPS; i++) { /* both sides at once, to the memory of the other */
+    for (int i = 0; i < QPS; i++) { /* A and B at once, to the memory of the peer */
         size_t at = (size_t)i * 1000 + (s->is_a ? 0 : 200000);
         fill(s->buf + at, 1000, i);
         CHECK_EQ(post(&more[i], make_wr(&more[i], IBV_WR_RDMA_WRITE, i, at, 1000, at)), 0);

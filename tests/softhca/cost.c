@@ -26,7 +26,7 @@ static struct ibv_send_wr *wr;
 static struct ibv_recv_wr receive;
 static struct ibv_wc wc;
 
-/* --- what is counted --- */
+/* --- counted operations --- */
 
 static void post_send(struct side *s)
 {

@@ -55,7 +55,7 @@ static struct holdings holdings(void)
     return h;
 }
 
-/* --- one cycle of each object --- */
+/* --- a cycle of each object --- */
 
 static void domain(int i)
 {

@@ -106,7 +106,7 @@ static void reply_reaches_the_sender(struct side *s)
             CHECK_EQ(ibv_init_ah_from_wc(s->ctx, 9, &wc, h, &a), -1);
         }
         meet(s);
-        if (!s->is_a) { /* its receive was not used */
+        if (!s->is_a) { /* the receive of B was not used */
             struct ibv_qp_attr e = {.qp_state = IBV_QPS_RTS};
             CHECK_EQ(state_of(s), IBV_QPS_RTS);
             CHECK_EQ(ibv_modify_qp(s->qp, &e, IBV_QP_STATE), 0);

@@ -1,7 +1,7 @@
 /* device_select.c - real and software devices in one program: every name of libibverbs, for both.
  *
- * fake_verbs.c takes the place of libibverbs; libsofthca is linked or preloaded. Each test runs in
- * a process of its own, because the devices are determined once. TAP on stdout.
+ * fake_verbs.c replaces libibverbs; libsofthca is linked or preloaded. Each test runs in a process
+ * of its own, because the devices are determined once. TAP on stdout.
  */
 #include "pair.h"
 #include "rules.h"
@@ -274,6 +274,20 @@ static void lists(int real, int soft)
     CHECK_EQ(fake_contexts(), 0);
 }
 
+/* Programs take the array for a block of malloc, which it is in libibverbs. */
+static void list_given_to_free(void)
+{
+    int n;
+    for (int i = 0; i < 100; i++) {
+        struct ibv_device **list = ibv_get_device_list(&n), *first = list ? list[0] : NULL;
+        CHECK(list && n > 0);
+        free(list);
+        list = ibv_get_device_list(&n);
+        CHECK(list && list[0] == first);
+        ibv_free_device_list(list);
+    }
+}
+
 static void asked_for(void)
 {
     lists(0, 1);
@@ -359,7 +373,7 @@ static void events_go_back(void)
             continue;
         struct ibv_async_event theirs = {.event_type = kind, .element.port_num = 1};
         fake_event(&theirs);
-        memset(&e, 0x5a, sizeof e); /* the former content must not matter */
+        memset(&e, 0x5a, sizeof e); /* any former content, which must not matter */
         fake_begin(0, 0);
         e = fetch(real, e);
         CHECK_EQ(e.event_type, kind);
@@ -679,6 +693,8 @@ int main(void)
         {"off", "none", "not wanted: none", none},
         {"off", "active", "memory is given back without the device", memory_without_the_device},
         {"on", "active", "a device outlives its list", a_device_outlives_its_list},
+        {"on", "active", "a list may be given to free()", list_given_to_free},
+        {"on", "none", "also one of our devices alone", list_given_to_free},
         {"on", "active", "events go back where they came from", events_go_back},
         {"off", "active", "events go back where they came from", events_go_back},
         {"on", "active", "nothing of ours reaches the real library", soft_names_stay},

@@ -84,12 +84,12 @@ static void everything_is_shown(void)
     CHECK_EQ(ibv_get_pkey_index(c, 2, htobe16(0x7fff)), 1);
     CHECK_EQ(ibv_get_pkey_index(c, 2, htobe16(0xffff)), -1);
     struct ibv_gid_entry gid[4];
-    CHECK_EQ(ibv_query_gid_table(c, gid, 4, 0), 3); /* one of port 1, two of port 2 */
+    CHECK_EQ(ibv_query_gid_table(c, gid, 4, 0), 3); /* one entry of port 1, two of port 2 */
     CHECK(gid[2].port_num == 2 && gid[2].gid_index == 1);
     CHECK_EQ(ibv_query_gid_table(c, gid, 2, 0), -EINVAL);
     CHECK(!ibv_query_gid_ex(c, 2, 1, gid, 0) && !memcmp(&gid[0], &gid[2], sizeof *gid));
     CHECK_EQ(ibv_query_gid_ex(c, 2, 2, gid, 0), ENODATA);
-    /* The other device is unchanged. */
+    /* softhca0 is unchanged. */
     struct ibv_context *other = open_named("softhca0");
     CHECK(other && !ibv_query_device(other, &a) && !ibv_query_port(other, 2, &p));
     CHECK(!strcmp(a.fw_ver, "1.0.0") && a.max_qp > 8 && p.state == IBV_PORT_ACTIVE);

@@ -135,7 +135,7 @@ static void operations_reach_their_queue(struct side *s)
             CHECK_EQ(wc.wr_id, i);
             CHECK_EQ(wc.byte_len, sizes[i]);
             CHECK_EQ(wc.qp_num, s->qp->qp_num);
-            CHECK_EQ(wc.src_qp, 0); /* that is of datagrams only */
+            CHECK_EQ(wc.src_qp, 0); /* src_qp is of datagrams only */
             if (i) CHECK_EQ(wc.imm_data, 6 + i);
             if (i < 2) CHECK(filled(s->buf + (size_t)i * SLOT, sizes[i], 5));
         }

@@ -1,10 +1,10 @@
-/* fake_verbs.c - a fake libibverbs, loaded in the place of the real one behind libsofthca.
+/* fake_verbs.c - a fake libibverbs, loaded instead of the real one behind libsofthca.
  *
- * It has the names and versions of the real library, its own devices and objects, records every
- * call, and aborts on an object that it did not create. Like the real library it calls its own
- * exported names. FAKE_VERBS in the environment lists its devices: active, down, closed (cannot be
- * opened), denied (this user may not open it), old (active, without verbs_context), iwarp (active),
- * or "none" when there is no list at all.
+ * The fake library has the names and versions of the real one and its own devices and objects. It
+ * records every call, and aborts on an object that it did not create. Like the real library it
+ * calls its own exported names. FAKE_VERBS in the environment lists its devices: active, down,
+ * closed (cannot be opened), denied (this user may not open it), old (active, without
+ * verbs_context), iwarp (active), or "none" when there is no list at all.
  */
 #include "fake_verbs.h"
 
@@ -174,7 +174,7 @@ static void free_list(struct ibv_device **list)
 static bool is_device(const void *p)
 {
     for (int i = 0; i < device_count; i++)
-        if (p == &devices[i].base) return devices[i].users > 0; /* it is in no list any more */
+        if (p == &devices[i].base) return devices[i].users > 0; /* in no list any more */
     return false;
 }
 

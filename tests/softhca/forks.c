@@ -210,7 +210,7 @@ static void inherited_verbs_fail(struct side *s)
     CHECK_EQ(ibv_close_device(s->ctx), EIO);
 }
 
-/* The same with ibv_wr_*() and extended CQs, which are not interposed. */
+/* Tests inherited objects of ibv_wr_*() and extended CQs, whose calls are not interposed. */
 static void inherited_extended_objects(struct side *s)
 {
     struct ibv_cq_init_attr_ex ca = {.cqe = 16, .wc_flags = IBV_WC_EX_WITH_BYTE_LEN};
@@ -255,7 +255,7 @@ static void inherited_objects_are_dead(struct side *s)
             alarm(30);
             inherited_verbs_fail(s);
             struct side t = {.wire = s->wire, .o = s->o};
-            open_device(&t); /* also when the child has objects of its own */
+            open_device(&t); /* inherited verbs fail also when the child has objects of its own */
             make_qp(&t);
             inherited_verbs_fail(s);
             tear_down(&t);
@@ -452,7 +452,7 @@ static void other_programs(struct side *s)
     exchange(s);
 }
 
-/* Its madvise() is for memory that a device has pinned. */
+/* Tests that ibv_fork_init() does nothing: its madvise() is for memory that a device has pinned. */
 static void fork_init_changes_nothing(struct side *s)
 {
     CHECK_EQ(ibv_fork_init(), 0);

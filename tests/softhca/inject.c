@@ -30,7 +30,7 @@ static void find_nothing(struct ibv_cq *cq, int times)
     while (times-- > 0) expect_nothing(cq);
 }
 
-/* One poll returns exactly these, in this order. */
+/* Checks that one poll returns exactly the completions of `ids`, in this order. */
 static void find_ids(struct ibv_cq *cq, int n, const uint64_t *ids)
 {
     struct ibv_wc wc[16];
@@ -57,13 +57,14 @@ static void held_by_polls(struct side *s)
     } else {
         meet(s);
         CHECK(!strcmp(s->buf + 4096, "arrived"));
-        write_8(s, 1); /* the other process holds nothing */
+        write_8(s, 1); /* completions of process B are not held */
         FIND(s->scq, 1, 1);
     }
     meet(s);
 }
 
-/* The same: later completions of the queue stay behind the held one, other queues do not. */
+/* Tests that later completions of a queue pair stay behind a held one, and those of other queue
+ * pairs do not. */
 static void held_in_order(struct side *s)
 {
     struct side two = another_qp(s);
@@ -594,7 +595,7 @@ static void number_by_the_program(void)
     CHECK(strstr(said(), "process 4 (pid"));
 }
 
-/* --- the same run --- */
+/* --- repeated runs --- */
 
 static uint64_t mix(uint64_t h, uint64_t x)
 {

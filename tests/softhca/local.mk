@@ -3,6 +3,8 @@ softhca_step = tests/softhca/step.c tests/softhca/step.h tests/softhca/report.c 
 check_PROGRAMS += softhca_cost softhca_death
 softhca_cost_SOURCES = tests/softhca/cost.c $(softhca_step)
 softhca_cost_CPPFLAGS = $(softhca_rules_CPPFLAGS)
+# Its own instructions are counted too.
+softhca_cost_CFLAGS = $(HOUSE_CFLAGS)
 softhca_cost_LDADD = $(softhca_rules_LDADD)
 softhca_death_SOURCES = tests/softhca/death.c $(softhca_step)
 softhca_death_CPPFLAGS = $(softhca_rules_CPPFLAGS)

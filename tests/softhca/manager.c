@@ -195,7 +195,8 @@ static void iwarp_keeps_its_rules(void)
     begin("1;transport=iwarp");
     join_ends(&a, &b, true);
     offer(&a);
-    CHECK_EQ(submit(&b, IBV_WR_SEND, &a, b.mr->lkey, 1), EINVAL); /* the other end sends first */
+    CHECK_EQ(submit(&b, IBV_WR_SEND, &a, b.mr->lkey, 1), EINVAL); /* the end that connected sends
+                                                                     first */
     CHECK_EQ(submit(&a, IBV_WR_SEND_WITH_IMM, &b, a.mr->lkey, 1), EINVAL);
     CHECK_EQ(submit(&a, IBV_WR_RDMA_WRITE_WITH_IMM, &b, a.mr->lkey, 1), EINVAL);
     CHECK_EQ(submit(&a, IBV_WR_ATOMIC_FETCH_AND_ADD, &b, a.mr->lkey, 1), EINVAL);
@@ -297,9 +298,34 @@ static void strangers_are_ignored(void)
     close(brief);
     join_ends(&a, &b, false);
     char byte;
-    CHECK(recv(loud, &byte, 1, 0) <= 0); /* it was closed */
+    CHECK(recv(loud, &byte, 1, 0) <= 0); /* the connection was closed */
     close(silent);
     close(loud);
+}
+
+/* Tests silent connections: the latest are kept, until the listener goes. */
+static void silent_strangers_are_few(void)
+{
+    enum { STRANGERS = 200, KEPT = 64 };
+    struct end a = {NULL}, b = {NULL};
+    struct rdma_cm_event *event;
+    int stranger[STRANGERS];
+    begin("1");
+    const int before = count_descriptors(), flags = fcntl(channel->fd, F_GETFL);
+    CHECK_EQ(fcntl(channel->fd, F_SETFL, flags | O_NONBLOCK), 0);
+    for (int i = 0; i < STRANGERS; i++) {
+        stranger[i] = dial("x", 1);
+        CHECK(CM(get_cm_event)(channel, &event) == -1 && errno == EAGAIN);
+    }
+    CHECK_EQ(count_descriptors(), before + STRANGERS + KEPT);
+    CHECK_EQ(fcntl(channel->fd, F_SETFL, flags), 0);
+    join_ends(&a, &b, false);
+    const int with_both = count_descriptors();
+    CHECK(!CM(destroy_id)(listener));
+    /* KEPT - 1 were kept, as the request came by a connection too; and the listener has a
+     * descriptor. */
+    CHECK_EQ(count_descriptors(), with_both - (KEPT - 1) - 1);
+    for (int i = 0; i < STRANGERS; i++) close(stranger[i]);
 }
 
 static void wrong_order_is_refused(void)
@@ -335,5 +361,6 @@ void manager_rules(void)
     report(run_alone(events_are_awaited), "an event is awaited, unless the channel does not block");
     report(run_alone(channels_leave_nothing), "a channel leaves no descriptor behind");
     report(run_alone(strangers_are_ignored), "TCP connections that are no requests are closed");
+    report(run_alone(silent_strangers_are_few), "few that say nothing are kept");
     report(run_alone(wrong_order_is_refused), "calls in the wrong order are EINVAL");
 }

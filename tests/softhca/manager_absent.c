@@ -1,4 +1,4 @@
-/* manager_absent.c - in the place of manager.c, where librdmacm's header is missing. */
+/* manager_absent.c - compiled instead of manager.c, where librdmacm's header is missing. */
 #include "rules.h"
 
 void manager_rules(void)

@@ -161,7 +161,8 @@ struct side another_qp(struct side *s)
 void connect_qp(struct side *s, const struct address *to)
 {
     struct ibv_ah_attr way = {.dlid = to->lid, .port_num = s->port};
-    if (getenv("PAIR_DEVICE")) { /* both sides are on its port, which may be one of RoCE */
+    if (getenv("PAIR_DEVICE")) { /* A and B use the port of the named device, which may be one of
+                                    RoCE */
         way.is_global = 1;
         CHECK_EQ(ibv_query_gid(s->ctx, s->port, 0, &way.grh.dgid), 0);
     }

@@ -55,8 +55,8 @@ struct side {
 
 typedef void test_function(struct side *s);
 
-/* PAIR_DEVICE names a device that both sides use in the place of the software device, to try the
- * rules on a real one. */
+/* PAIR_DEVICE names a device that A and B use instead of the software device, to try the rules on a
+ * real one. */
 
 /* PAIR_NETNS lists files of network namespaces, PAIR_HOSTS values of SOFTHCA_HOST: if either is set
  * the sides are on two hosts, side A on the first. */
@@ -68,7 +68,7 @@ void go_to_host(int n);
 
 /* Runs TEST in two fresh processes; true when both succeed within the time allowed. */
 bool run_pair(test_function *test, const struct options *o);
-/* The same for one process. */
+/* Runs TEST in a fresh process; true when it succeeds within the time allowed. */
 bool run_alone(void (*test)(void));
 
 /* A failed check ends the side with a message that names the line. */
@@ -79,8 +79,8 @@ void check_equal(long long a, long long b, const char *what, const char *file, i
 
 struct ibv_context *open_named(const char *name);
 void open_device(struct side *s);
-void make_qp(struct side *s); /* and its queues */
-void add_qp(struct side *s);  /* one more QP on the same queues, in s->qp */
+void make_qp(struct side *s); /* makes the QP and its queues */
+void add_qp(struct side *s);  /* makes one more QP on the same queues, in s->qp */
 /* Adds one more QP to side S, on the same queues and connected as well. */
 struct side another_qp(struct side *s);
 void connect_qp(struct side *s, const struct address *to);

@@ -8,11 +8,15 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void write_and_send(struct side *s)
@@ -83,7 +87,7 @@ static void stopped_peer_holds_up_nobody(struct side *s)
     meet(s);
 }
 
-/* One descriptor for each direction; another host has one connection for both. */
+/* Counts descriptors: one for each direction, or one connection for both to another host. */
 static void few_descriptors(struct side *s)
 {
     int before = count_descriptors(), taken = sides_are_remote() ? 1 : 2;
@@ -213,6 +217,54 @@ static long address_space(void)
     return value * 1024;
 }
 
+/* Binds the name of a slot that no process has, as nobody; the slot goes to WIRE, then what the
+ * process that connects has sent. */
+static void take_a_name(int wire)
+{
+    enum { NOBODY = 65534, LAST = 4095 };
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    const unsigned user = getuid();
+    const int s = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    uint32_t slot = LAST + 1, word = 0;
+    int error = -1;
+    CHECK(!setgid(NOBODY) && !setuid(NOBODY));
+    while (error && --slot > 0) {
+        const int n = snprintf(a.sun_path + 1, sizeof a.sun_path - 1, "softhca.%u.%u", user, slot);
+        error = bind(s, (struct sockaddr *)&a, offsetof(struct sockaddr_un, sun_path) + 1 + n);
+    }
+    CHECK(!error && !listen(s, 4));
+    CHECK_EQ(write(wire, &slot, sizeof slot), (long long)sizeof slot);
+    const int peer = accept(s, NULL, NULL);
+    const ssize_t got = recv(peer, &word, sizeof word, 0);
+    CHECK_EQ(write(wire, &got, sizeof got), (long long)sizeof got);
+    _exit(0);
+}
+
+/* Tests that another user which has the name of a slot is no peer, and learns nothing. */
+static void names_of_other_users(void)
+{
+    struct side s = {.o = {.retry_cnt = 1, .timeout = 8}};
+    int wire[2];
+    uint32_t slot;
+    ssize_t got;
+    if (geteuid()) return; /* only root can become another */
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, wire), 0);
+    const pid_t other = fork();
+    if (!other) take_a_name(wire[1]);
+    CHECK_EQ(read(wire[0], &slot, sizeof slot), (long long)sizeof slot);
+    open_device(&s);
+    make_qp(&s);
+    struct address to = s.mine;
+    to.qpn = slot << 12 | 2;
+    connect_qp(&s, &to);
+    s.its = s.mine;
+    CHECK_EQ(post(&s, make_wr(&s, IBV_WR_RDMA_WRITE, 1, 0, 8, 4096)), 0);
+    expect(s.scq, 1, IBV_WC_RETRY_EXC_ERR);
+    CHECK_EQ(read(wire[0], &got, sizeof got), (long long)sizeof got);
+    CHECK(got <= 0);
+    waitpid(other, NULL, 0);
+}
+
 static void limit_address_space(long more)
 {
     struct rlimit r = {address_space() + more, RLIM_INFINITY};
@@ -264,6 +316,7 @@ void peer_rules(void)
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         report(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);
+    report(run_alone(names_of_other_users), "a name that another user has taken is no peer");
     report(run_alone(little_address_space), "64 MiB of address space are enough");
     report(run_alone(too_little_address_space), "too little address space is reported as such");
 }

@@ -164,7 +164,7 @@ static void one_event_for_one_arming(struct side *s)
         CHECK(!readable(s->channel->fd));
         for (int i = 0; i < 3; i++) CHECK_EQ(post(s, wr), 0);
         take_event(s);
-        if (here) { /* the event tells of all that is there, up to the next poll */
+        if (here) { /* the event reports all completions up to the next poll */
             CHECK_EQ(ibv_req_notify_cq(s->scq, 0), 0);
             CHECK(!readable(s->channel->fd));
             await(s->scq);
@@ -205,7 +205,7 @@ static void solicited_only(struct side *s)
     meet(s);
 }
 
-/* Both sides sleep between any two messages. */
+/* A and B sleep between any two messages. */
 static void sleepers_play_ping_pong(struct side *s)
 {
     CHECK_EQ(post_recv(s, 0, 0, 64), 0);
@@ -289,6 +289,9 @@ static void states_are_enforced(struct side *s)
     CHECK(ibv_create_qp(s->pd, &raw) == NULL && errno == EOPNOTSUPP);
     CHECK(ibv_reg_mr(s->pd, (void *)4096, 4096, 0) == NULL && errno == EFAULT);
     CHECK(ibv_reg_mr(s->pd, s->buf, 4096, IBV_ACCESS_REMOTE_WRITE) == NULL && errno == EINVAL);
+    CHECK(ibv_reg_mr(s->pd, s->buf, 0, IBV_ACCESS_LOCAL_WRITE) == NULL && errno == EINVAL);
+    CHECK(ibv_reg_mr(s->pd, NULL, 0, IBV_ACCESS_LOCAL_WRITE) == NULL && errno == EINVAL);
+    CHECK(ibv_reg_mr_iova2(s->pd, s->buf, 0, 0, 0) == NULL && errno == EINVAL);
     meet(s);
 }
 

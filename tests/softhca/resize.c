@@ -188,7 +188,7 @@ static void slept_on_under_load(struct crowd *c)
     under_load(c, true);
 }
 
-/* One producer is killed meanwhile: all completions of the other arrive. */
+/* Kills a producer during the resize: all completions of the other arrive. */
 static void a_producer_dies(struct crowd *c)
 {
     struct side s[CROWD];

@@ -69,7 +69,7 @@ static void addresses_differ(void)
         for (size_t k = 0; k < i; k++) CHECK(memcmp(&all[i], &all[k], sizeof all[i]));
 }
 
-/* What an address handle and a queue pair on its way to RTR are refused with; 0: neither is. */
+/* The error of an address handle and of a queue pair on its way to RTR; 0: neither is refused. */
 static int refusal(struct side *s, bool global, int from, const union ibv_gid *to)
 {
     struct ibv_ah_attr way = {.port_num = s->port, .is_global = global, .dlid = 1};

@@ -204,7 +204,7 @@ static void receives_are_not_starved(struct side *s)
     if (s->is_a) {
         struct ibv_wc wc = {0};
         for (int i = 0; i < 32; i++) CHECK_EQ(post(s, short_write(s, 1)), 0);
-        for (int i = 0; wc.wr_id != 7; i++) { /* one more for each that was polled */
+        for (int i = 0; wc.wr_id != 7; i++) { /* posts a WRITE for each that was polled */
             CHECK(i < 1000);
             CHECK_EQ(post(s, short_write(s, 1)), 0);
             wc = await(s->scq);
@@ -256,7 +256,7 @@ static void *poll_many(void *unused)
         CHECK(n >= 0);
         for (int i = 0; i < n; i++) {
             CHECK_EQ(wc[i].status, IBV_WC_SUCCESS);
-            polled[wc[i].wr_id >> 32]++; /* one poller may overtake the other one */
+            polled[wc[i].wr_id >> 32]++; /* one poller may pass the other */
         }
         in_all += (uint64_t)n;
         if (n == 0) sched_yield();
@@ -284,7 +284,7 @@ static void threads_share_a_queue(struct side *s)
     CHECK_EQ(ibv_destroy_qp(x.qp), 0);
 }
 
-/* --- what changes between two WRITEs --- */
+/* --- changes between two WRITEs --- */
 
 static void writes_until_it_fails(struct side *s, enum ibv_wc_status status)
 {
@@ -413,7 +413,7 @@ static void deregistered_meanwhile(struct side *s)
             while (*word < 6) sched_yield();
             CHECK_EQ(ibv_dereg_mr(mr), 0);
             uint64_t last = *word;
-            meet(s); /* as below: A has failed by now */
+            meet(s); /* A has failed by now */
             CHECK_EQ(*word, last);
         }
         if (s->is_a) meet(s);

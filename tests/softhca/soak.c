@@ -62,7 +62,7 @@ static void send_one(struct side *s, struct traffic *t)
     t->sent++;
 }
 
-/* A WRITE and a READ of a place used by this side only. */
+/* Writes to memory that only this side uses, and reads it back. */
 static void write_and_read_back(struct side *s, struct traffic *t)
 {
     uint32_t len = any(t, 20000) + 1;

@@ -34,7 +34,7 @@ struct figure {
     int legs;      /* operations per step of the function */
     double target; /* verbs over raw; for bandwidth raw over verbs */
     bool speed;
-    bool both; /* the other side takes part */
+    bool both; /* side B takes part, too */
 };
 
 static double now_ns(void)
@@ -46,7 +46,7 @@ static double now_ns(void)
 
 /* --- raw limits --- */
 
-/* Another process may have the core of the other side. */
+/* Spins; yields sometimes, as another process may have the core of the peer. */
 static void pause_a_little(unsigned *spins)
 {
     __builtin_ia32_pause();
@@ -56,7 +56,7 @@ static void pause_a_little(unsigned *spins)
 static void flag_ping_pong(struct side *s, int n)
 {
     _Atomic uint64_t *mine = shared->flag[s->is_a], *its = shared->flag[!s->is_a];
-    static uint64_t next; /* both sides count alike */
+    static uint64_t next; /* A and B count alike */
     unsigned spins = 0;
     for (int i = 0; i < n; i++) {
         next++;
@@ -311,7 +311,7 @@ static bool go_on(struct side *s, int done, double start)
     return more;
 }
 
-/* One processor each, so that they do not wait for each other. */
+/* Gives A and B a processor each, so that they do not wait for each other. */
 static void settle(struct side *s)
 {
     cpu_set_t all, one;

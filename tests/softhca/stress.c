@@ -47,7 +47,7 @@ static struct board {
 struct line { /* to one other process */
     struct ibv_qp *qp;
     uint64_t sent, done, got, posted;
-    uint64_t reads, read_back; /* WRITE and READ of the same place: started, checked */
+    uint64_t reads, read_back; /* WRITE and READ of the same memory: started, checked */
     uint64_t adds, added;
 };
 
@@ -161,7 +161,7 @@ static void send_to(struct storm *t, int peer)
     wr.num_sge = cut(t, sge, from, len);
     if (len <= 128 && any(t, 2)) wr.send_flags |= IBV_SEND_INLINE;
     post_one(t, peer, &wr);
-    if (wr.send_flags & IBV_SEND_INLINE) memset(from, 0, len); /* it was used at once */
+    if (wr.send_flags & IBV_SEND_INLINE) memset(from, 0, len); /* the post has read it */
     l->sent++;
 }
 

@@ -10,7 +10,8 @@
 
 enum { TORN = 8, TORN_SEND = 300, ROUNDS = 40, WRITTEN = 4096 };
 
-/* Observations during a message: a byte present before the one below, or above it. */
+/* Observations during a message: whether a byte was present before the byte at the next lower
+ * address, or at the next higher. */
 struct seen {
     bool above_first, below_first;
 };

@@ -30,7 +30,7 @@ static void sends_arrive_in_order(struct side *s)
             CHECK_EQ(wc.opcode, IBV_WC_RECV);
             CHECK_EQ(wc.wr_id, i);
             CHECK_EQ(wc.qp_num, s->qp->qp_num);
-            CHECK_EQ(wc.src_qp, 0); /* that is of datagrams only */
+            CHECK_EQ(wc.src_qp, 0); /* src_qp is of datagrams only */
             CHECK_EQ(wc.byte_len, i % SIZE + 1);
             size_t at = (size_t)(i % DEPTH) * 512;
             CHECK(filled(s->buf + at, wc.byte_len, i));
@@ -98,7 +98,7 @@ static void read_brings_the_data(struct side *s)
     meet(s);
 }
 
-/* Both sides add to the same word of B. */
+/* Sides A and B add to the same word of B. */
 static void atomics_are_atomic(struct side *s)
 {
     enum { TIMES = 500 };

@@ -39,7 +39,7 @@ static void messages_arrive(struct side *s)
             CHECK_EQ(wc.wr_id, i);
             CHECK_EQ(wc.status, IBV_WC_SUCCESS);
             CHECK_EQ(wc.byte_len, sizes[i]);
-            CHECK_EQ(wc.src_qp, 0); /* that is of datagrams only */
+            CHECK_EQ(wc.src_qp, 0); /* src_qp is of datagrams only */
             CHECK_EQ(wc.opcode, i == 2 ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV);
             CHECK_EQ(wc.wc_flags, i ? IBV_WC_WITH_IMM : 0);
             if (i) CHECK_EQ(wc.imm_data, 76 + i);

@@ -3,14 +3,14 @@
  *
  * Two threads wake a peer's completion channels, whose descriptors the peer sends over one socket.
  * The second waits for the lock of that socket, which it shows by giving up its processor; it must
- * not send a request of its own.  The same where the peer itself copies to its memory, and where it
- * adds to it, as the kernel refuses to copy.
+ * not send a request of its own. This is repeated where the peer itself copies to its memory, and
+ * where it adds to it, as the kernel refuses to copy.
  *
  * Two threads need more of a peer's memory mapped; the second waits for the first one's mapping.  A
  * thread maps memory that it allocates; others that allocate or free memory or rings wait.
  *
- * A thread polls, and its completion is held back by SOFTHCA_FAULTS.  The worker thread, which is
- * to wake who sleeps for it, waits for the queue's lock.
+ * A thread polls, and its completion is held back by SOFTHCA_FAULTS. The worker thread, which is to
+ * wake the threads that sleep for it, waits for the queue's lock.
  *
  * A thread looks for a peer.  The worker thread, which is to wake that peer because of a receive in
  * a shared queue, waits for the table of peers.
@@ -34,9 +34,9 @@
 
 enum { IN_REQUEST = 1, IN_HOLD, IN_SEARCH, IN_SLEEP, IN_MAPPING, LENGTH = 8 };
 
-/* What a thread of side A is in this test; DEVICE: a thread of the device. */
+/* The role of a thread of side A in this test; DEVICE: a thread of the device. */
 static _Thread_local enum { DEVICE, MAIN, FIRST, SECOND } role;
-static enum { NOTHING, YIELDS, GOES_ON } seen; /* of the one that has to wait; with gate_lock */
+static enum { NOTHING, YIELDS, GOES_ON } seen; /* of the thread that waits; with gate_lock */
 
 /* Only the first counts. */
 static void note(int what)
@@ -62,7 +62,7 @@ static void see_nothing(void)
     pthread_mutex_unlock(&gate_lock);
 }
 
-/* What is seen; waits for it. */
+/* Waits until the behaviour is seen, and returns it. */
 static int await_seen(void)
 {
     pthread_mutex_lock(&gate_lock);

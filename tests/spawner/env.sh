@@ -66,7 +66,7 @@ accepted() {
     if [ -n "$wrong" ]; then tap_tail "$log"; fi
 }
 
-# ---- what must arrive unharmed ----
+# ---- arguments and variables that must arrive unchanged ----
 
 # shellcheck disable=SC2016,SC1003
 awkward=('two words' ' leading and trailing ' $'tab\there' "single'quote" 'double"quote' 'back\slash'

@@ -147,6 +147,12 @@ ends "the launcher starts one host, that one the next, and ranks are dealt out" 
 job "testhello" 3 "$(program testhello par)"
 all_rules
 ends "testhello par, one process per host" 0
+# The software device listens on each host, and libportals has a socket; each rank reports what it refuses a few times.
+job "strangers" 3 "$(program job/teststrangers)"
+all_rules
+grep -q '^# attacked [0-9]* UDP and [1-9][0-9]* TCP ports' "$log" || wrong+='; nothing was attacked'
+[ "$(grep -cvE '^(not )?ok |^#|^1\.\.' "$log")" -le 18 ] || wrong+='; more than a few lines'
+ends "what other users send to the sockets of a job between hosts changes nothing" 0
 for name in testam testputget testbarrier; do
     job "$name" 2 "$(program $name)"
     all_rules
@@ -165,7 +171,7 @@ TEST_ONLY=IB-R8 job "64 MiB" 2 "$(program testputget)" 64
 all_rules
 ends "64 MiB in one put and one get" 0
 
-# What a rank receives (IB-S4 to S6) from a launcher on a machine without ranks.
+# The environment and arguments of a rank (IB-S4 to S6) from a launcher on a machine without ranks.
 here=$PWD place="$tap_scratch/it's a \"place\""
 printf 'to rank 0\n' >"$tap_scratch/input"
 mkdir "$place" && cd "$place" || exit 1

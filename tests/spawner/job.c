@@ -1,6 +1,6 @@
 /* job.c - one process of a test job, which uses bootstrap.h alone: `job <what> [arguments]`.
  *
- * run.sh starts it and checks exit status and output.  A check that fails prints its place and
+ * run.sh starts it and checks exit status and output. A check that fails prints file and line and
  * ends the job with status 99.
  */
 #include "other/spawner/bootstrap.h"
@@ -246,7 +246,7 @@ static void end_slowly(void)
     CHECK(read(ready[0], &byte, 1) == 1);
 }
 
-/* One rank ends, in one of many ways. */
+/* Ends this rank, in one of many ways. */
 static void go(const char *how, int number)
 {
     if (strcmp(how, "abort") == 0) bootstrap_abort(number);
@@ -322,6 +322,14 @@ static void signals(void)
     closedir(threads);
 }
 
+/* Prints lines of 64 bytes, which may stay unread. */
+static void chatter(uint32_t lines)
+{
+    for (uint32_t i = 0; i < lines; i++)
+        printf("<rank %5" PRIu32 " line %8" PRIu32 " %36s>\n", job.rank, i, "");
+    fflush(stdout);
+}
+
 static void handler(int signo)
 {
     leave(30 + signo);
@@ -347,6 +355,7 @@ static void run(int argc, char **argv)
         if (job.rank == 0) CHECK(write(1, "ready\n", 6) == 6);
         wait_for_end(argc > 2 ? argv[2] : "pause");
     }
+    if (strcmp(what, "chatter") == 0) chatter(argc > 2 ? (uint32_t)atoi(argv[2]) : 1);
     if (strcmp(what, "mismatch") == 0) {
         if (job.rank == 0) bootstrap_exchange(&job.rank, sizeof job.rank, malloc(job.size * 4));
         bootstrap_barrier();

@@ -4,4 +4,4 @@ tests_spawner_job_SOURCES = tests/spawner/job.c
 tests_spawner_job_LDADD = other/spawner/libspawner.la
 tests_spawner_unit_SOURCES = tests/spawner/unit.c
 tests_spawner_unit_LDADD = other/spawner/liblauncher.la
-EXTRA_DIST += tests/spawner/run.sh tests/spawner/fake-ssh
+EXTRA_DIST += tests/spawner/run.sh tests/spawner/output.sh tests/spawner/fake-ssh tests/spawner/tapped-ssh tests/spawner/knock tests/spawner/flood tests/spawner/terminal

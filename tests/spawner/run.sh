@@ -9,7 +9,8 @@ job=$build/tests/spawner/job
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 unset GASNET_SSH_NODEFILE GASNET_SSH_SERVERS GASNET_NODEFILE GASNET_SSH_OPTIONS GASNET_IBV_SPAWNER
-unset MPIRUN_CMD PBS_NODEFILE PE_HOSTFILE SSS_HOSTLIST LSB_HOSTS SLURM_JOB_NODELIST
+unset MPIRUN_CMD PBS_NODEFILE OAR_NODEFILE PE_HOSTFILE SSS_HOSTLIST LSB_HOSTS LSB_DJOB_HOSTFILE LSB_MCPU_HOSTS SLURM_JOB_NODELIST SLURM_NODELIST
+unset PBS_JOBID OAR_JOB_ID LSB_JOBID SLURM_JOB_ID
 export GASNET_SSH_CMD=$here/fake-ssh
 export ASAN_OPTIONS=${ASAN_OPTIONS-detect_leaks=0}
 count=0 bad=0
@@ -176,7 +177,7 @@ for way in local hosts; do
     with $way 2 env A=b sh -c "'$job' die 1 kill 11 pause; sleep 1000"
     expect 1 "$way: a program ends badly under a wrapper that goes on" "${command[@]}"
     with $way 2 sh -c "sleep 1000 & exec '$job' die 1 abort 6 pause"
-    # They are killed, but are no children of the launcher, which does not wait for them.
+    # Processes that a rank left are killed, but are no children of the launcher, which does not wait for them.
     foreign_way=1 expect 6 "$way: processes started by a wrapper end too" "${command[@]}"
     with $way 2 "$tmp/bad-interpreter"
     printf '#!/no/such/interpreter\n' >"$tmp/bad-interpreter"
@@ -184,6 +185,32 @@ for way in local hosts; do
     expect 127 "$way: the program cannot be executed" "${command[@]}"
     says 'cannot be executed: No such file' err
 done
+
+# --- input that is not this job's ---
+printf '%s\n' one two three four >"$tmp/list"
+for way in local hosts; do
+    with $way 2
+    : >"$tmp/out"
+    mark=$$-$count-$RANDOM
+    while read -r line; do
+        SPAWN_TEST_MARK=$mark timeout -s KILL $limit "${command[@]}" true && echo "$line"
+    done <"$tmp/list" >"$tmp/out" 2>"$tmp/err"
+    [ "$(tr '\n' ' ' <"$tmp/out")" = "one two three four " ] && none_left
+    say $? "$way: a loop that reads lines keeps those that the jobs in it do not read"
+    # shellcheck disable=SC2016 # for the shell of each rank
+    while read -r line; do
+        SPAWN_TEST_MARK=$mark timeout -s KILL $limit "${command[@]}" sh -c 'read -r line && echo "job $line"; true'
+        echo "loop $line"
+    done <"$tmp/list" >"$tmp/out" 2>"$tmp/err"
+    [ "$(tr '\n' ' ' <"$tmp/out")" = "job two loop one job four loop three " ] && none_left
+    say $? "  and those behind what they read"
+    # shellcheck disable=SC2016 # for the shell of rank 0
+    with $way 1 sh -c 'echo ready >>"$TERMINAL_OUT"; exec cat >>"$TERMINAL_OUT"'
+    rm -f "$tmp/typed"
+    TERMINAL_OUT=$tmp/typed TERMINAL_ERR=$tmp/err expect 0 "$way: what is typed to the shell, while the job is in its background" \
+        "$here/terminal" "${command[@]}"
+done
+unset GASNET_SSH_SERVERS
 
 # --- signals to the launcher ---
 # struck <status> <name> <action> <job words...>: `action`, given the launcher's process, once the job is
@@ -231,6 +258,42 @@ GASNET_SSH_NODEFILE=$tmp/hosts GASNET_SSH_SERVERS=nodeC expect 0 "host file befo
     "$run" -n 4 "$job" hosts
 [ "$(hosts_used)" = "nodeA nodeB " ] && grep -q '^hosts 0 0 1 1$' "$tmp/out"
 say $? "  one remote shell for each host, even blocks"
+# The lists of batch systems; tests/unit/host_lists.c has all forms.
+from() { # from <hosts used> <host of each rank> <VARIABLE=value...>
+    rm -f "$tmp/log"
+    expect 0 "hosts of ${*:3}" env "${@:3}" "$run" -n 4 "$job" hosts
+    [ "$(hosts_used)" = "$1" ] && grep -q "^hosts $2\$" "$tmp/out"
+    say $? "  are used: $1"
+}
+printf 'nodeA\nnodeA\nnodeB\nnodeB\n' >"$tmp/each"
+printf 'nodeA 2 all.q@nodeA UNDEFINED\nnodeB 2 all.q@nodeB <NULL>\n' >"$tmp/pe"
+from "nodeA nodeB " "0 0 1 1" "PBS_NODEFILE=$tmp/each" PBS_JOBID=7
+from "nodeA nodeB " "0 0 1 1" "OAR_NODEFILE=$tmp/each" OAR_JOB_ID=7
+from "nodeA nodeB " "0 0 1 1" "PE_HOSTFILE=$tmp/pe"
+from "nodeA nodeB " "0 0 1 1" "GASNET_NODEFILE=$tmp/each" 'LSB_HOSTS=x x'
+from "nodeA nodeB " "0 0 1 1" 'SSS_HOSTLIST=nodeA,nodeB'
+from "nodeA nodeB " "0 0 1 1" 'LSB_HOSTS=nodeA nodeA nodeB nodeB ' LSB_JOBID=7
+from "nodeA nodeB " "0 0 1 1" "LSB_DJOB_HOSTFILE=$tmp/each" LSB_JOBID=7
+from "nodeA nodeB " "0 0 1 1" 'LSB_MCPU_HOSTS=nodeA 2 nodeB 2 ' LSB_JOBID=7
+from "r0b0 r0b1 r1b0 r1b1 " "0 1 2 3" 'SLURM_JOB_NODELIST=r[0-1]b[0-1]' SLURM_NODELIST=nodeX SLURM_JOB_ID=7
+from "n1-ib n2-ib " "0 0 1 1" 'SLURM_NODELIST=n[1-2]-ib' SLURM_JOB_ID=7
+unknown() { # unknown <line> <VARIABLE=value...>: is the only line, and nothing runs
+    rm -f "$tmp/log"
+    expect 1 "hosts of ${*:2}" env "${@:2}" "$run" -n 4 "$job" hosts
+    [ "$(cat "$tmp/err")" = "gasnetrun_ibv: $1" ] && [ ! -e "$tmp/log" ] && [ ! -s "$tmp/out" ]
+    say $? "  are not understood, and nothing is started"
+}
+not_known='this is a job of a batch system, but its hosts are not known: '
+name_them=' is not set; name them in GASNET_SSH_SERVERS (localhost is this machine)'
+unknown "LSB_JOBID=7: ${not_known}LSB_HOSTS, LSB_DJOB_HOSTFILE, LSB_MCPU_HOSTS$name_them" LSB_JOBID=7 LSB_HOSTS=
+unknown "SLURM_JOB_ID=7: ${not_known}SLURM_JOB_NODELIST, SLURM_NODELIST$name_them" SLURM_JOB_ID=7
+unknown "PBS_JOBID=7: ${not_known}PBS_NODEFILE$name_them" PBS_JOBID=7
+unknown "OAR_JOB_ID=7: ${not_known}OAR_NODEFILE$name_them" OAR_JOB_ID=7
+unknown 'SLURM_JOB_NODELIST=bgl[000x133]: host name "bgl[000x133]" has brackets with what is no range of numbers' \
+    'SLURM_JOB_NODELIST=bgl[000x133]'
+unknown 'LSB_MCPU_HOSTS=nodeA nodeB: host name "nodeA" is not followed by the number of its slots' 'LSB_MCPU_HOSTS=nodeA nodeB'
+unknown "cannot read the host file PBS_NODEFILE=/no/such/file: No such file or directory" PBS_NODEFILE=/no/such/file
+LSB_JOBID=7 GASNET_SSH_SERVERS=localhost expect 0 "this machine alone, in a job of a batch system" "$run" -n 2 "$job" hosts
 rm -f "$tmp/log"
 GASNET_SSH_SERVERS="nodeA nodeB nodeC nodeD" expect 0 "more hosts than processes" "$run" -n 2 "$job" hosts
 [ "$(hosts_used)" = "nodeA nodeB " ]
@@ -381,17 +444,11 @@ says 'host n1: its control process has not answered for 5 s while the job was en
 unset FAKE_SSH_STAY
 
 # Other clients at the launcher's port, while it waits for a host: none is accepted, none keeps the host out.
+wire=$(sed -n 's/.*SSH_WIRE_VERSION = \([0-9]*\),.*/\1/p' "$here/../../other/spawner/ssh/ssh_wire.h")
 knock() { { exec {door}<>"/dev/tcp/127.0.0.1/$port"; } 2>>"$tmp/err"; }
-sent_away() { # sent_away <what> <words for printf...>: the connection is closed
-    local what=$1
-    shift
-    # shellcheck disable=SC2059 # the format is what is sent
-    if knock && printf "$@" >&"$door"; then
-        IFS= read -r -t 10 -N 1 -u "$door"
-        [ $? = 1 ] # end of file, and no answer
-    fi
-    say $? "  $what is sent away"
-    exec {door}>&-
+sent_away() { # sent_away <what> <kind>: the connection is closed, and none but a challenge was answered
+    timeout $limit "$here/knock" "$port" 1 "$wire" "$2" 2>>"$tmp/err"
+    say $? "  $1 is sent away"
 }
 mark=$$-$count-$RANDOM
 SPAWN_TEST_MARK=$mark FAKE_SSH_GO=$tmp/go GASNET_SSH_SERVERS="n0 late1" \
@@ -400,26 +457,56 @@ launcher=$!
 until grep -qs ' 1 late1$' "$tmp/go.command"; do sleep 0.02; done # between two looks
 port=$(awk '{ print $(NF - 2) }' "$tmp/go.command")
 until [ -n "$(ranks)" ]; do sleep 0.02; done # n0 has joined
-head32=0123456789abcdef0123456789abcdef
-sent_away "a peer with a wrong secret" 'S\x05\x0d\0\xff\xff\xff\xff\x24\0\0\0\x01\0\0\0%s' $head32
-sent_away "a peer that claims a connected host" 'S\x05\x0d\0\xff\xff\xff\xff\x24\0\0\0\0\0\0\0%s' $head32
-sent_away "a peer that claims no host of the job" 'S\x05\x0d\0\xff\xff\xff\xff\x24\0\0\0\xff\xff\xff\xff%s' $head32
-sent_away "another version" 'S\x04\x0d\0\xff\xff\xff\xff\x24\0\0\0\x01\0\0\0%s' $head32
-sent_away "a peer that claims to be a rank" 'S\x05\x05\0\x01\0\0\0\x04\0\0\0\x2a\0\0\0'
-sent_away "a frame without end" 'S\x05\x0d\0\xff\xff\xff\xff\xff\xff\xff\x7f'
-sent_away "a browser" 'GET / HTTP/1.1\r\n\r\n'
+sent_away "a peer that does not know the secret" wrong-proof
+sent_away "a peer that sends the launcher's own proof back" own-proof-back
+sent_away "a peer that speaks without a proof" no-proof
+sent_away "a peer that asks twice" joins-twice
+sent_away "a peer that is not asked for a proof" proof-first
+sent_away "a peer that claims a connected host" claims-another
+sent_away "a peer that claims no host of the job" claims-nothing
+sent_away "another version" old-version
+sent_away "a peer that claims to be a rank" rank
+sent_away "a frame without end" endless
+sent_away "a browser" browser
 for _ in $(seq 20); do
     knock && { head -c $RANDOM /dev/urandom >&"$door"; } 2>/dev/null
     exec {door}>&-
 done
-idle=()
-for _ in $(seq 80); do knock && idle+=("$door"); done
 : >"$tmp/go"
 wait $launcher
 status=$?
-[ $status = 0 ] && [ ${#idle[@]} = 80 ] && none_left
-say $? "80 silent connections do not keep the host out, and the job runs (status $status)"
-for door in "${idle[@]}"; do exec {door}>&-; done
+[ $status = 0 ] && none_left
+say $? "  and then the job runs (status $status)"
+
+# Hundreds of connections by strangers, who make each anew when it is closed, do not keep a host out.
+flooded() { # flooded <hosts> <first that waits> <kind...>: a process for each kind
+    local kind flood=()
+    rm -f "$tmp/go" "$tmp/go.command"
+    mark=$$-$count-$RANDOM
+    SPAWN_TEST_MARK=$mark FAKE_SSH_GO=$tmp/go GASNET_SSH_SERVERS=$1 GASNET_SSH_TIMEOUT=50 \
+        timeout -s KILL $limit "$run" -n 6 "$job" collectives >"$tmp/out" 2>"$tmp/err" </dev/null &
+    launcher=$!
+    until grep -qs ' late[0-9]*$' "$tmp/go.command"; do sleep 0.02; done # between two looks
+    port=$(awk '{ print $(NF - 2) }' "$tmp/go.command")
+    for kind in "${@:3}"; do
+        timeout $limit "$here/flood" "$port" 300 "$kind" "$2" "$wire" >"$tmp/flood.${#flood[@]}" 2>&1 &
+        flood+=($!)
+    done
+    for kind in "${!flood[@]}"; do
+        until [ -s "$tmp/flood.$kind" ]; do kill -0 "${flood[$kind]}" 2>/dev/null || break; sleep 0.02; done
+    done
+    [ "$(cat "$tmp"/flood.[0-9]* | sort -u)" = flooding ]
+    say $? "${#flood[@]} processes flood the port with connections: ${*:3}"
+    : >"$tmp/go"
+    wait $launcher
+    status=$?
+    for kind in "${flood[@]}"; do wait "$kind" || status+=", a flood ended with $?"; done
+    [ "$status" = 0 ] && none_left
+    say $? "  the job of $1 runs (status $status)"
+    rm -f "$tmp"/flood.[0-9]*
+}
+flooded "n0 late1 n2" 1 silent silent silent silent
+flooded "late0 n1 late2" 0 claims silent claims silent
 is_closed() { # the port is closed when all hosts have connected
     port=$(tr '\0' ' ' <"/proc/$(control_of n0)/cmdline" | awk '{ print $(NF - 2) }')
     knock
@@ -430,6 +517,59 @@ command=(env FAKE_SSH_STAY=1 GASNET_SSH_SERVERS="n0 n1" "$run" -n 3)
 struck 143 "a job that is complete" is_closed hang
 [ "$shut" = 1 ]
 say $? "  listens no more"
+
+# Somebody between the launcher and its control processes, or at one of its addresses.
+tapped() { # tapped <mode> <status> <name> <launcher's words...>
+    export TAP_MODE=$1 TAP_FOLDER=$tmp/tap.$1 TAP_VERSION=$wire
+    mkdir "$TAP_FOLDER"
+    GASNET_SSH_CMD=$here/tapped-ssh GASNET_SSH_SERVERS="n0 n1" expect "$2" "$3" "$run" "${@:4}"
+    sort -u "$TAP_FOLDER/secret" >"$TAP_FOLDER/secrets"
+}
+unread() { # unread <file of TAP_FOLDER...>: they hold neither the secret nor what only ranks should know
+    local file
+    [ "$(wc -c <"$TAP_FOLDER/secrets")" = 33 ] && for file; do
+        [ -s "$TAP_FOLDER/$file" ] && ! grep -qaF -f "$TAP_FOLDER/secrets" "$TAP_FOLDER/$file" &&
+            ! grep -qa 'known to ranks alone\|SPAWN_TEST_KNOWN' "$TAP_FOLDER/$file" || return
+    done
+}
+SPAWN_TEST_KNOWN="known to ranks alone" tapped record 0 "hosts, recorded on the way" -n 4 "$job" env SPAWN_TEST_KNOWN
+says '^\[known to ranks alone\]$' out
+unread up down && [ "$(wc -c <"$TAP_FOLDER/down")" -gt 1000 ]
+say $? "  neither the secret nor the environment can be read there"
+tapped flip-down 1 "what the launcher sends is changed on the way" -n 2 sh -c 'touch "$TAP_FOLDER/obeyed"'
+[ ! -e "$TAP_FOLDER/obeyed" ] && grep -qE '^gasnetrun_ibv: host n[01]: (lost its control process|its remote shell)' "$tmp/err" &&
+    grep -q 'control process on host n[01]: connection to the launcher: something between changed what it sent$' "$tmp/err"
+say $? "  is not obeyed, and both say so"
+tapped flip-up 1 "what a control process sends is changed on the way" -n 2 "$job" collectives
+says 'host n[01]: lost its control process (something between changed what it sent); ending the job$' err
+for mode in repeat-down drop-down; do
+    tapped $mode 1 "what the launcher sends: ${mode%-down} a part of it" -n 2 sh -c 'touch "$TAP_FOLDER/obeyed"'
+    [ ! -e "$TAP_FOLDER/obeyed" ]
+    say $? "  and nothing is obeyed"
+done
+for mode in silent close garbage echo order challenge stale; do
+    export SPAWN_TEST_KNOWN="known to ranks alone"
+    tapped $mode 0 "an impostor ($mode) at the launcher's first address" -n 4 "$job" collectives
+    silent
+    [ ! -e "$TAP_FOLDER/obeyed" ] && { [ $mode = close ] || unread heard; }
+    say $? "  is told nothing and not obeyed"
+done
+unset SPAWN_TEST_KNOWN
+tapped alone 1 "an impostor at all addresses" -n 2 "$job" collectives
+says 'n[01]: cannot connect to the launcher: 127.0.0.2: what answers there does not know the job.s secret' err
+unset TAP_MODE TAP_FOLDER TAP_VERSION
+
+# The output of a login shell is not taken for messages between launcher and control process.
+printf '#!/bin/sh\nprintf "Welcome to %%s\\n" "$1"\nprintf "\\001S\\010\\031unfinished"\nexec "%s" "$@"\n' "$here/fake-ssh" >"$tmp/chatty"
+chmod +x "$tmp/chatty"
+GASNET_SSH_CMD=$tmp/chatty GASNET_SSH_SERVERS="n0 n1" expect 0 "a login shell prints on its own" "$run" -n 2 "$job" collectives
+[ "$(grep -ac 'Welcome to n[01]$' "$tmp/out")" = 2 ]
+say $? "  which is passed on"
+
+many=$(seq -f 'm%.0f' 40)
+GASNET_SSH_OUT_DEGREE=2 GASNET_SSH_SERVERS=$many expect 0 "forty hosts, two from each" "$run" -n 40 "$job" hosts
+silent
+says "^hosts $(seq -s ' ' 0 39)\$" out
 GASNET_SSH_OUT_DEGREE=x GASNET_SSH_SERVERS=$seven expect 1 "a degree that is no number" "$run" -n 2 "$job" hosts
 says 'GASNET_SSH_OUT_DEGREE=x: a whole number from 0 to 65535' err
 unset GASNET_SSH_OUT_DEGREE FAKE_SSH_TREE
@@ -613,6 +753,11 @@ if offers mpi-openmpi mpirun.openmpi; then
     say $? "  of -E, the one name that is not set is told"
     MPIRUN_CMD="echo %N %M %D %% %C '<%P|%A|%Q>'" expect 0 "mpi: template" "$run" -spawner=mpi -n 3 -N 2 "$job" 'a b'
     says "^3 2 $build % $job a b <$job|'a b'|.*a b.*>" out
+    for flags in '' ' -v'; do
+        # shellcheck disable=SC2086 # no word, or one
+        MPIRUN_CMD="echo run %V -n %N <%V>" expect 0 "mpi: a template with %V, and${flags:- no -v}" "$run" -spawner=mpi$flags -n 3 "$job"
+        says "^run ${flags:+-v }-n 3 <${flags# }>\$" out
+    done
     GASNET_IBV_SPAWNER=mpi MPIRUN_CMD="/no/such/mpirun %C" expect 1 "mpi: no such launcher" "$run" -n 3 "$job"
     says 'MPI launcher /no/such/mpirun' err
     MPIRUN_CMD="mpirun -np %N %H %C" expect 1 "mpi: %H without a host file" "$run" -spawner=mpi -n 3 "$job"

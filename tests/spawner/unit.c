@@ -1,14 +1,18 @@
-/* unit.c - tests of the spawner's pure parts: host lists, quoting, lines, wire messages, and the
+/* unit.c - tests of the spawner's pure parts: hosts, quoting, lines, wire messages, and the
  * job's state machine under random garbage.  Prints TAP; `unit <seed>` repeats a run.
  */
+#define _GNU_SOURCE /* memmem */
+#include "other/spawner/environment.h"
 #include "other/spawner/hosts.h"
 #include "other/spawner/lines.h"
 #include "other/spawner/shell_quote.h"
 #include "other/spawner/ssh/ssh_job.h"
 #include "other/spawner/ssh/ssh_link.h"
+#include "other/spawner/ssh/ssh_place.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,35 +39,10 @@ static uint32_t rnd(uint32_t below)
     return (uint32_t)(state >> 20) % below;
 }
 
-/* --- host lists --- */
-
-static int hosts_give(enum hosts_format format, const char *text, const char *expect)
-{
-    struct shell_words list = {0};
-    char why[200] = "", got[1000] = "";
-    bool good = hosts_parse(&list, format, text, why, sizeof why);
-    for (size_t i = 0; good && i < list.count; i++) {
-        if (i) strcat(got, " ");
-        strcat(got, list.word[i]);
-    }
-    shell_free(&list);
-    int same = good ? expect && strcmp(got, expect) == 0 : !expect && why[0];
-    if (!same) printf("# \"%s\" gave \"%s\" (%s)\n", text, got, why);
-    return same;
-}
+/* --- hosts; tests/unit/host_lists.c has their lists --- */
 
 static void test_hosts(void)
 {
-    ok(hosts_give(HOSTS_FILE, "", ""), "empty host file");
-    ok(hosts_give(HOSTS_FILE, "a\n\n # x\n  b c d\r\nc#d\n\te", "a b c e"), "host file");
-    ok(hosts_give(HOSTS_FILE, "a\n-oProxyCommand=x\n", NULL), "host that looks like an option");
-    ok(hosts_give(HOSTS_WORDS, " a,b  c,,d\n", "a b c d"), "host words");
-    ok(hosts_give(HOSTS_WORDS, "a\001b", NULL), "control character in a host name");
-    ok(hosts_give(HOSTS_RANGES, "r1,n[08-11,3],q[1]", "r1 n08 n09 n10 n11 n3 q1"), "host ranges");
-    ok(hosts_give(HOSTS_RANGES, "n[3-1]", NULL), "range that runs backwards");
-    ok(hosts_give(HOSTS_RANGES, "n[1-3", NULL), "range without end");
-    ok(hosts_give(HOSTS_RANGES, "n[]", NULL), "range without number");
-    ok(hosts_give(HOSTS_RANGES, "n[0-99999999999]", NULL), "range beyond reason");
     ok(hosts_same("a", "a.b.c") && hosts_same("a.b", "a") && !hosts_same("a.b", "a.c") &&
            !hosts_same("10.0.0.1", "10.1.0.1") && !hosts_same("10", "10.1.0.1"),
        "spellings of one host");
@@ -141,6 +120,61 @@ static void test_words(void)
         free(line);
     }
     ok(good, "random words survive quoting and splitting");
+}
+
+/* --- environments, and many of anything --- */
+
+static int environment_gives(const char *expect, const char *const *given, size_t givens,
+                             const char *const *own, size_t owns)
+{
+    char got[200] = "";
+    const char **all = environment_merge(given, givens, own, owns);
+    for (size_t i = 0; all && all[i]; i++) strcat(strcat(got, all[i]), " ");
+    free(all);
+    if (strcmp(got, expect) != 0) printf("# environment \"%s\"\n", got);
+    return strcmp(got, expect) == 0;
+}
+
+static void test_environment(void)
+{
+    const char *given[] = {"B=1", "A=", "AB=2", "A.B=3"},
+               *own[] = {"A=9", "AA=8", "C", "B=1", "A.=7"};
+    ok(environment_gives("B=1 A= AB=2 A.B=3 AA=8 C A.=7 ", given, 4, own, 5),
+       "environments: the given settings replace those of the same name, and no others");
+    ok(environment_gives("", given, 0, own, 0), "environments: empty ones");
+}
+
+enum { MANY = 200000 }; /* would take minutes if the time grew with the square */
+
+static void test_many_settings(void)
+{
+    static char names[2 * MANY][16];
+    const char **text = calloc(2 * (size_t)MANY, sizeof *text);
+    size_t count = 0;
+    for (uint32_t i = 0; i < 2 * MANY; i++) {
+        snprintf(names[i], sizeof names[i], "N%" PRIu32 "=", i);
+        text[i] = names[i];
+    }
+    const char **all = environment_merge(text, MANY + MANY / 2, text + MANY / 2, MANY + MANY / 2);
+    while (all && all[count]) count++;
+    ok(count == 2 * MANY, "environments of 300,000 settings, most of them in both");
+    free(all);
+    free(text);
+}
+
+static void test_many_hosts(void)
+{
+    char *list = malloc(16 * (size_t)MANY), *at = list;
+    struct ssh_request request = {.ranks = MANY};
+    struct ssh_plan plan;
+    for (uint32_t i = 0; i < MANY; i++) at += sprintf(at, "h%" PRIu32 " ", i % (MANY / 2));
+    setenv("GASNET_SSH_SERVERS", list, 1);
+    int good = ssh_plan_make(&plan, &request) && plan.count == MANY;
+    for (uint32_t i = 0; good && i < MANY; i++) good = plan.host_of[i] == i % (MANY / 2);
+    ok(good, "200,000 names of hosts, each of them twice");
+    ssh_plan_free(&plan);
+    unsetenv("GASNET_SSH_SERVERS");
+    free(list);
 }
 
 /* --- lines --- */
@@ -373,6 +407,10 @@ static void test_job(void)
     say(&job, 0, SSH_WIRE_ABORT, 0);
     ok(job.ending && ssh_job_status(&job) == 0 && !job.reason[0],
        "where all others are leaving it ends the job with 0");
+    ssh_job_ended(&job, 2, SIGTERM);
+    ok(ssh_job_status(&job) == 0, "which then ends the others");
+    ssh_job_ended(&job, 1, SIGABRT);
+    ok(ssh_job_status(&job) == 128 + SIGABRT, "unless one of them crashes");
     ssh_job_close(&job);
 
     ssh_job_open(&job, 3, names, count_sent, NULL);
@@ -595,6 +633,124 @@ static void fuzz_job(int rounds)
     }
 }
 
+/* --- connections between hosts --- */
+
+static struct ssh_seals seals_of(const char *secret, const char *said, bool acceptor)
+{
+    const struct gasneti_said both = {said, said + 1, 1, 1};
+    struct ssh_seals seals;
+    ssh_seal_keys(&seals, secret, &both, acceptor);
+    return seals;
+}
+
+/* Whether the record is opened, and holds `text`. */
+static int opens(struct ssh_seal *seal, const struct ssh_wire_buf *record, const char *text)
+{
+    uint8_t copy[256], *plain;
+    size_t len;
+    memcpy(copy, record->data, record->len);
+    return ssh_seal_open(seal, copy, record->len, &plain, &len) == (ssize_t)record->len &&
+           len == strlen(text) && memcmp(plain, text, len) == 0;
+}
+
+static void test_seals(void)
+{
+    static const char text[] = "the environment";
+    struct ssh_seals a = seals_of("secret", "xy", true), b = seals_of("secret", "xy", false);
+    struct ssh_wire_buf one = {0}, two = {0}, again = {0};
+    struct ssh_seal before = a.out, in = b.in;
+    ssh_seal_close(&a.out, (const uint8_t *)text, strlen(text), &one);
+    ssh_seal_close(&a.out, (const uint8_t *)text, strlen(text), &two);
+    ok(!memmem(one.data, one.len, "env", 3) && one.len == two.len &&
+           memcmp(one.data, two.data, one.len) != 0,
+       "what is sealed cannot be read, nor that it is the same as before");
+    ok(opens(&in, &one, text) && opens(&in, &two, text), "it arrives, in its order");
+    ok(!opens(&in, &two, text), "once");
+    in = b.in;
+    ok(!opens(&in, &two, text) && opens(&in, &one, text), "and no later part before an earlier");
+    ok(!opens(&a.in, &one, text), "it cannot be sent back");
+    struct ssh_seals other = seals_of("secreT", "xy", false),
+                     later = seals_of("secret", "xz", false),
+                     cross = seals_of("secret", "yx", false);
+    ok(!opens(&other.in, &one, text) && !opens(&later.in, &one, text) &&
+           !opens(&cross.in, &one, text),
+       "nor be opened with another secret, or in another connection");
+    ssh_seal_close(&before, (const uint8_t *)text, strlen(text), &again);
+    ok(again.len == one.len && !memcmp(again.data, one.data, one.len), "keys decide, and a number");
+
+    int refused = 0, changes = 0;
+    for (size_t bit = 0; bit < 8 * one.len; bit++, changes++) {
+        uint8_t *plain, copy[256];
+        size_t len;
+        in = b.in;
+        memcpy(copy, one.data, one.len);
+        copy[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        refused += ssh_seal_open(&in, copy, one.len, &plain, &len) <= 0 && in.next == 0;
+    }
+    ok(refused == changes, "no bit of it can be changed");
+    in = b.in;
+    uint8_t *plain;
+    size_t len, early = 0;
+    for (size_t part = 0; part < one.len; part++)
+        early += ssh_seal_open(&in, one.data, part, &plain, &len) != 0;
+    ok(!early && opens(&in, &one, text), "a part of it is waited for");
+    uint8_t longer[SSH_SEAL_HEAD] = {1, (SSH_SEAL_MOST >> 8) & 0xff, SSH_SEAL_MOST >> 16};
+    ok(ssh_seal_open(&in, longer, sizeof longer, &plain, &len) < 0, "no more is kept than a part");
+    ssh_wire_free(&one);
+    ssh_wire_free(&two);
+    ssh_wire_free(&again);
+}
+
+static size_t sealed_bytes;
+static bool sealed_good;
+
+static void note_sealed(void *ctx, const struct ssh_wire_frame *frame)
+{
+    const uint8_t *expect = ctx;
+    sealed_good = sealed_good && !memcmp(frame->data, expect + sealed_bytes, frame->len);
+    sealed_bytes += frame->len;
+}
+
+/* A message much longer than the sockets' buffers and than a seal's part. */
+static void test_sealed_link(void)
+{
+    enum { LONG = 3 << 20 };
+    int ends[2];
+    struct ssh_link from, to;
+    const char *why = "";
+    struct ssh_seals a = seals_of("s", "xy", true), b = seals_of("s", "xy", false);
+    uint8_t *bytes = malloc(LONG);
+    for (size_t i = 0; i < LONG; i++) bytes[i] = (uint8_t)rnd(256);
+    socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+    ssh_link_open(&from, ends[0], false);
+    ssh_link_open(&to, ends[1], false);
+    ssh_link_seal(&from, &a);
+    ssh_link_seal(&to, &b);
+    struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_RESULT, 1, bytes, LONG);
+    ssh_link_post(&from, parcel);
+    ssh_parcel_drop(parcel);
+    sealed_bytes = 0;
+    sealed_good = true;
+    enum ssh_link_state news = SSH_LINK_OPEN;
+    for (int i = 0; i < LONG && sealed_bytes < LONG && news == SSH_LINK_OPEN; i++) {
+        ssh_link_flush(&from);
+        news = ssh_link_read(&to, note_sealed, bytes, &why);
+    }
+    ok(sealed_good && sealed_bytes == LONG && news == SSH_LINK_OPEN && !to.in.len &&
+           !(ssh_link_events(&from) & POLLOUT),
+       "a long message arrives through a sealed link");
+    send(from.fd, bytes, 64, 0);
+    while (news == SSH_LINK_OPEN && sealed_bytes == LONG) {
+        news = ssh_link_read(&to, note_sealed, bytes, &why);
+        if (news == SSH_LINK_OPEN) ssh_link_close(&from); /* ends the stream in any case */
+    }
+    ok(news == SSH_LINK_GARBAGE && sealed_bytes == LONG && strstr(why, "changed"),
+       "what was not sealed does not");
+    ssh_link_close(&from);
+    ssh_link_close(&to);
+    free(bytes);
+}
+
 int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL);
@@ -602,6 +758,9 @@ int main(int argc, char **argv)
     printf("# seed %" PRIu64 "\n", seed);
     test_hosts();
     test_words();
+    test_environment();
+    test_many_settings();
+    test_many_hosts();
     test_lines();
     test_frames();
     test_setup();
@@ -610,6 +769,8 @@ int main(int argc, char **argv)
     test_job();
     test_leaving();
     test_complaints();
+    test_seals();
+    test_sealed_link();
     fuzz_decode(200000);
     ok(1, "200000 random payloads decoded without harm");
     fuzz_job(5000);

@@ -193,4 +193,42 @@ done
 ask $$
 [ $? = 1 ] && grep -q "process $$ (.*) is no launcher" "$tap_scratch/problem"
 tap_ok $? "what is no launcher is named"
+
+# Anyone may listen under the name of a job or of one of its ranks; only its user is believed.
+squat() { # NAME...: as another user; to everyone who asks, a command for the terminal
+    rm -f "$tap_scratch/squatter"
+    python3 -c '
+import os, select, socket, sys
+os.setgroups([]), os.setgid(65534), os.setuid(65534)
+doors = [socket.socket(socket.AF_UNIX) for name in sys.argv[1:]]
+for door, name in zip(doors, sys.argv[1:]):
+    door.bind("\0" + name)
+    door.listen()
+print("ready", flush=True)
+while True:
+    for door in select.select(doors, [], [])[0]:
+        client = door.accept()[0]
+        try:
+            client.sendall(b"\x1b]0;squatter\n")
+        except OSError:
+            pass
+        client.close()
+' "$@" >"$tap_scratch/squatter" 2>&1 &
+    squatter=$!
+    until [ -s "$tap_scratch/squatter" ]; do sleep 0.02; done # between two looks
+    timeout 20 "$TEST_LAUNCH" --stats $$ >"$tap_scratch/answer" 2>"$tap_scratch/problem"
+    status=$?
+    kill $squatter
+    wait $squatter 2>/dev/null
+    ! grep -q squatter "$tap_scratch/answer" && [ $status = 1 ] &&
+        grep -q "user 65534, whose job that is not, listens under its name" "$tap_scratch/problem"
+}
+if [ "$(id -u)" = 0 ]; then
+    squat "gasnetrun/$$"
+    tap_ok $? "another user who listens under the name of a job is not believed"
+    squat "gasnetrun/$$/0/4294967295" "gasnetrun/$$/1/2"
+    tap_ok $? "nor under those of its ranks, and their number is not either"
+else
+    tap_skip "another user listens under the name of a job" "needs root, to be another user"
+fi
 tap_end

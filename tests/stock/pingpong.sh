@@ -71,7 +71,7 @@ pingpong_xsrq() {
     [ $status -eq 0 ] || tap_tail "$log.other"
 }
 
-# Both are killed while they exchange messages: nothing may remain.  (If only one were killed, the
+# The two processes are killed while they exchange messages: nothing may remain.  (If only one were killed, the
 # other would wait for a message indefinitely, as on hardware.)
 pingpong_killed() {
     local port client alive=1
@@ -81,7 +81,7 @@ pingpong_killed() {
     until listening $port || ! kill -0 $server 2>/dev/null; do sleep 0.01; done
     bare ibv_rc_pingpong -p $port -n 100000000 localhost >"$log" 2>&1 &
     client=$!
-    # It has run for a second of processor time: by then it is exchanging messages.
+    # The process has run for a second of processor time: by then it is exchanging messages.
     until [ "$(ps -o cputimes= -p $client | tr -d ' ')" -ge 1 ] 2>/dev/null; do
         kill -0 $client 2>/dev/null || break
         sleep 0.02

@@ -61,7 +61,7 @@ dapltest_all() {
     served "dapltest -T Q: the server goes" dapltest -T Q -s localhost -D soft-scm
 }
 
-# Exhausts what can be created, up to a number, in one process.
+# Creates objects of each kind, up to a number, in one process.
 dapltest_limits() {
     local wrong
     soft dapltest -T L -D soft-scm -m 100 >"$log" 2>&1

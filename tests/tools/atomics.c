@@ -6,7 +6,7 @@
 #include "gasnet_tools.h"
 #include "tap.h"
 
-/* One family's operations on one cell; results are checked against plain arithmetic.  A macro,
+/* Runs a family's operations on one cell; results are checked against plain arithmetic. A macro,
  * since the families differ in their names alone. */
 #define CHECK_FAMILY(P, V, FLAGS)                                                                  \
     do {                                                                                           \
@@ -107,7 +107,7 @@ static void *count_up(void *arg)
         gasnett_atomic_decrement(&counter, 0);
         do old = gasnett_atomic_read(&cas_counter, 0);
         while (!gasnett_atomic_compare_and_swap(&cas_counter, old, old + 1, 0));
-        /* Both halves always hold the same number. */
+        /* The two halves always hold the same number. */
         gasnett_atomic64_set(&wide, mark << 32 | mark, 0);
         seen = gasnett_atomic64_read(&wide, 0);
         if (seen >> 32 != (seen & 0xffffffff)) gasnett_atomic_increment(&torn, 0);

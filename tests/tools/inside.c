@@ -1,4 +1,4 @@
-/* inside.c - what the tools offer to a library: hooks, decoding of arguments, strict parsing.
+/* inside.c - functions of the tools for libraries: hooks, decoding of arguments, strict parsing.
  *
  * Linked with libtools.la itself, since these names are hidden in the installed libraries.
  */

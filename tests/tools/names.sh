@@ -103,7 +103,7 @@ status=$?
 tap_ok $status "all $(echo $calls $values $macros $types $tools | wc -w) public names are there"
 [ $status -eq 0 ] || tap_note "$(grep error "$tap_scratch/names.log" | head -n 20)"
 
-# What is declared must be in the library: one table of addresses, linked.
+# Declared functions must be in the library: a table of their addresses is linked.
 {
     echo '#include "gasnet_handler.h"'
     echo '#include "gasnet_tools.h"'

@@ -17,7 +17,7 @@
 
 enum { SEGMENT = 256 << 10, H_SILENT = 200, H_ANSWER, H_PAYLOAD, H_REPLIED };
 
-/* What the last handler saw, and what the next one is to do. */
+/* The arguments of the last handler, and the orders for the next one. */
 static struct {
     unsigned runs, reply_runs, depth, deepest, nested;
     gasnet_node_t from;
@@ -125,7 +125,7 @@ static void request(unsigned handler, unsigned returned)
                           .credits = returned});
 }
 
-/* --- what is sent --- */
+/* --- sent messages --- */
 
 static bool is(const net_script_event_t *event, message_t m)
 {
@@ -283,7 +283,8 @@ static void left_over_room(void)
     end();
 }
 
-/* Another thread may bank more while a hidden Reply waits for room: the header's byte must hold it.
+/* Another thread may bank more credits while a hidden Reply waits for room: the header's byte must
+ * hold them.
  */
 static void much_banked(void)
 {
@@ -334,7 +335,7 @@ static void busy_reply(void)
     end();
 }
 
-/* The script's memory is zero until somebody writes to it. */
+/* The script's memory is zero until it is written to. */
 static void untouched_bbufs(void)
 {
     static const char zero[GASNETC_BBUF_SIZE];
@@ -488,6 +489,14 @@ static void system_arrives(void)
     check(unit_system_message.count == 2 && saw.runs == 0 &&
               net_script_count(NET_SCRIPT_RELEASE) == 3,
           "IB-X2 while the job ends they are served, and Active Messages dropped");
+    gasnetc_phase = GASNETC_BEFORE_ATTACH;
+    net_script_arrive_system(2, words, sizeof words);
+    gasnetc_poll();
+    check(unit_system_message.count == 3 && net_script_count(NET_SCRIPT_RELEASE) == 4,
+          "IB-A5 they are served between init and attach too");
+    net_script_arrive_system(2, words, sizeof words);
+    gasnetc_poll_ending();
+    check(unit_system_message.count == 4, "IB-A5 IB-X2 and if the job ends then");
     end();
 }
 

@@ -16,7 +16,7 @@
 enum { PEERS = 2, SEGMENT = 64 << 10, MOST_REQUESTS = 20000, LONG_SLOT = 5000 };
 enum { H_SHORT = 130, H_PAYLOAD, H_REPLY_SHORT, H_REPLY_PAYLOAD };
 
-/* What a model peer knows: the other end of one connection. */
+/* The state of a model peer: the other end of one connection. */
 typedef struct model {
     gasnetc_credits_t credits;
     unsigned seen;     /* of the network's AM events, looked at */

@@ -1,12 +1,13 @@
 /* amrdma_sim.c - two nodes that talk over the real state machines of amrdma.h and credits.h, each
  * with rings in its memory, under random schedules (IB-A1..A3, IB-R9, IB-R10).
  *
- * The engine and a reliable queue pair are played by this file: what is posted arrives in order but
- * late, a write word by word; rings and receive completions are looked at out of order; messages
- * are released late and in any order.  In every other conversation the two are neighbours: stores
- * do not wait for what the queue pair carries, and the sender sees what is released.  After every
- * step: credits add up, a message that needs a receive buffer finds one, no slot is written before
- * its message was released, what arrives is whole and comes once; at the end all has arrived.
+ * The engine and a reliable queue pair are played by this file: a posted request arrives in order
+ * but late, a write word by word; rings and receive completions are looked at out of order;
+ * messages are released late and in any order. In every other run the two share memory: stores do
+ * not wait for what the queue pair carries, and the sender sees what is released. After every step:
+ * credits add up, a message that needs a receive buffer finds one, no slot is written before its
+ * message was released, a message that arrives is whole and comes once; at the end all have
+ * arrived.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 
 enum { LIMIT = 64, WORDS = LIMIT / 8, MOST = 1 << 14, HELD = 64 };
 
-/* What an Active Message is here: its words all tell its id. */
+/* An Active Message of this test: all its words are its id. */
 typedef struct message {
     uint64_t id;
     uint32_t length;
@@ -25,8 +26,8 @@ typedef struct message {
     uint8_t credits;
 } message_t;
 
-/* One work request on its way: a write of `words` that ends at a slot's end, or a message with a
- * word beside it. */
+/* A work request on its way: a write of `words` that ends at a slot's end, or a message with a word
+ * beside it. */
 typedef struct request {
     bool write;
     uint32_t slot, words, done;
@@ -56,7 +57,7 @@ typedef struct side {
     amrdma_released_t released;
     request_t *way; /* to this side: a queue */
     unsigned first, last;
-    request_t *stores; /* of a neighbour, in the same way */
+    request_t *stores; /* stores of a shared-memory peer, a queue like `way` */
     unsigned stores_first, stores_last;
     request_t *inbox; /* messages that have used a buffer */
     unsigned inbox_first, inbox_last;
@@ -116,7 +117,7 @@ static void compose(side_t *from, side_t *to, bool reply)
     send(from, to, &m);
 }
 
-/* One step of what is on the way: a word of a write; true when it is complete. */
+/* Writes a word of a write; true when the write is complete. */
 static bool write_word(side_t *to, request_t *r)
 {
     if (r->done == 0)
@@ -129,7 +130,7 @@ static bool write_word(side_t *to, request_t *r)
     return true;
 }
 
-/* The same, or a message. */
+/* Writes a word of the write at the head of the queue, or delivers the message there. */
 static void travel(side_t *to)
 {
     if (to->first == to->last) return;

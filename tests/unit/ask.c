@@ -58,7 +58,7 @@ static int begin(struct ssh_master *master)
     return ends[1];
 }
 
-/* What the client has got, up to the end of the connection. */
+/* The text that the client has received, up to the end of the connection. */
 static const char *answer(struct ssh_master *master, int client)
 {
     static char text[1000];

@@ -1,8 +1,8 @@
-/* bell.c - who waits on a bell wakes when there is something: the bell itself between threads, a
- * waiting thread's state machine, and the barrier's word.
+/* bell.c - a thread that sleeps on the futex word of other/hostmem/bell.h is woken: the word itself
+ * between threads, a waiting thread's state machine, and the barrier's word.
  *
- * No sleep in these tests may reach its limit, which is far longer than any of them takes: one that
- * does has lost its wake-up.
+ * No sleep in these tests may reach its limit, which is far longer than any of them takes: a sleep
+ * that does has lost its wake-up.
  */
 #include "other/hostmem/bell.h"
 
@@ -18,7 +18,7 @@ enum { THREADS = 4, LIMIT_US = 20 * 1000 * 1000 };
 
 static hostmem_bell_t *bell;
 static atomic_uint late;                  /* sleeps that reached their limit */
-static _Atomic uint32_t carrier[THREADS]; /* words of another carrier, by place */
+static _Atomic uint32_t carrier[THREADS]; /* words of another carrier, by index */
 
 static void sleep_for(uint32_t place, uint32_t rings)
 {
@@ -28,7 +28,7 @@ static void sleep_for(uint32_t place, uint32_t rings)
 /* --- letters from one thread to another --- */
 
 enum { LETTERS = 3000 };
-static _Atomic uint32_t letter[THREADS]; /* the number of the last letter to a place */
+static _Atomic uint32_t letter[THREADS]; /* the number of the last letter to an index */
 
 static void send(uint32_t to, uint32_t number, bool by_carrier)
 {
@@ -99,7 +99,7 @@ static void run_all(void *(*run)(void *))
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
 }
 
-/* The bell is idle. */
+/* Tests watching; no thread sleeps. */
 static void watches(void)
 {
     const uint32_t rings = bell->rings;
@@ -122,6 +122,7 @@ static void bells(void)
         return;
     }
     bell = calloc(1, hostmem_bell_size(THREADS));
+    atomic_init(&bell->rings, UINT32_MAX - LETTERS); /* its count of rings passes the wrap */
     run_all(pass_on);
     check(late == 0, "a letter round %d sleeping threads: %u wake-ups lost", THREADS, late);
     late = 0;

@@ -80,7 +80,7 @@ int check_end(void)
     return bad || !count;
 }
 
-/* --- in a process of its own --- */
+/* --- checks that run a function in a child process, which the function may end --- */
 
 const char *check_stderr(void (*run)(const void *), const void *arg, int *status)
 {

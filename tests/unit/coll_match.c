@@ -60,7 +60,11 @@ static void pieces(void)
     gasnete_coll_item_t *item = add(key, GASNETE_COLL_POSTED, 100);
     check(gasnete_coll_match_piece(&match, &key, 90, 10, &wrong) == item && !wrong,
           "a piece at the end belongs to it");
+    check(!gasnete_coll_match_piece(&match, &key, 0, 91, &wrong) && wrong,
+          "what it claims no other piece does, before it is copied");
     check(!gasnete_coll_match_placed(&match, item, 10), "and does not complete it");
+    check(!gasnete_coll_match_piece(&match, &key, 0, 0, &wrong) && !strcmp(wrong, "length"),
+          "a piece of nothing is refused");
     check(!gasnete_coll_match_piece(&match, &key, 91, 10, &wrong) && !strcmp(wrong, "offset"),
           "a piece that exceeds it is refused");
     check(!gasnete_coll_match_piece(&match, &key, SIZE_MAX, 2, &wrong) && wrong,
@@ -98,6 +102,10 @@ static void large_messages(void)
           "the announcement is taken");
     check(!gasnete_coll_match_announced(&match, &key, memory, 50, &wrong) && wrong,
           "a second one is refused");
+    item->state = GASNETE_COLL_COPYING;
+    check(!gasnete_coll_match_acknowledged(&match, &key, &wrong) && wrong,
+          "what goes in Mediums is not acknowledged");
+    item->state = GASNETE_COLL_SENDING;
     check(gasnete_coll_match_acknowledged(&match, &key, &wrong) == item && !wrong,
           "the acknowledgement ends it");
     free(item);

@@ -177,7 +177,7 @@ bool coll_memory_act(uint32_t rank, const gasnete_coll_action_t *action)
     return action->verb == GASNETE_COLL_COPY ? act_copy(rank, action) : act_combine(rank, action);
 }
 
-/* --- what must be in DST --- */
+/* --- the expected contents of DST --- */
 
 static bool reduced(const char *dst)
 {

@@ -8,8 +8,8 @@
 
 enum { COLL_MOST_RANKS = 128 };
 
-/* Allocates and fills the buffers of every rank of `plan`, whose `rank` does not count.  In place:
- * SRC and DST overlap where clients may have it so.  */
+/* Allocates and fills the buffers of every rank of `plan`, whose `rank` does not count. in_place:
+ * SRC and DST overlap where clients may have it so. */
 void coll_memory_begin(const gasnete_coll_plan_t *plan, bool in_place);
 void coll_memory_end(void);
 

@@ -17,7 +17,7 @@ static const char *const kind_names[] = {"barrier",    "broadcast", "scatter", "
 static const char *const algorithm_names[] = {"flat", "tree", "scatter first", "dissemination",
                                               "pairwise"};
 
-/* --- one run: messages and ranks --- */
+/* --- a run: messages and ranks --- */
 
 typedef struct message {
     gasnete_coll_action_t send, recv;
@@ -127,7 +127,7 @@ static bool deliver(uint32_t to, message_t *m)
     return true;
 }
 
-/* Whether all that rounds up to `round` RECV is in place.  */
+/* True if all messages that rounds up to `round` RECV have been delivered. */
 static bool in_place(uint32_t rank, uint32_t round)
 {
     const rank_t *r = &run.ranks[rank];
@@ -165,7 +165,7 @@ static bool post_early(uint32_t rank)
     return true;
 }
 
-/* What the rank does next; false if it must wait, or is at its end.  */
+/* Executes the next action of the rank; false if it must wait, or is at its end. */
 static bool step(uint32_t rank)
 {
     rank_t *r = &run.ranks[rank];

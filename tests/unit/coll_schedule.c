@@ -1,5 +1,5 @@
 /* coll_schedule.c - the lists of actions that a team keeps: which calls share one, and when the
- * place of one is given to another.
+ * table entry of one is reused for another.
  */
 #include "extended-ref/coll/schedule.h"
 
@@ -22,10 +22,10 @@ void gasneti_fatal(const char *format, ...)
     abort();
 }
 
-/* Both have the same place in the team's table. */
+/* LENGTH and OTHER have the same index in the team's table. */
 enum { LENGTH = 8, OTHER = LENGTH + GASNETE_COLL_SCHEDULES };
 
-static gasnete_coll_team_t team = {.rank = 1, .size = 4, .images = 4, .local = 1, .even = true};
+static gasnete_team_t team = {.rank = 1, .size = 4, .images = 4, .local = 1, .even = true};
 
 static gasnete_coll_schedule_t *take(size_t nbytes)
 {
@@ -54,7 +54,7 @@ static void shared(void)
     gasnete_coll_schedule_return(other);
 }
 
-/* That nothing is freed twice, or never, is for the address sanitizer. */
+/* Drops the schedules; the address sanitizer checks that each is freed once. */
 static void dropped(void)
 {
     gasnete_coll_schedule_t *used = take(LENGTH);

@@ -1,5 +1,5 @@
-/* connecting.c - who sends to a peer that is still being connected sleeps once in each turn, and
- * polls in it (IB-W4): every way to send, on the scripted network.
+/* connecting.c - a thread that sends to a peer that is still being connected sleeps once in each
+ * turn, and polls in it (IB-W4): every way to send, on the scripted network.
  */
 #include <time.h>
 
@@ -12,7 +12,7 @@
 enum { SEGMENT = 65536, REFUSALS = 100 };
 
 static unsigned naps;
-static long shortest, longest, last; /* of them, ns */
+static long shortest, longest, last; /* sleeps, in ns */
 
 int nanosleep(const struct timespec *wanted, struct timespec *left)
 {

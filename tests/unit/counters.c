@@ -1,4 +1,4 @@
-/* counters.c - what is counted, and what is derived from it, on the scripted network.
+/* counters.c - the counters, and the figures derived from them, on the scripted network.
  */
 #include "core/stats/stats.h"
 

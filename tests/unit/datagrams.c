@@ -14,7 +14,7 @@ enum { PEERS = 100, COUNT = 100, LENGTH = 200, TURNS = 5 };
 struct net_ib_rails net_ib_rails;
 gasnetc_params_t gasnetc_params;
 
-/* --- what datagrams.c needs of the network --- */
+/* --- functions of the network that datagrams.c calls --- */
 
 void *net_alloc(size_t size)
 {
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
     const hca_route_t route = {.lid = net_ib_rails.rail[0].port.lid};
     hca_ah_t ah = net_ib_datagram_ah(&route);
     unsigned char bytes[LENGTH];
-    for (int turn = 0; turn < TURNS; turn++) { /* the places of arrivals are used again */
+    for (int turn = 0; turn < TURNS; turn++) { /* the buffers of arrivals are used again */
         for (int i = 0; i < COUNT; i++) {
             memset(bytes, i + 1, LENGTH);
             check_each(net_ib_datagram_send(ah, &self, 0, bytes, LENGTH - (uint32_t)i) == 0,

@@ -1,9 +1,9 @@
-/* exit_engine.c - the exit engine of PAR with several threads inside (IB-X2, IB-X4, IB-X5): who
- * acts upon a note, whose message must leave first, whom a signal reaches, how often a failure is
- * told, how often it sleeps for peers that are being connected.
+/* exit_engine.c - the exit engine of PAR with several threads inside (IB-X2, IB-X4, IB-X5): which
+ * thread acts upon a note, whose message must leave first, which thread a signal reaches, how often
+ * a failure is reported, how often the engine sleeps for peers that are being connected.
  *
- * core/exit/exit.c, exit_signals.c and report.c are the real ones; the rest of a job is played
- * here.  A scene runs in a process of its own and says on standard error what came of it.
+ * core/exit/exit.c, exit_signals.c and report.c are the real ones; this file stands in for the rest
+ * of a job. A scene runs in a process of its own and prints the outcome on standard error.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -32,7 +32,7 @@
 #include "gasnet.h"
 #include "tests/unit/check.h"
 
-/* --- what the engine finds around it --- */
+/* --- the job around the engine --- */
 
 struct bootstrap_job gasnetc_job;
 _Atomic(enum gasnetc_phase) gasnetc_phase;
@@ -49,8 +49,8 @@ static struct {
     atomic_bool early;    /* an alarm comes then, before the time is up */
     atomic_int resting;   /* threads that wait for the end of the process */
     int others;           /* a thread that will, before it ends */
-    int connecting;       /* so often each peer is still being connected */
-    unsigned naps;        /* taken for that */
+    int connecting;       /* number of tries for which each peer is still being connected */
+    unsigned naps;        /* sleeps that the engine took for that */
 } scene;
 
 enum { SIZE = 3, ME = 1, MANY = 1000, POLLERS = 4 };
@@ -154,7 +154,7 @@ bool bootstrap_host_name(uint32_t host, char *name, size_t size)
     return false;
 }
 
-/* Not used in what is played here. */
+/* Functions that these tests do not call. */
 void bootstrap_barrier(void) {}
 void bootstrap_exchange(const void *mine, size_t length, void *all)
 {
@@ -224,7 +224,7 @@ static void *poll_on(void *unused)
     return NULL;
 }
 
-/* Another thread took the note after this one had seen it. */
+/* Acts on a note that another thread has taken after this one had seen it. */
 static void late_for_a_note(const void *unused)
 {
     (void)unused;
@@ -278,7 +278,19 @@ static void order_behind_blocked_signals(const void *unused)
     gasnetc_exit_system_message(2, GASNETC_EXIT_REQUEST, 7);
 }
 
-/* Its time is bounded, and it is not called again when that is over. */
+/* Between gasnet_init and gasnet_attach. */
+static void order_before_attach(const void *unused)
+{
+    (void)unused;
+    begin(20);
+    gasnetc_phase = GASNETC_BEFORE_ATTACH;
+    gasnetc_exit_system_message(2, GASNETC_EXIT_REQUEST, 7);
+    say("goes on\n");
+    _exit(0);
+}
+
+/* A client's handler that never returns: its time is bounded, and it is not called again when that
+ * is over. */
 static void stay(int number)
 {
     (void)number;
@@ -309,7 +321,7 @@ static void exits_within_exit(const void *unused)
     gasnet_exit(0);
 }
 
-/* Where processors are few the time is longer than what the alarm was set to. */
+/* An exit whose time, on a host with few processors, is longer than what the alarm was set to. */
 static void early_alarm(const void *unused)
 {
     (void)unused;
@@ -394,6 +406,8 @@ int main(int argc, char **argv)
          "goes on\n");
     play("IB-X4 no thread leaves before another thread's message has", last_message, 7,
          "leaves with 7, has answered\n");
+    play("IB-A5 an order to exit is obeyed before attach", order_before_attach, 7,
+         "leaves with 7\n");
     play("IB-X5 a thread that blocks signals, asked to end, runs the client's handler",
          order_behind_blocked_signals, 7, "leaves with 7, has answered, the client was told\n");
     if (ALARMS_COME)

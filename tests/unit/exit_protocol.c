@@ -16,6 +16,10 @@ static void odd_messages(void)
           "IB-X2 the first caller's code is kept");
     gasnetc_exit_receive(&p, 0, GASNETC_EXIT_ANSWER, 0);
     check(p.state == GASNETC_EXIT_WAITING, "IB-X4 an answer to no request means nothing");
+    gasnetc_exit_receive(&p, 1, GASNETC_EXIT_TOGETHER, 9);
+    again = gasnetc_exit_receive(&p, 1, GASNETC_EXIT_ELECTED, 9);
+    check(p.state == GASNETC_EXIT_WAITING && again.send == GASNETC_EXIT_SEND_NONE,
+          "IB-X4 what node 0 alone may say means nothing from another");
     gasnetc_exit_action_t answer = gasnetc_exit_receive(&p, 1, GASNETC_EXIT_REQUEST, 44);
     check(p.state == GASNETC_EXIT_DONE && p.code == 44 && !answer.begin &&
               answer.send == GASNETC_EXIT_SEND_ONE && answer.to == 1 &&

@@ -92,7 +92,7 @@ static uint32_t chosen(uint32_t phase)
     return (uint32_t)(fixed(phase, 2) % size);
 }
 
-/* What node `rank` notifies with. */
+/* The value that node `rank` notifies with. */
 static gasnete_barrier_value_t notified(uint32_t phase, uint32_t rank)
 {
     gasnete_barrier_value_t some = fixed(phase, 16 + rank) % 2 ? named(id_of(phase)) : anonymous;
@@ -119,7 +119,8 @@ static gasnete_barrier_value_t notified(uint32_t phase, uint32_t rank)
     }
 }
 
-/* What node `rank` waits with: mostly the same, sometimes nothing, the common name or a wrong one.
+/* The value that node `rank` waits with: mostly that of its notify, sometimes anonymous, the common
+ * name or a wrong one.
  */
 static gasnete_barrier_value_t waited(uint32_t phase, uint32_t rank)
 {
@@ -225,7 +226,7 @@ static void deliver(uint32_t i)
     struct node *node = &nodes[f.to];
     if (!gasnete_barrier_unpack(f.words, &message) || !node_receive(node, &message))
         fail("refuses a good message", f.to, node->phase);
-    if (below(2)) pump(f.to); /* else it happens when the node acts next */
+    if (below(2)) pump(f.to); /* otherwise the node does it when it acts next */
 }
 
 /* One deed of a node: enters, leaves or only makes progress.  true if it entered or left. */

@@ -31,7 +31,7 @@ static struct node {
     uintptr_t border;    /* of two kinds of memory, which are not registered as one */
     unsigned made, dropped, progress;
     bool locked, busy;
-    firehose_request_t held; /* that progress releases */
+    firehose_request_t held; /* a region that the callback `progress` releases */
     bool holds;
     char data[64];
 } node[NODES];
@@ -451,7 +451,8 @@ static void remote_batches(void)
     end("batches");
 }
 
-/* What a caller that may sleep asks: is there anything that firehose_poll would do? */
+/* Tests firehose_busy, by which a caller that may sleep learns whether firehose_poll would do
+ * something. */
 static void busy(void)
 {
     result_t r;
@@ -728,9 +729,16 @@ static void pool_sizes(void)
     in = limits(1);
     sizes("alone in the job: no firehoses", in, 0, 3072ull * MB, 0, 24576, region);
     in.m = 3 * MB;
-    in.maxvictim_m = 2 * MB;
     in.r = 10;
-    sizes("what is set for peers is its own too", in, 0, 5 * MB, 0, 26, region);
+    sizes("R14: M that no peer needs leaves the rest to this process", in, 0, 3069ull * MB, 0,
+          24552, region);
+    in.maxvictim_m = 2 * MB;
+    sizes("R14: MAXVICTIM_M is not more for it", in, 0, 2 * MB, 0, 16, region);
+    in.maxvictim_r = INT64_MAX;
+    sizes("R14: MAXVICTIM_R is truncated to what fits", in, 0, 2 * MB, 0, 16, region);
+    in.device_regions = 10;
+    sizes("R14: and to the regions of the device", in, 0, 2 * MB, 0, 10, region);
+    in.device_regions = FIREHOSE_UNSET;
     in.memlock = 4 * MB;
     contradicts(in, "GASNET_FIREHOSE_M (3 MB)", "GASNET_FIREHOSE_MAXVICTIM_M (2 MB)");
     in = limits(1001);
@@ -762,7 +770,11 @@ static void pool_sizes(void)
     in = limits(4);
     in.device_regions = 20;
     in.r = in.maxvictim_r = 15;
-    contradicts(in, "GASNET_FIREHOSE_R (15)", "GASNET_FIREHOSE_MAXVICTIM_R (15)");
+    sizes("R14: both are truncated where the device has fewer regions", in, 2304ull * MB, 768 * MB,
+          10, 10, region);
+    in.r = INT64_MAX;
+    in.maxvictim_r = FIREHOSE_UNSET;
+    sizes("R14: R alone gets what there is", in, 2304ull * MB, 768 * MB, 19, 1, region);
     in.r = 2;
     contradicts(in, "GASNET_FIREHOSE_R (2)", "3 peers");
     in = limits(4);

@@ -77,7 +77,7 @@ static void unpin(void *context, uintptr_t addr, size_t len, void *key)
     pthread_mutex_unlock(&n->system);
 }
 
-/* What a device would look at. */
+/* Checks the registration as a device would. */
 static void transfer(struct node *n, const firehose_request_t *q, uintptr_t addr, size_t len)
 {
     unsigned i;

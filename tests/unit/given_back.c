@@ -1,5 +1,5 @@
-/* given_back.c - reports of memory given back: none is lost, in any thread, and what is not
- * registered is dropped. */
+/* given_back.c - reports of unmapped memory: none is lost, in any thread, and reports of
+ * unregistered memory are dropped. */
 #include "core/rdma/given_back.h"
 
 #include <pthread.h>

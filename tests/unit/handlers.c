@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/am/am.h"
+#include "core/am/am_wire.h"
 #include "core/params/params.h"
 #include "tests/unit/check.h"
 
@@ -97,29 +98,68 @@ static void messages(void)
 
 static void internal_twice(const void *unused)
 {
-    static const gasnet_handlerentry_t list[] = {{64, internal0}, {64, internal0}, {0, NULL}};
+    static const gasnetc_internal_t list[] = {GASNETC_INTERNAL_REQUEST(64, SHORT, 0, internal0),
+                                              GASNETC_INTERNAL_REPLY(64, SHORT, 0, internal0),
+                                              {0, 0, NULL}};
     (void)unused;
-    gasnetc_register_internal(list);
+    gasnetc_register_internal(list, true);
 }
 
 static void internal_high(const void *unused)
 {
-    static const gasnet_handlerentry_t list[] = {{128, internal0}, {0, NULL}};
+    static const gasnetc_internal_t list[] = {GASNETC_INTERNAL_REQUEST(128, SHORT, 0, internal0),
+                                              {0, 0, NULL}};
     (void)unused;
-    gasnetc_register_internal(list);
+    gasnetc_register_internal(list, true);
+}
+
+static gasnetc_peer_t sender;
+
+/* A message of a form that its handler is not for. */
+static void wrong_form(const void *head)
+{
+    (void)gasnetc_internal_handler(64, *(const uint8_t *)head, &sender);
+}
+
+static void unknown(const void *index)
+{
+    (void)gasnetc_internal_handler(*(const unsigned *)index, GASNETC_AM_HEAD(0, 1, 0), &sender);
+}
+
+static void forms(void)
+{
+    const uint8_t right = GASNETC_AM_HEAD(GASNETC_AM_MEDIUM, 1, 3);
+    static const unsigned others[] = {0, 65, 126, 128, 255};
+    bool only = true;
+    for (int head = 0; head < 256; head++) {
+        int status;
+        const uint8_t byte = (uint8_t)head;
+        if (head == right) continue;
+        const char *said = check_stderr(wrong_form, &byte, &status);
+        only = only && status && strstr(said, "should be a Medium Request with 3 arguments");
+    }
+    check(only && gasnetc_internal_handler(64, right, &sender) == internal0,
+          "system_am.h: a handler of the library's own gets messages of its form alone");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        check_fatal("an index without a handler is fatal", unknown, &others[i],
+                    "which is not registered here");
 }
 
 static void internal(void)
 {
-    static const gasnet_handlerentry_t list[] = {{64, internal0}, {127, internal0}, {0, NULL}};
+    static const gasnetc_internal_t list[] = {GASNETC_INTERNAL_REQUEST(64, MEDIUM, 3, internal0),
+                                              GASNETC_INTERNAL_REQUEST(127, SHORT, 0, internal0),
+                                              {0, 0, NULL}};
     gasnet_handler_t zero[] = {0};
-    memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
-    gasnetc_register_internal(list);
-    check(gasnetc_handlers[64] == internal0 && gasnetc_handlers[127] == internal0,
+    gasnetc_register_internal(list, true);
+    check(!gasnetc_handlers[64] && !gasnetc_handlers[127] &&
+              gasnetc_internal_handler(127, GASNETC_AM_HEAD(GASNETC_AM_SHORT, 1, 0), &sender) ==
+                  internal0,
           "system_am.h: internal handlers get their indices");
+    forms();
     entries(1, zero);
     check(gasnetc_register_client(table, 1) == GASNET_OK && table[0].index == 128 &&
-              gasnetc_handlers[127] == internal0,
+              !gasnetc_handlers[127],
           "2.3 and a client's come beside them");
     memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
     check_fatal("system_am.h: an internal index given twice is fatal", internal_twice, NULL,

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "core/ib/connect_payload.h"
+#include "other/handshake/seal.h"
+#include "other/portals3/transport/connect_guard.h"
 #include "other/portals3/transport/connect_payload.h"
 #include "tests/unit/check.h"
 
@@ -22,7 +24,7 @@ enum {
     SILENT = HANDSHAKE_SILENT
 };
 
-/* Where no queue pair is replaced: yours is 1 or 0. */
+/* The fields of a message where no queue pair is replaced: HAVE, yours is 1. */
 enum { HAVE = 1, ASK = 2 };
 
 static uint8_t flags_of(const handshake_t *h)
@@ -169,8 +171,9 @@ static void bytes(void)
                                          .ask = true,
                                          .payload = payload,
                                          .payload_size = sizeof payload};
-    check(handshake_encode(&message, PROTOCOL, good) == HANDSHAKE_MOST, "the longest message");
-    check(!handshake_parse(good, HANDSHAKE_MOST, PROTOCOL, &copy) && copy.mine == message.mine &&
+    const size_t most = HANDSHAKE_MOST - HANDSHAKE_SEAL;
+    check(handshake_encode(&message, PROTOCOL, good) == most, "the longest message");
+    check(!handshake_parse(good, most, PROTOCOL, &copy) && copy.mine == message.mine &&
               copy.yours == message.yours && copy.ask && copy.payload_size == sizeof payload &&
               !memcmp(copy.payload, payload, sizeof payload),
           "is understood");
@@ -181,7 +184,7 @@ static void bytes(void)
     refused(handshake_parse(bad, size - 1, PROTOCOL, &copy), "length");
     refused(handshake_parse(bad, size + 1, PROTOCOL, &copy), "length");
     refused(handshake_parse(bad, 8, PROTOCOL, &copy), "length");
-    refused(handshake_parse(bad, HANDSHAKE_MOST + 1, PROTOCOL, &copy), "length");
+    refused(handshake_parse(bad, most + 1, PROTOCOL, &copy), "length");
     refused(handshake_parse(bad, size, PROTOCOL + 1, &copy), "protocol");
     bad[4]++;
     refused(handshake_parse(bad, size, PROTOCOL, &copy), "version");
@@ -191,6 +194,77 @@ static void bytes(void)
     message.mine = 0;
     handshake_encode(&message, PROTOCOL, bad);
     refused(handshake_parse(bad, size, PROTOCOL, &copy), "stamp");
+}
+
+/* --- seals --- */
+
+static void seals(void)
+{
+    static const handshake_key_t key = {.size = 16, .bytes = "sixteen of them"};
+    static const handshake_way_t there = {.from = 1, .to = 2};
+    handshake_key_t other = key;
+    handshake_way_t way = there;
+    uint8_t good[HANDSHAKE_MOST + 1], bad[HANDSHAKE_MOST + 1] = {0};
+    enum { SIZE = 168, SEALED = SIZE + HANDSHAKE_SEAL };
+    for (int i = 0; i < SIZE; i++) good[i] = (uint8_t)check_random();
+    check(handshake_seal(&key, there, good, SIZE) == SEALED, "a sealed message is 16 bytes longer");
+    check(handshake_unseal(&key, there, good, SEALED) == SIZE, "and authentic");
+    for (size_t bit = 0; bit < 8 * (size_t)SEALED; bit++) {
+        memcpy(bad, good, SEALED);
+        bad[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        check_each(!handshake_unseal(&key, there, bad, SEALED), "bit %zu changed", bit);
+    }
+    check_all("no bit of it can be changed");
+    memcpy(bad, good, SEALED);
+    for (size_t size = 0; size <= sizeof bad; size++)
+        check_each((size == SEALED) == (handshake_unseal(&key, there, bad, size) > 0), "%zu bytes",
+                   size);
+    check_all("nor its length");
+    way = (handshake_way_t){.from = 2, .to = 1};
+    check(!handshake_unseal(&key, way, good, SEALED), "it cannot be sent back");
+    way = (handshake_way_t){.from = 3, .to = 2};
+    check(!handshake_unseal(&key, way, good, SEALED), "nor from another");
+    way = (handshake_way_t){.from = 1, .to = 3};
+    check(!handshake_unseal(&key, way, good, SEALED), "nor to another");
+    other.bytes[15] ^= 1;
+    check(!handshake_unseal(&other, there, good, SEALED), "nor with another key");
+    other.size = HANDSHAKE_KEY_LEAST - 1;
+    handshake_seal(&other, there, bad, SIZE);
+    check(!handshake_unseal(&other, there, bad, SEALED), "a short key opens nothing");
+}
+
+/* --- messages of libportals that were recorded --- */
+
+static enum ptli_verdict judge(const ptli_guard_t *guard, uint64_t self, uint64_t your_life,
+                               uint64_t number)
+{
+    const ptli_connect_payload_t m = {.life = 70, .your_life = your_life, .number = number};
+    return ptli_guard_judge(guard, self, &m);
+}
+
+static void guards(void)
+{
+    enum { SELF = 50, PEER = 70 };
+    ptli_guard_t peer = {0};
+    check(judge(NULL, SELF, 0, 9) == PTLI_STALE,
+          "portals: who does not know the life is challenged");
+    check(judge(NULL, SELF, 49, 9) == PTLI_STALE, "as is what was sent to an earlier process");
+    check(judge(NULL, SELF, SELF, 9) == PTLI_NEW, "the first message with it is new");
+    ptli_guard_accept(&peer, &(ptli_connect_payload_t){.life = PEER, .number = 9});
+    check(peer.life == PEER, "which says of what life the peer is");
+    check(judge(&peer, SELF, SELF, 9) == PTLI_REPEATED, "the same message is not new twice");
+    check(judge(&peer, SELF, SELF, 8) == PTLI_REPEATED, "nor an earlier one");
+    check(judge(&peer, SELF, SELF, 10) == PTLI_NEW, "but a later one");
+    check(judge(&peer, SELF, 49, 10) == PTLI_STALE, "unless it was sent to another");
+
+    ptli_guard_t asked = {.sent = 20};
+    check(!ptli_guard_challenged(&asked, SELF, 49, 20, PEER), "a challenge of another is ignored");
+    check(!ptli_guard_challenged(&asked, SELF, SELF, 19, PEER), "and one of an earlier message");
+    check(ptli_guard_challenged(&asked, SELF, SELF, 20, PEER) && asked.life == PEER,
+          "one of the latest message tells the peer's life");
+    check(!ptli_guard_challenged(&asked, SELF, SELF, 20, PEER), "once");
+    ptli_guard_t silent = {0};
+    check(!ptli_guard_challenged(&silent, SELF, SELF, 0, PEER), "nobody is challenged unasked");
 }
 
 static void payload_of_ib(void)
@@ -221,7 +295,7 @@ static void refused_of_portals(ptli_connect_payload_t bad, const char *field)
 static void payload_of_portals(void)
 {
     const ptli_connect_payload_t good = {
-        .qp_number = 0xffffff, .psn = 0xffffff, .window = 1, .mtu = 5};
+        .qp_number = 0xffffff, .psn = 0xffffff, .window = 1, .mtu = 5, .life = 5, .number = 6};
     ptli_connect_payload_t bad, copy;
     check(!ptli_connect_payload_parse(&good, sizeof good, &copy) &&
               !memcmp(&good, &copy, sizeof good),
@@ -234,6 +308,8 @@ static void payload_of_portals(void)
     WITH(bad.qp_number = 1 << 24, "queue pair number");
     WITH(bad.psn = 1 << 24, "packet sequence number");
     WITH(bad.window = 0, "window");
+    WITH(bad.life = 0, "life");
+    WITH(bad.number = 0, "number");
 #undef WITH
 }
 
@@ -374,6 +450,8 @@ int main(int argc, char **argv)
     silence();
     stamps();
     bytes();
+    seals();
+    guards();
     payload_of_ib();
     payload_of_portals();
     many_pairs();

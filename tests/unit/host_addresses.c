@@ -1,8 +1,10 @@
 /* host_addresses.c - the addresses by which the hosts of a job reach each other
- * (core/job/host_addresses.c): which of each host's are chosen; and how the software device is
- * given them (other/softhca/device/job_hosts.c).
+ * (core/job/host_addresses.c): which of each host's are chosen; the key of the job
+ * (core/job/secret.c); and how the software device is given them
+ * (other/softhca/device/job_hosts.c).
  */
 #include "core/job/host_addresses.h"
+#include "core/job/secret.h"
 #include "core/report.h"
 #include "other/softhca/softhca.h"
 
@@ -15,7 +17,7 @@
 
 #include "tests/unit/check.h"
 
-/* ---- what host_addresses.c calls */
+/* ---- functions that host_addresses.c calls */
 
 static const char *console_hosts; /* the launching console's SOFTHCA_HOSTS */
 static const char *others[3];     /* addresses of the ranks */
@@ -44,7 +46,7 @@ static gasnetc_address_t address_of(const char *text)
     return a;
 }
 
-static gasnetc_site_t own; /* what this host said of itself */
+static gasnetc_site_t own; /* the contribution of this host */
 
 void bootstrap_exchange(const void *mine, size_t len, void *all)
 {
@@ -57,9 +59,14 @@ void bootstrap_exchange(const void *mine, size_t len, void *all)
         snprintf(text, sizeof text, "%s", others[r]);
         for (char *a = strtok_r(text, " ", &rest); a; a = strtok_r(NULL, " ", &rest))
             site.addresses[n++] = address_of(a);
-        memset(site.secret, (int)(0xa0 + r), sizeof site.secret);
         memcpy((char *)all + r * len, &site, len);
     }
+}
+
+/* Rank 0's bytes reach this process, which is rank 1. */
+void bootstrap_broadcast(void *data, size_t len, uint32_t root)
+{
+    if (root == 0) memset(data, 0xa0, len);
 }
 
 /* ---- the interfaces of this host */
@@ -94,7 +101,7 @@ static struct sockaddr *socket_address(socket_address_t *to, const char *text)
     return &to->any;
 }
 
-/* In the place of the C library's. */
+/* Replaces the function of the C library. */
 int getifaddrs(struct ifaddrs **first)
 {
     static struct ifaddrs all[INTERFACES];
@@ -186,9 +193,10 @@ static const char *hosts_told(uint32_t hosts, const char *own, const char *conso
     if (own) setenv("SOFTHCA_HOSTS", own, 1);
     console_hosts = console;
     exchanges = 0;
+    gasnetc_secret_share(&job);
     gasnetc_hosts_find(&job);
     const char *list = gasnetc_hosts_list();
-    used = list && softhca_hosts(list, gasnetc_hosts_secret(), bootstrap_getenv);
+    used = list && softhca_hosts(list, gasnetc_secret_text(), bootstrap_getenv);
     free((char *)(uintptr_t)list);
     return getenv("SOFTHCA_HOSTS") ? getenv("SOFTHCA_HOSTS") : "nothing";
 }

@@ -1,6 +1,6 @@
 /* leases.c - the registration cache of the core on the scripted network: hits under leases, and how
- * leases are taken back when memory was given back, when something waits for room, and when there
- * are more peers than leases.
+ * leases are revoked when memory was unmapped, when a transfer waits for room, and when there are
+ * more peers than leases.
  *
  * Rank 0 is the engine.  The script ends the program at a transfer from memory that is not
  * registered.
@@ -219,14 +219,14 @@ static void many_peers(void)
     end();
 }
 
-/* Any order of puts, completions and memory given back.  No put uses a registration that was made
- * before its memory was given back. */
+/* Puts, completions and unmapping of memory in any order. No put uses a registration that was made
+ * before its memory was unmapped. */
 static void any_order(void)
 {
     unsigned newest = 0, since[PIECES] = {0};
     begin(1 + check_below(PIECES));
     net_script.hold = true;
-    net_script.on_reap = complete_one; /* whoever waits for room */
+    net_script.on_reap = complete_one; /* completes a transfer for a thread that waits for room */
     for (int step = 0; step < 400; step++) {
         const unsigned i = check_below(check_below(PIECES) + 1);
         const unsigned what = check_below(20);

@@ -177,7 +177,7 @@ static void refusals(void)
         epochs_until_asked();
         gasnetc_lending_gave_back(&lending, &loan, 0, 0);
     }
-    lending.epoch = (uint16_t)(lending.epoch + 8 + 4 * 8);
+    lending.epoch += 8 + 4 * 8;
     check(epochs_until_asked() == 0, "it was not asked for four times the delay");
     gasnetc_lending_gave_back(&lending, &loan, 0, 0);
     check(epochs_until_asked() == 8, "PO-17 one of its refusals is forgotten then");
@@ -265,10 +265,103 @@ static void epochs(void)
     lending.epoch++;
     byte = take(1);
     check(byte == 0x81, "the next message tells the next");
-    lending.epoch = (uint16_t)(loan.reported + 3);
+    lending.epoch = loan.reported + 3;
     check(gasnetc_lending_epochs(&lending, &loan) == 3 &&
               gasnetc_lending_epochs(&lending, &loan) == 0,
           "a system message tells all of them");
+}
+
+/* Counts of past use, after one epoch that the byte of a message reports. */
+static void epochs_in_messages(void)
+{
+    begin(0);
+    loan.stalls = 4;
+    take(1);
+    gasnetc_lending_replied(&loan, 0x01);
+    check(loan.stalls == 4, "PO-10 a Reply without the bit: its sender's epoch goes on");
+    take(1);
+    gasnetc_lending_replied(&loan, 0x81);
+    check(loan.stalls == 1, "PO-10 the bit of a Reply ends an epoch of its sender");
+    loan.stalls = 4;
+    gasnetc_lending_answer(&lending, &loan, 0x01);
+    check(loan.stalls == 4, "PO-10 a Request without the bit: its sender's epoch goes on");
+    gasnetc_lending_answer(&lending, &loan, 0x81);
+    check(loan.stalls == 1, "PO-10 the bit of a Request ends an epoch of its sender");
+}
+
+static void stalls_decay(void)
+{
+    begin(0);
+    loan.stalls = 5;
+    check(gasnetc_lending_give_back(&lending, &loan, 1) == 0 &&
+              gasnetc_lending_give_back(&lending, &loan, 1) == 6,
+          "PO-10 five stalls are forgotten after two epochs, not after one");
+}
+
+/* Credits lent to the peer by Requests that ask for as many as a Request can. */
+static unsigned lent_now(void)
+{
+    unsigned sum = 0, more;
+    while ((more = gasnetc_lending_answer(&lending, &loan, 0x71) >> 4 & 7) != 0) sum += more;
+    return sum;
+}
+
+static void limits_of_an_epoch(void)
+{
+    gasnetc_lending_init(&lending, 10 + 1000, 1, 10, 4, 1000, 1 << 20, true);
+    gasnetc_loan_init(&loan, 10);
+    unsigned lent = lent_now();
+    check(lent >= lending.give_limit && lent < lending.give_limit + 7u,
+          "PO-17 %u credits are lent to a peer in an epoch", lent);
+    lending.epoch++;
+    check(lent_now() > 0, "PO-17 the next epoch lends more");
+
+    begin(0);
+    loan.owned = 200;
+    unsigned first = gasnetc_lending_give_back(&lending, &loan, 0);
+    check(first == lending.return_limit && gasnetc_lending_give_back(&lending, &loan, 0) == 0,
+          "PO-17 %u credits are returned in an epoch", first);
+    check(gasnetc_lending_give_back(&lending, &loan, 1) > 0, "PO-17 more in the next");
+}
+
+static const uint64_t late_epochs[] = {32767, 32768,   65535,          65536,
+                                       98304, 1 << 20, UINT32_MAX - 1, (uint64_t)UINT32_MAX + 2};
+
+/* A lender in its epoch `epoch`, of which the peer was informed lately if `informed`. */
+static void begin_late(uint64_t epoch, bool informed)
+{
+    begin(0);
+    lending.epoch = epoch;
+    if (informed) loan.reported = loan.aged = (uint32_t)epoch;
+}
+
+static void late(void)
+{
+    enum { COUNT = sizeof late_epochs / sizeof *late_epochs };
+    for (unsigned i = 0; i < COUNT; i++) {
+        const unsigned long long epoch = late_epochs[i];
+        begin_late(epoch, false);
+        check_each(is_asked(), "epoch %llu: a peer that never refused is asked", epoch);
+        gasnetc_lending_gave_back(&lending, &loan, 0, 0);
+        const unsigned delay = epochs_until_asked();
+        check_each(delay == 2, "epoch %llu: asked after %u epochs, not 2", epoch, delay);
+    }
+    check_all("PO-17 peers are asked, and asked again, however many epochs have ended");
+    for (unsigned i = 0; i < COUNT; i++) {
+        begin_late(late_epochs[i], true);
+        lending.epoch += 3;
+        const unsigned told = gasnetc_lending_epochs(&lending, &loan);
+        check_each(told == 3, "epoch %llu: %u epochs are reported, not 3",
+                   (unsigned long long)late_epochs[i], told);
+        lending.epoch += 65536;
+        check_each(gasnetc_lending_epochs(&lending, &loan) == UINT16_MAX,
+                   "more epochs than a message can report count as the most it can");
+        loan.stalled_requests = loan.given = 4;
+        lending.epoch += 65536;
+        is_asked();
+        check_each(loan.given == 0, "what was lent 65536 epochs ago is forgotten");
+    }
+    check_all("PO-10 the epochs that ended are counted across every wrap");
 }
 
 int main(int argc, char **argv)
@@ -284,5 +377,9 @@ int main(int argc, char **argv)
     refusals();
     choice();
     epochs();
+    epochs_in_messages();
+    stalls_decay();
+    limits_of_an_epoch();
+    late();
     return check_end();
 }

@@ -32,6 +32,15 @@ tests_unit_vis_SOURCES = tests/unit/vis.c extended-ref/vis/choose.h \
 	extended-ref/vis/pieces.c extended-ref/vis/pieces.h extended-ref/vis/walk.c extended-ref/vis/walk.h
 tests_unit_vis_CPPFLAGS = $(unit_cppflags)
 tests_unit_vis_LDADD = tests/unit/libcheck.a
+check_PROGRAMS += tests/unit/outstanding
+tests_unit_outstanding_SOURCES = tests/unit/outstanding.c extended-ref/outstanding.c extended-ref/outstanding.h
+tests_unit_outstanding_CPPFLAGS = $(unit_cppflags)
+tests_unit_outstanding_LDADD = tests/unit/libcheck.a
+check_PROGRAMS += tests/unit/wraps
+tests_unit_wraps_SOURCES = tests/unit/wraps.c extended-ref/coll/match.c extended-ref/coll/team.c other/portals3/engine/pool.c
+tests_unit_wraps_CPPFLAGS = $(unit_cppflags) -I$(top_srcdir)/other/portals3/include
+tests_unit_wraps_LDADD = tests/unit/libcheck.a
+EXTRA_DIST += tests/unit/wraps.md
 check_PROGRAMS += tests/unit/lending
 tests_unit_lending_SOURCES = tests/unit/lending.c portals-conduit/lending.c portals-conduit/lending.h
 tests_unit_lending_LDADD = tests/unit/libcheck.a
@@ -52,7 +61,7 @@ check_PROGRAMS += tests/unit/bell
 tests_unit_bell_SOURCES = tests/unit/bell.c core/progress/doze.h extended-ref/barrier_host.h extended-ref/barrier_state.c
 tests_unit_bell_LDADD = other/hostmem/libhostmem.la tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/host_addresses
-tests_unit_host_addresses_SOURCES = tests/unit/host_addresses.c core/job/host_addresses.c core/job/host_addresses.h other/softhca/device/job_hosts.c
+tests_unit_host_addresses_SOURCES = tests/unit/host_addresses.c core/job/host_addresses.c core/job/host_addresses.h core/job/secret.c core/job/secret.h other/softhca/device/job_hosts.c
 tests_unit_host_addresses_CPPFLAGS = $(AM_CPPFLAGS)
 tests_unit_host_addresses_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/signal_stack
@@ -64,7 +73,7 @@ tests_unit_receive_thread_SOURCES = tests/unit/receive_thread.c core/progress/re
 tests_unit_receive_thread_CPPFLAGS = $(unit_cppflags)
 tests_unit_receive_thread_LDADD = tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/exit_engine
-tests_unit_exit_engine_SOURCES = tests/unit/exit_engine.c core/exit/exit.c core/exit/exit_signals.c core/exit/exit_protocol.c core/job/report.c
+tests_unit_exit_engine_SOURCES = tests/unit/exit_engine.c core/exit/exit.c core/exit/exit_files.c core/exit/exit_signals.c core/exit/exit_protocol.c core/job/report.c core/job/signal_stack.c
 tests_unit_exit_engine_CPPFLAGS = $(filter-out -DGASNET_SEQ,$(unit_cppflags)) -DGASNET_PAR -D_REENTRANT
 tests_unit_exit_engine_LDADD = tests/unit/libcheck.a other/tools/libtools.la -lpthread
 check_PROGRAMS += tests/unit/patience
@@ -72,9 +81,14 @@ tests_unit_patience_SOURCES = tests/unit/patience.c
 tests_unit_patience_LDADD = tests/unit/libcheck.a other/tools/libtools.la -lpthread -lm
 check_PROGRAMS += tests/unit/handshake
 connect_payloads = core/ib/connect_payload.c core/ib/connect_payload.h \
-	other/portals3/transport/connect_payload.c other/portals3/transport/connect_payload.h
+	other/portals3/transport/connect_payload.c other/portals3/transport/connect_payload.h \
+	other/portals3/transport/connect_guard.c other/portals3/transport/connect_guard.h
 tests_unit_handshake_SOURCES = tests/unit/handshake.c $(handshake_sources) $(connect_payloads)
-tests_unit_handshake_LDADD = tests/unit/libcheck.a
+tests_unit_handshake_LDADD = tests/unit/libcheck.a other/tools/libenv_table.la
+check_PROGRAMS += tests/unit/key_file
+tests_unit_key_file_SOURCES = tests/unit/key_file.c other/portals3/transport/key_file.c other/portals3/transport/key_file.h
+tests_unit_key_file_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+tests_unit_key_file_LDADD = tests/unit/libcheck.a
 if RDMACM
 check_PROGRAMS += tests/unit/rdmacm
 endif
@@ -111,7 +125,7 @@ tests_unit_roce_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
 check_PROGRAMS += tests/unit/connect_on_demand
 tests_unit_connect_on_demand_SOURCES = tests/unit/connect_on_demand.c core/ib/connect_on_demand.c core/ib/connect_greetings.c core/ib/connect_payload.c core/ib/route.c $(handshake_sources) $(roce_sources)
 tests_unit_connect_on_demand_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ
-tests_unit_connect_on_demand_LDADD = tests/unit/libcheck.a $(VERBS_LIBS) -lpthread
+tests_unit_connect_on_demand_LDADD = tests/unit/libcheck.a other/tools/libenv_table.la $(VERBS_LIBS) -lpthread
 check_PROGRAMS += tests/unit/datagrams
 tests_unit_datagrams_SOURCES = tests/unit/datagrams.c core/ib/datagrams.c core/ib/advice.c
 tests_unit_datagrams_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ
@@ -137,11 +151,14 @@ tests_unit_softhca_inventory_LDADD = tests/unit/libcheck.a other/tools/libenv_ta
 tests_unit_softhca_settings_SOURCES = tests/unit/softhca_settings.c $(softhca_pure)
 tests_unit_softhca_settings_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_unit_softhca_settings_LDADD = tests/unit/libcheck.a other/tools/libenv_table.la
+check_PROGRAMS += tests/unit/host_lists
+tests_unit_host_lists_SOURCES = tests/unit/host_lists.c
+tests_unit_host_lists_LDADD = tests/unit/libcheck.a other/spawner/liblauncher.la
 check_PROGRAMS += tests/unit/softhca_greet tests/unit/softhca_hosts tests/unit/softhca_remote
 softhca_remote = other/softhca/tcp/requester.c other/softhca/tcp/responder.c other/softhca/tcp/wire.c
-softhca_greet = other/softhca/tcp/greet.c other/softhca/tcp/sha256.c
+softhca_greet = other/softhca/tcp/greet.c
 tests_unit_softhca_greet_SOURCES = tests/unit/softhca_greet.c $(softhca_greet) other/softhca/tcp/wire.c
-tests_unit_softhca_greet_LDADD = tests/unit/libcheck.a
+tests_unit_softhca_greet_LDADD = tests/unit/libcheck.a other/tools/libenv_table.la
 tests_unit_softhca_hosts_SOURCES = tests/unit/softhca_hosts.c other/softhca/tcp/hosts.c
 tests_unit_softhca_hosts_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_unit_softhca_hosts_LDADD = tests/unit/libcheck.a
@@ -160,7 +177,7 @@ tests_unit_waiting_LDADD = $(unit_ldadd)
 # With the Extended API above.
 check_PROGRAMS += tests/unit/synchronisation
 tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/programs/synchronisation_rows.h extended-ref/handles.c \
-	extended-ref/internal_am.c extended-ref/memset.c extended-ref/putget.c extended-ref/regions.c \
+	extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c extended-ref/putget.c extended-ref/regions.c \
 	extended-ref/transfer.h extended-ref/transfer_rdma.h extended-ref/value.c
 tests_unit_synchronisation_CPPFLAGS = $(unit_cppflags)
 tests_unit_synchronisation_LDADD = $(unit_ldadd)
@@ -183,13 +200,13 @@ tests_unit_counters_LDADD = $(unit_ldadd)
 # The portable reference of it, on a conduit of its own.
 check_PROGRAMS += tests/unit/reference
 tests_unit_reference_SOURCES = tests/unit/reference.c tests/programs/synchronisation_rows.h tests/unit/toy/gasnet_conduit.h \
-	extended-ref/handles.c extended-ref/internal_am.c extended-ref/memset.c extended-ref/putget.c \
+	extended-ref/handles.c extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c extended-ref/putget.c \
 	extended-ref/regions.c extended-ref/transfer.h $(extended_by_am) extended-ref/value.c
 tests_unit_reference_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/tests/unit/toy \
 	$(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ -DGASNETE_BY_AM
 tests_unit_reference_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/vis_messages
-tests_unit_vis_messages_SOURCES = tests/unit/vis_messages.c tests/unit/toy/gasnet_conduit.h extended-ref/internal_am.c \
+tests_unit_vis_messages_SOURCES = tests/unit/vis_messages.c tests/unit/toy/gasnet_conduit.h extended-ref/internal_am.c extended-ref/outstanding.c \
 	extended-ref/vis/packed.c extended-ref/vis/pieces.c extended-ref/vis/walk.c
 tests_unit_vis_messages_CPPFLAGS = $(tests_unit_reference_CPPFLAGS)
 tests_unit_vis_messages_LDADD = tests/unit/libcheck.a
@@ -269,11 +286,16 @@ tests_unit_portals_queues_par_SOURCES = tests/unit/portals_queues.c
 tests_unit_portals_queues_par_CPPFLAGS = $(portals_job_cppflags) -DGASNET_PAR
 tests_unit_portals_queues_par_LDADD = tests/unit/libportals_par.a $(portals_job_libs)
 
-# Fuzz targets: with the driver they are programs of their own; clang's -fsanitize=fuzzer does without.
+# Fuzz targets: with the driver they are programs of their own. tests/fuzz/coverage.sh makes them with clang's engine
+# instead, by FUZZ_LDFLAGS=-fsanitize=fuzzer and -DFUZZ_ENGINE.
+EXTRA_DIST += tests/fuzz/coverage.sh tests/fuzz/seeds
 fuzz_driver = tests/fuzz/driver.c tests/fuzz/fuzz.h
-check_PROGRAMS += tests/fuzz/am_header tests/fuzz/firehose tests/fuzz/handshake tests/fuzz/hosts tests/fuzz/param_values \
-	tests/fuzz/port_filter tests/fuzz/quoting tests/fuzz/softhca_faults tests/fuzz/softhca_hosts \
-	tests/fuzz/softhca_inventory tests/fuzz/softhca_settings tests/fuzz/softhca_wire tests/fuzz/ssh_frames
+fuzz_programs = tests/fuzz/am_header tests/fuzz/collectives tests/fuzz/firehose tests/fuzz/handshake tests/fuzz/hosts tests/fuzz/internal_messages tests/fuzz/machine_code \
+	tests/fuzz/messages tests/fuzz/param_values tests/fuzz/port_filter tests/fuzz/quoting tests/fuzz/softhca_faults \
+	tests/fuzz/softhca_hosts tests/fuzz/softhca_inventory tests/fuzz/softhca_settings tests/fuzz/softhca_wire tests/fuzz/ssh_frames
+check_PROGRAMS += $(fuzz_programs)
+fuzz-programs: $(fuzz_programs)
+.PHONY: fuzz-programs
 tests_fuzz_softhca_faults_SOURCES = tests/fuzz/softhca_faults.c $(softhca_pure) $(fuzz_driver)
 tests_fuzz_softhca_faults_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fuzz_softhca_faults_LDADD = other/tools/libenv_table.la
@@ -283,14 +305,21 @@ tests_fuzz_softhca_inventory_LDADD = other/tools/libenv_table.la
 tests_fuzz_softhca_hosts_SOURCES = tests/fuzz/softhca_hosts.c other/softhca/tcp/hosts.c $(fuzz_driver)
 tests_fuzz_softhca_hosts_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fuzz_softhca_wire_SOURCES = tests/fuzz/softhca_wire.c $(softhca_remote) $(softhca_greet) $(fuzz_driver)
+tests_fuzz_softhca_wire_LDADD = other/tools/libenv_table.la
 tests_fuzz_softhca_settings_SOURCES = tests/fuzz/softhca_settings.c $(softhca_pure) $(fuzz_driver)
 tests_fuzz_softhca_settings_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fuzz_softhca_settings_LDADD = other/tools/libenv_table.la
 tests_fuzz_firehose_SOURCES = tests/fuzz/firehose.c $(fuzz_driver)
 tests_fuzz_firehose_LDADD = other/firehose/libfirehose.la
 tests_fuzz_handshake_SOURCES = tests/fuzz/handshake.c $(handshake_sources) $(connect_payloads) $(fuzz_driver)
+tests_fuzz_handshake_LDADD = other/tools/libenv_table.la
 tests_fuzz_am_header_SOURCES = tests/fuzz/am_header.c $(fuzz_driver)
 tests_fuzz_am_header_LDADD = tests/unit/libscript.a
+tests_fuzz_internal_messages_SOURCES = tests/fuzz/internal_messages.c tests/unit/toy/gasnet_conduit.h \
+	extended-ref/handles.c extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c $(extended_by_am) \
+	extended-ref/vis/packed.c extended-ref/vis/pieces.c extended-ref/vis/walk.c \
+	extended-ref/coll/arrivals.c extended-ref/coll/match.c $(fuzz_driver)
+tests_fuzz_internal_messages_CPPFLAGS = $(tests_unit_reference_CPPFLAGS)
 tests_fuzz_param_values_SOURCES = tests/fuzz/param_values.c $(fuzz_driver)
 tests_fuzz_param_values_CPPFLAGS = $(unit_cppflags)
 tests_fuzz_param_values_LDADD = $(unit_ldadd)
@@ -301,3 +330,27 @@ tests_fuzz_quoting_SOURCES = tests/fuzz/quoting.c $(fuzz_driver)
 tests_fuzz_quoting_LDADD = other/spawner/liblauncher.la
 tests_fuzz_ssh_frames_SOURCES = tests/fuzz/ssh_frames.c $(fuzz_driver)
 tests_fuzz_ssh_frames_LDADD = other/spawner/liblauncher.la
+tests_fuzz_messages_SOURCES = tests/fuzz/messages.c other/portals3/transport/portals_wire.c other/rdmacm/greeting.c extended-ref/vis/pieces.c \
+	portals-conduit/long_id.c $(fuzz_driver)
+tests_fuzz_messages_CPPFLAGS = $(unit_cppflags) -I$(top_srcdir)/other/portals3/include
+tests_fuzz_collectives_SOURCES = tests/fuzz/collectives.c extended-ref/coll/match.c $(fuzz_driver)
+tests_fuzz_collectives_CPPFLAGS = $(unit_cppflags)
+tests_fuzz_machine_code_SOURCES = tests/fuzz/machine_code.c other/memory-events/lengths.c other/memory-events/mappings.c $(fuzz_driver)
+tests_fuzz_machine_code_CPPFLAGS = $(AM_CPPFLAGS)
+tests_fuzz_am_header_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_collectives_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_firehose_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_handshake_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_hosts_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_internal_messages_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_machine_code_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_messages_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_param_values_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_port_filter_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_quoting_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_softhca_faults_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_softhca_hosts_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_softhca_inventory_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_softhca_settings_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_softhca_wire_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_ssh_frames_LDFLAGS = $(FUZZ_LDFLAGS)

@@ -1,5 +1,5 @@
-/* memory_effects.c - other/memory-events, its pure parts: which ranges a system call gives back,
- * and which instructions make one.  */
+/* memory_effects.c - other/memory-events, its pure parts: which ranges a system call unmaps, and
+ * which instructions make one. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
@@ -9,6 +9,7 @@
 #include "check.h"
 #include "other/memory-events/effects.h"
 #include "other/memory-events/lengths.h"
+#include "other/memory-events/proof.h"
 #include "other/memory-events/sites.h"
 
 /* --- effects --- */
@@ -50,6 +51,10 @@ static const struct row {
     {"brk, a question", {SYS_brk, {0}}, 0, {{0}}},
     {"mprotect, to be written", {SYS_mprotect, {AT, LEN, PROT_READ | PROT_WRITE}}, 1, {{AT, LEN}}},
     {"mprotect, to be read", {SYS_mprotect, {AT, LEN, PROT_READ}}, 1, {{AT, LEN}}},
+    {"mprotect, to be executed",
+     {SYS_mprotect, {AT, LEN, PROT_READ | PROT_EXEC}},
+     1,
+     {{0, UINTPTR_MAX}}},
     {"pkey_mprotect", {329, {AT, LEN, PROT_NONE}}, 1, {{AT, LEN}}},
     {"shmdt", {SYS_shmdt, {AT}}, 1, {{0, UINTPTR_MAX}}},
     {"shmat", {SYS_shmat, {0, AT, 0}}, 0, {{0}}},
@@ -72,65 +77,137 @@ static void effects(void)
     }
 }
 
-/* --- sites --- */
+/* --- sites, and which of them are proven harmless --- */
 
-#define CODE(...) {__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
+#define CODE(...)   {__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
+#define RETURN      0xc3
+#define CALL        0x0f, 0x05
+#define MOV_EAX(n)  0xb8, (n)&255, (n) >> 8, 0, 0
+#define CHECK_ERROR 0x48, 0x3d, 1, 0xf0, 0xff, 0xff, 0x73, 1, 0xc3, 0xc3 /* cmp, jae, ret, ret */
+
+enum verdict { PROVEN, UNPROVEN, HOOKED };
 
 static const struct code {
     const char *name;
-    uint8_t bytes[32];
+    uint8_t bytes[80];
     size_t size;
-    bool known, found;
-    me_kind_t kind;
-    size_t at;
+    enum verdict verdict;
+    size_t call; /* unless PROVEN */
 } codes[] = {
-    {"mov $11,%eax; syscall", CODE(0x90, 0xb8, 11, 0, 0, 0, 0x0f, 0x05), true, true, ME_CONSTANT,
-     1},
-    {"mov $1,%eax; syscall", CODE(0x90, 0xb8, 1, 0, 0, 0, 0x0f, 0x05), false, false, 0, 0},
-    {"mov 8(%rsp),%r9; syscall", CODE(0x4c, 0x8b, 0x4c, 0x24, 8, 0x0f, 0x05, 0xc3), false, true,
-     ME_ANY, 0},
-    {"a jump to a stub; syscall",
-     CODE(0xe9, 0, 1, 0, 0, 0x0f, 0x05, 0x48, 0x3d, 1, 0xf0, 0xff, 0xff), false, false, 0, 0},
-    {"mov $9,%eax; mov %rbx,%rdi; syscall", CODE(0xb8, 9, 0, 0, 0, 0x48, 0x89, 0xdf, 0x0f, 0x05),
-     false, true, ME_HIDDEN, 8},
-    {"mov $9,%r8d; mov %r8,%rax; syscall",
-     CODE(0x41, 0xb8, 9, 0, 0, 0, 0x4c, 0x89, 0xc0, 0x0f, 0x05), false, true, ME_HIDDEN, 9},
-    {"mov $202,%r8d; mov %r8,%rax; syscall; cmp",
-     CODE(0x41, 0xb8, 202, 0, 0, 0, 0x4c, 0x89, 0xc0, 0x0f, 0x05, 0x48, 0x3d, 1, 0xf0, 0xff, 0xff),
-     false, false, 0, 0},
-    {"mov %rdi,%rax; syscall; cmp",
-     CODE(0x48, 0x89, 0xf8, 0x0f, 0x05, 0x48, 0x3d, 1, 0xf0, 0xff, 0xff), false, true, ME_HIDDEN,
-     3},
-    {"the same in the C library",
-     CODE(0x48, 0x89, 0xf8, 0x0f, 0x05, 0x48, 0x3d, 1, 0xf0, 0xff, 0xff), true, false, 0, 0},
-    {"these two bytes alone", CODE(0x0f, 0x05), false, false, 0, 0},
-    {"these two bytes as a displacement", CODE(0xe8, 0x0f, 0x05, 0, 0, 0x48), false, false, 0, 0},
+    {"mov $1,%eax; syscall", CODE(MOV_EAX(1), CALL, RETURN), PROVEN, 0},
+    {"mov $11,%eax; syscall", CODE(MOV_EAX(11), CALL, RETURN), HOOKED, 5},
+    {"mov 8(%rsp),%r9; syscall", CODE(0x4c, 0x8b, 0x4c, 0x24, 8, CALL, RETURN), HOOKED, 5},
+    {"xor %eax,%eax; syscall", CODE(0x31, 0xc0, CALL, RETURN), PROVEN, 0},
+    {"mov $9,%eax; mov %rbx,%rdi; syscall", CODE(MOV_EAX(9), 0x48, 0x89, 0xdf, CALL, RETURN),
+     UNPROVEN, 8},
+    {"mov $3,%eax; mov %rbx,%rdi; syscall", CODE(MOV_EAX(3), 0x48, 0x89, 0xdf, CALL, RETURN),
+     PROVEN, 0},
+    {"the number in a register of its own, unwatched",
+     CODE(0x41, 0xb8, 202, 0, 0, 0, 0x4c, 0x89, 0xc0, CALL, CHECK_ERROR), PROVEN, 0},
+    {"the same, watched", CODE(0x41, 0xb8, 9, 0, 0, 0, 0x4c, 0x89, 0xc0, CALL, CHECK_ERROR),
+     UNPROVEN, 9},
+    /* Code of gcc and clang for madvise(p, n, MADV_DONTNEED) and others by inline system calls. */
+    {"gcc -O2: mov $28,%eax; mov $4,%edx; syscall",
+     CODE(0xf3, 0x0f, 0x1e, 0xfa, MOV_EAX(28), 0xba, 4, 0, 0, 0, CALL, RETURN), UNPROVEN, 14},
+    {"gcc -Os: push $4; pop %rdx; mov $28,%eax; syscall",
+     CODE(0x6a, 4, 0x5a, MOV_EAX(28), CALL, RETURN), HOOKED, 8},
+    {"gcc -O2: mremap, the number first",
+     CODE(MOV_EAX(25), 0x48, 0x8d, 0x14, 0x36, 0x41, 0xba, 1, 0, 0, 0, CALL, RETURN), UNPROVEN, 15},
+    {"clang -O2: mremap, the number last but one",
+     CODE(0x48, 0x8d, 0x14, 0x36, MOV_EAX(25), 0x41, 0xba, 1, 0, 0, 0, CALL, RETURN), UNPROVEN, 15},
+    {"gcc -Os: two calls with one tail",
+     CODE(0x49, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0x48, 0x89, 0xd6, 0x4d, 0x85, 0xc0, 0x74, 0x0c, 0xba,
+          4, 0, 0, 0, MOV_EAX(28), 0xeb, 7, 0x31, 0xd2, MOV_EAX(318), CALL, RETURN),
+     UNPROVEN, 33},
+    {"two calls with one tail, both harmless",
+     CODE(0x4d, 0x85, 0xc0, 0x74, 0x0c, 0xba, 4, 0, 0, 0, MOV_EAX(202), 0xeb, 7, 0x31, 0xd2,
+          MOV_EAX(318), CALL, RETURN),
+     PROVEN, 0},
+    {"a jump to the call alone, from far away",
+     CODE(MOV_EAX(318), CALL, RETURN, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, MOV_EAX(28), 0xe9,
+          0xec, 0xff, 0xff, 0xff),
+     UNPROVEN, 5},
+    {"gcc -O2: a conditional move of two numbers",
+     CODE(0x85, 0xff, 0xb9, 28, 0, 0, 0, MOV_EAX(318), 0x0f, 0x45, 0xc1, CALL, RETURN), UNPROVEN,
+     15},
+    {"a conditional move of two harmless numbers",
+     CODE(0x85, 0xff, 0xb9, 27, 0, 0, 0, MOV_EAX(318), 0x0f, 0x45, 0xc1, CALL, RETURN), PROVEN, 0},
+    {"the number is an argument; errors are tested by < 0",
+     CODE(0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0x48, 0x89, 0xd6, 0x48, 0x89, 0xca, CALL, 0x48, 0xc1,
+          0xf8, 0x3f, RETURN),
+     UNPROVEN, 12},
+    {"the number is an argument, or a constant",
+     CODE(0x85, 0xff, 0x74, 6, 0x41, 0xb8, 202, 0, 0, 0, 0x4c, 0x89, 0xc0, CALL, RETURN), UNPROVEN,
+     13},
+    {"the number is computed", CODE(MOV_EAX(3), 0x83, 0xc0, 8, CALL, RETURN), UNPROVEN, 8},
+    {"the number is read from a table", CODE(0x8b, 0x04, 0xbd, 0, 0, 0, 0, CALL, RETURN), UNPROVEN,
+     7},
+    {"a function is called after the load", CODE(MOV_EAX(3), 0xe8, 0, 1, 0, 0, CALL, RETURN),
+     UNPROVEN, 10},
+    {"gcc -O2: munmap, the number after the arguments",
+     CODE(0xbe, 0, 0, 1, 0, 0x31, 0xd2, MOV_EAX(11), CALL, RETURN), HOOKED, 12},
+    {"clang -O2: munmap, the number before the arguments",
+     CODE(MOV_EAX(11), 0xbe, 0, 0, 1, 0, 0x31, 0xd2, CALL, RETURN), UNPROVEN, 12},
+    {"these two bytes in the distance of a call", CODE(0xe8, 0x0f, 0x05, 0, 0, RETURN), PROVEN, 0},
 };
+
+enum { BEFORE = 256, ROOM = 512 };
+
+static bool prove(const uint8_t *bytes, size_t size, bool hooks, size_t *at, unsigned *hooked)
+{
+    static uint8_t starts[ROOM / 8];
+    static me_jump_t jumps[ROOM];
+    static me_point_t points[ROOM];
+    static me_site_t sites[ROOM];
+    memset(starts, 0, sizeof starts);
+    me_code_t code = {.bytes = bytes,
+                      .size = size,
+                      .starts = starts,
+                      .jumps = jumps,
+                      .jumps_most = ROOM,
+                      .points = points,
+                      .points_most = ROOM,
+                      .sites = sites,
+                      .sites_most = ROOM};
+    const bool proven = me_prove(&code, hooks, NULL, at);
+    *hooked = code.sites_count;
+    return proven;
+}
+
+/* Other code is before it, a function that has ended. */
+static enum verdict verdict_of(const struct code *code, size_t *at)
+{
+    uint8_t bytes[ROOM];
+    unsigned hooked;
+    memset(bytes, 0x90, sizeof bytes);
+    bytes[BEFORE - 1] = RETURN;
+    memcpy(bytes + BEFORE, code->bytes, code->size);
+    const bool proven = prove(bytes, BEFORE + code->size + 8, true, at, &hooked);
+    if (proven && !hooked) return PROVEN;
+    if (!prove(bytes, BEFORE + code->size + 8, false, at, &hooked) && proven) return HOOKED;
+    return UNPROVEN;
+}
 
 static void sites(void)
 {
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         const struct code *code = &codes[i];
-        me_site_t site;
-        const bool found = me_next_site(code->bytes, code->size, 0, code->known, &site);
-        check(found == code->found && (!found || (site.kind == code->kind && site.at == code->at)),
-              "found or not: %s", code->name);
+        size_t at = 0;
+        const enum verdict verdict = verdict_of(code, &at);
+        check(verdict == code->verdict && (verdict == PROVEN || at == BEFORE + code->call),
+              "%s: %s", verdict == PROVEN ? "harmless" : "may unmap memory", code->name);
     }
     /* Any bytes: what is found lies within them, and the look-up ends. */
     for (int round = 0; round < 20000; round++) {
-        uint8_t bytes[96];
-        me_site_t site;
+        uint8_t bytes[160];
+        size_t at = 0;
+        unsigned hooked;
         check_fill(bytes, sizeof bytes);
-        for (int i = 0; i < 3; i++) memcpy(bytes + check_below(95), "\x0f\x05", 2);
-        for (size_t from = 0; me_next_site(bytes, sizeof bytes, from, false, &site);) {
-            const size_t next = me_after_site(&site);
-            if (!check_each(next > from && next <= sizeof bytes && site.at + 2 <= next,
-                            "site at %zu, next %zu", site.at, next))
-                break;
-            from = next;
-        }
+        for (int i = 0; i < 3; i++) memcpy(bytes + check_below(159), "\x0f\x05", 2);
+        const bool proven = prove(bytes, sizeof bytes, false, &at, &hooked);
+        if (!check_each(proven || at < sizeof bytes, "unproven at %zu", at)) break;
     }
-    check_all("a look-up in random bytes stays within them, and ends");
+    check_all("a proof in random bytes stays within them, and ends");
 }
 
 /* --- lengths --- */
@@ -175,14 +252,14 @@ static void decoding(void)
     }
     check_all("no instruction is longer than its bytes");
     /* The bytes of a system call as the operand of another instruction, and as code. */
-    uint8_t code[64];
-    me_site_t site;
+    uint8_t code[160];
+    size_t at;
+    unsigned hooked;
     memset(code, 0x90, sizeof code);
-    memcpy(code + 40, (const uint8_t[]){0x48, 0xb8, 0xb8, 11, 0, 0, 0, 0x0f, 0x05, 0xc3}, 10);
-    check(!me_next_site(code, sizeof code, 0, true, &site), "an operand is not a system call");
-    code[40] = code[41] = 0x90;
-    check(me_next_site(code, sizeof code, 0, true, &site) && site.at == 42,
-          "and it is one as code");
+    memcpy(code + 140, (const uint8_t[]){0x48, 0xb8, 0xb8, 11, 0, 0, 0, 0x0f, 0x05, 0xc3}, 10);
+    check(prove(code, sizeof code, false, &at, &hooked), "an operand is not a system call");
+    code[140] = code[141] = 0x90;
+    check(!prove(code, sizeof code, false, &at, &hooked) && at == 147, "and it is one as code");
 }
 
 static void stubs(void)
@@ -218,8 +295,9 @@ static void distance(void)
         0xe8, 0x19, 0xfe, 0xff, 0xff, 0x41, 0x8b, 0x85, 0xa0, 0x01, 0x00, 0x00, 0xb9,
         0x0c, 0x00, 0x00, 0x00, 0x48, 0x8d, 0x15, 0x2d, 0x0f, 0x05, 0x00,
     };
-    me_site_t site;
-    check(!me_next_site(code, sizeof code, 0, false, &site),
+    size_t at;
+    unsigned hooked;
+    check(prove(code, sizeof code, false, &at, &hooked),
           "the distance of an address is not a system call");
 }
 

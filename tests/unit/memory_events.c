@@ -9,10 +9,13 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -30,13 +33,14 @@
 
 enum { PAGE = 4096, SIZE = 64 * PAGE };
 
-/* --- what is awaited --- */
+/* --- awaited reports --- */
 
 /* Volatile: compilers know that munmap calls nothing of this file. */
-static _Thread_local volatile uintptr_t awaited; /* an address that this thread gives back */
-static _Thread_local volatile unsigned reports;  /* of it */
-static _Thread_local volatile bool was_there;    /* its byte could be read, and was as written */
-static atomic_uintptr_t anywhere;                /* as `awaited`, whichever thread gives it back */
+static _Thread_local volatile uintptr_t awaited; /* an address that this thread unmaps */
+static _Thread_local volatile unsigned reports;  /* reports of `awaited` */
+static _Thread_local volatile bool was_there;    /* the byte at `awaited` could be read, and was
+                                                    as written */
+static atomic_uintptr_t anywhere;                /* as `awaited`, but any thread may unmap it */
 static atomic_uint reports_anywhere;
 static atomic_uint calls;
 
@@ -69,7 +73,7 @@ static void *map(size_t size, int flags)
     return block;
 }
 
-/* --- the ways; each gives back the address that it awaits --- */
+/* --- the ways to unmap; each unmaps the address that it awaits --- */
 
 static bool by_munmap(void)
 {
@@ -448,38 +452,155 @@ static void registers(void)
     memory_events_end(spoils_registers);
 }
 
-/* A file's code that the program may write, and that unmaps what it is given. */
-static void writable_code(void)
+/* Code of a file, mapped shared or privately, that unmaps what it is given. */
+static char *foreign_code(int *file, int flags)
 {
-    static const unsigned char bytes[] = {0xb8, 11, 0, 0, 0, 0x0f, 0x05, 0xc3};
+    static const unsigned char bytes[] = {0xc3, 0xb8, 11, 0, 0, 0, 0x0f, 0x05, 0xc3};
     unsigned char page[PAGE];
     memset(page, 0x90, sizeof page);
-    memcpy(page + PAGE / 2, bytes, sizeof bytes);
-    const int file = memfd_create("code", 0);
-    if (file < 0 || write(file, page, PAGE) != PAGE) abort();
-    char *code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE, file, 0);
-    if (code == MAP_FAILED) {
-        check_note("memory must not be writable and executable");
+    memcpy(page + PAGE / 2 - 1, bytes, sizeof bytes);
+    *file = memfd_create("code", 0);
+    if (*file < 0 || write(*file, page, PAGE) != PAGE) abort();
+    char *code = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, flags, *file, 0);
+    return code == MAP_FAILED ? NULL : code;
+}
+
+/* New code is looked at, together with all other. */
+static void load_code(void)
+{
+    const int file = open("/proc/self/exe", O_RDONLY);
+    void *code = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+    if (code != MAP_FAILED) munmap(code, PAGE);
+    close(file);
+}
+
+static void others_code(int flags, const char *name)
+{
+    int file;
+    char *code = foreign_code(&file, flags);
+    if (!code) {
+        check_note("a memory file must not be executed");
         close(file);
         return;
     }
-    check(memory_events_watched(), "code that the program may write is watched");
-    char *block = map(PAGE, MAP_PRIVATE);
-    int (*unmap)(void *, size_t);
-    char *const function = code + PAGE / 2;
-    memcpy(&unmap, &function, sizeof unmap);
-    await(block);
-    check(unmap(block, PAGE) == 0 && reported(), "and reported");
-    check(pread(file, code, 1, 0) == 1, "and the program may still write it");
+    check(!memory_events_watched() && strstr(memory_events_why(), "memfd:code"),
+          "%s: what it unmaps cannot be seen, and the file is named", name);
+    unsigned char now[PAGE];
+    check(pread(file, now, PAGE, 0) == PAGE && memcmp(now, code, PAGE) == 0 &&
+              now[PAGE / 2] == 0xb8,
+          "%s: file and memory are unchanged", name);
     munmap(code, PAGE);
     close(file);
+    load_code();
+    check(memory_events_watched(),
+          "%s: and all is watched again when it has gone, and new code is looked at", name);
+}
+
+/* Changes the code of munmap as a uprobe, or a debugger's breakpoint, does. */
+static void breakpoint(void)
+{
+    const int memory = open("/proc/self/mem", O_RDWR);
+    const off_t at = (off_t)(uintptr_t)dlsym(RTLD_NEXT, "munmap"); /* none in a static program */
+    unsigned char was[16] = {0};
+    if (memory < 0 || (at && pread(memory, was, sizeof was, at) != sizeof was)) abort();
+    const unsigned char *jump = memchr(was, 0xe9, sizeof was);
+    if (!jump) {
+        check_note("the C library's munmap is not found, or has no hook at its beginning");
+        close(memory);
+        return;
+    }
+    const off_t there = at + (jump - was);
+    const unsigned before = atomic_load(&calls);
+    check(memory_events_intact() && atomic_load(&calls) == before, "all hooks are in their places");
+    if (pwrite(memory, "\xcc", 1, there) != 1) abort();
+    check(!memory_events_intact() && atomic_load(&calls) == before + 1,
+          "a breakpoint in the place of a hook is noticed, and everything reported");
+    check(!memory_events_watched() && strstr(memory_events_why(), "breakpoint"), "the reason: %s",
+          memory_events_why());
+    if (pwrite(memory, "\xe9", 1, there) != 1) abort();
+    check(memory_events_watched() && by_munmap(), "when it is removed all is watched again");
+    close(memory);
+}
+
+/* Test with another thread that loads and unloads code that unmaps memory, and puts data at its
+ * address. */
+static atomic_bool loading_ends;
+
+static void *loads_and_unloads(void *unused)
+{
+    static const unsigned char bytes[] = {0xc3, 0xb8, 11, 0, 0, 0, 0x0f, 0x05, 0xc3};
+    for (int i = 0; i < 3000; i++) {
+        int file;
+        char *code = foreign_code(&file, MAP_PRIVATE);
+        close(file);
+        if (!code) break;
+        munmap(code, PAGE);
+        char *data = mmap(code, PAGE, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        if (data != code) { /* another thread was faster, or the kernel is old */
+            if (data != MAP_FAILED) munmap(data, PAGE);
+            continue;
+        }
+        memcpy(data + PAGE / 2 - 1, bytes, sizeof bytes); /* looks like code */
+        for (int k = 0; k < 20; k++) ((volatile char *)data)[k] = (char)k;
+        if (memcmp(data + PAGE / 2 - 1, bytes, sizeof bytes) != 0) atomic_fetch_add(&unseen, 1);
+        munmap(data, PAGE);
+    }
+    atomic_store(&loading_ends, true);
+    return unused;
+}
+
+static void unloading(void)
+{
+    pthread_t thread;
+    unsigned looked = 0;
+    atomic_store(&unseen, 0);
+    if (pthread_create(&thread, NULL, loads_and_unloads, NULL)) abort();
+    for (; !atomic_load(&loading_ends); looked++) memory_events_watched();
+    pthread_join(thread, NULL);
+    check(atomic_load(&unseen) == 0 && looked > 0,
+          "code that is unloaded while it is looked at: data in its place stay as they are");
+}
+
+/* A handler that interrupts a callback, and does not return to it. */
+static sigjmp_buf out;
+
+static void leaves(int signal)
+{
+    (void)signal;
+    siglongjmp(out, 1);
+}
+
+static void is_interrupted(uintptr_t addr, size_t len)
+{
+    if (awaited - addr < len) raise(SIGUSR1);
+}
+
+static void longjmp_out(void)
+{
+    signal(SIGUSR1, leaves);
+    memory_events_begin(is_interrupted);
+    char *block = map(PAGE, MAP_PRIVATE);
+    await(block);
+    if (!sigsetjmp(out, 1)) munmap(block, PAGE);
+    awaited = 0;
+    memory_events_end(is_interrupted);
+    check(*block == (char)0xa5, "a callback that is left by siglongjmp: the call is not made");
+    munmap(block, PAGE);
+    check(by_munmap(), "and memory_events_end does not wait for it");
 }
 #else
 static void registers(void) {}
-static void writable_code(void) {}
+static void others_code(int flags, const char *name)
+{
+    (void)flags, (void)name;
+}
+static void breakpoint(void) {}
+static void unloading(void) {}
+static void longjmp_out(void) {}
 #endif
 
-/* --- the same program again, with fewer rights --- */
+/* --- this program again, with fewer rights --- */
 
 static void filter(const struct sock_filter *code, size_t size)
 {
@@ -552,10 +673,13 @@ static void *waits(void *unused)
     return unused;
 }
 
+static int interposed(void);
+
 static int again_main(const char *how)
 {
     pthread_t thread;
     const unsigned stubs_before = pages_of_stubs();
+    if (strcmp(how, "interposed") == 0) return interposed();
     if (strcmp(how, "thread") == 0 && pthread_create(&thread, NULL, waits, NULL)) abort();
     const bool watched = memory_events_begin(given_back);
     if (strcmp(how, "refuse-all") == 0) {
@@ -575,6 +699,52 @@ static int again_main(const char *how)
         missed = 1;
     }
     return missed;
+}
+
+/* --- the means that changes no code --- */
+
+static char in_data[8 * PAGE];
+
+/* In a process of its own, before any other means has begun. */
+static int interposed(void)
+{
+    const unsigned stubs_before = pages_of_stubs();
+    if (!memory_events_interpose(given_back)) {
+        printf("# interposition: %s\n", memory_events_why());
+        return memory_events_covers((uintptr_t)in_data, sizeof in_data) ? 1 : 77;
+    }
+    char *heap = malloc(SIZE * 4), *block = map(SIZE, MAP_PRIVATE);
+    char *page = (char *)(((uintptr_t)heap + 2 * PAGE) & ~(uintptr_t)(PAGE - 1));
+    const bool covered = memory_events_covers((uintptr_t)heap, SIZE * 4) &&
+                         memory_events_covers((uintptr_t)in_data, sizeof in_data) &&
+                         !memory_events_covers((uintptr_t)block, SIZE) &&
+                         !memory_events_covers((uintptr_t)&covered, 1);
+    memset(heap, 0xa5, SIZE * 4);
+    await(page);
+    const bool told = madvise(page, PAGE, MADV_DONTNEED) == 0 && reported() && *page == 0;
+    *page = (char)0xa5;
+    await(page);
+    const bool again = mmap(page, PAGE, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page &&
+                       reported();
+    const char *end = sbrk(0);
+    free(heap);
+    const bool kept = malloc_trim(0) == 0 && (char *)sbrk(0) >= end;
+    *(volatile char *)page = 1; /* is still there */
+    printf("# interposition: covered %d, madvise %d, mmap %d, kept %d\n", covered, told, again,
+           kept);
+    return covered && told && again && kept && by_munmap() && pages_of_stubs() == stubs_before ? 0
+                                                                                               : 1;
+}
+
+static void interposition(void)
+{
+    const int status = again("interposed");
+    check(status == 0 || status == 77, "static data and the heap are covered without changed code");
+    if (status == 77) check_note("calls do not come to this library: nothing is covered");
+#ifndef IS_STATIC
+    if (!__asan_init) check(status == 0, "a program's calls come to this library");
+#endif
 }
 
 static void fewer_rights(void)
@@ -607,8 +777,13 @@ int main(int argc, char **argv)
     children();
     nesting();
     registers();
-    writable_code();
+    others_code(MAP_SHARED, "shared code");
+    others_code(MAP_PRIVATE, "private code");
+    breakpoint();
+    unloading();
+    longjmp_out();
     fewer_rights();
+    interposition();
     check(memory_events_watched(), "all is still watched");
     return check_end();
 }

@@ -348,7 +348,7 @@ enum net_result net_script_am(net_peer_t *peer, void *data, const net_region_t *
     event->region = local ? local->id : 0;
     event->wants_reply = wants_reply;
     event->bytes = copy_of(data, length);
-    /* What the contract lets a network write to. */
+    /* Writes to the bytes behind the message that the contract allows a network to change. */
     size_t padded = (length + 7) & ~(size_t)7;
     memset((char *)data + length, 0x5a, padded - length);
     if (padded + NET_AM_TAIL <= net_script.caps.am_max)

@@ -1,8 +1,9 @@
-/* net_script.h - what a test orders of the scripted network, and what it can ask afterwards.
+/* net_script.h - the orders of a test to the scripted network, and the questions that it can ask
+ * afterwards.
  *
- * Transfers move bytes when they complete, between real addresses of this process, so that what was
- * inlined too late, freed too early or aimed outside a registration shows.  A call that breaks the
- * contract of core/network.h ends the program with the rule that it broke.
+ * Transfers move bytes when they complete, between real addresses of this process, so that data
+ * inlined too late, freed too early or aimed outside a registration are detected. A call that
+ * breaks the contract of core/network.h ends the program with the rule that it broke.
  */
 #ifndef UNIT_NET_SCRIPT_H
 #define UNIT_NET_SCRIPT_H
@@ -23,7 +24,7 @@ enum net_script_kind {
     NET_SCRIPT_KINDS
 };
 
-/* What net_counts and net_peer_counts report and do not count. */
+/* The values that net_counts and net_peer_counts report and do not count. */
 enum {
     NET_SCRIPT_SPARES_OUT = 5,
     NET_SCRIPT_SHARED,
@@ -32,12 +33,12 @@ enum {
     NET_SCRIPT_RINGS
 };
 
-/* One call that was made, in order.  Postings answered refused are only counted. */
+/* A call that was made, in order. Postings answered refused are only counted. */
 typedef struct net_script_event {
     enum net_script_kind kind;
     uint32_t rank;
-    const void *local; /* address here */
-    uint64_t remote;   /* address there */
+    const void *local; /* address in the memory of this node */
+    uint64_t remote;   /* address in the memory of the peer */
     size_t length;
     uint32_t region;      /* id of the local registration, 0: inlined at the call */
     uint32_t key;         /* id of the remote registration */
@@ -52,14 +53,16 @@ typedef struct net_script_event {
 
 typedef struct net_script {
     /* Orders. */
-    struct net_caps caps;      /* what net_open reports */
-    unsigned busy;             /* so many postings are answered NET_BUSY before the next is taken */
-    unsigned connecting;       /* so many, NET_CONNECTING, ahead of those */
+    struct net_caps caps;      /* the capabilities that net_open reports */
+    unsigned busy;             /* number of postings that are answered NET_BUSY before the next
+                                  is taken */
+    unsigned connecting;       /* number of postings that are answered NET_CONNECTING before
+                                  those */
     bool hold;                 /* nothing completes except by net_script_complete */
     bool no_spare;             /* net_refill moves the message */
     int refuse;                /* errno with which net_register refuses, 0: it does not */
-    void (*on_reap)(void);     /* begins each net_reap: one turn of any waiting loop */
-    void (*on_arrivals)(void); /* begins each net_arrivals: a turn that may run handlers */
+    void (*on_reap)(void);     /* called first in each net_reap: a turn of any waiting loop */
+    void (*on_arrivals)(void); /* called first in each net_arrivals: a turn that may run handlers */
     /* Answers. */
     unsigned busy_answers, reaps, polls; /* busy_answers: all refusals */
     unsigned pool_turns;                 /* uses of the common pool of spare buffers */
@@ -79,7 +82,7 @@ void net_script_broken(const char *format, ...) __attribute__((noreturn, format(
 /* How many events of a kind there were; the n-th of them (0 is the first, -1 the last). */
 unsigned net_script_count(enum net_script_kind kind);
 const net_script_event_t *net_script_get_event(enum net_script_kind kind, int n);
-/* Where in the order of all events that one stands, from 0. */
+/* The index of the event in the order of all events, from 0. */
 unsigned net_script_order(const net_script_event_t *event);
 void net_script_note(uint64_t tag);
 /* Forgets events (not orders, nor what is in flight). */

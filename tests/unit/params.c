@@ -19,9 +19,10 @@
     }
 static const gasnetc_param_t number = ROW("GASNET_N", NUMBER, -10, 1000, num_qps),
                              large = ROW("GASNET_L", NUMBER, -1, 16777216, num_qps),
-                             size = ROW("GASNET_S", SIZE, 0, (double)INT64_MAX, physmem_max),
+                             size = ROW("GASNET_S", SIZE, 0, (double)INT64_MAX, pin_maxsz),
                              megabytes =
-                                 ROW("GASNET_M", MEGABYTES, 0, (double)INT64_MAX, physmem_max),
+                                 ROW("GASNET_M", MEGABYTES, 0, (double)INT64_MAX, pin_maxsz),
+                             memory = ROW("GASNET_Y", MEMORY, 0, (double)INT64_MAX, physmem_max),
                              boolean = ROW("GASNET_B", BOOLEAN, 0, 1, quiet),
                              seconds = ROW("GASNET_T", SECONDS, 0, 86400, exit_timeout),
                              text = ROW("GASNET_X", TEXT, 0, 0, ports);
@@ -32,6 +33,8 @@ static double value_of(const gasnetc_param_t *row, const gasnetc_params_t *p)
     if (row->kind == GASNETI_ENV_BOOLEAN) return *(const bool *)field;
     if (row->kind == GASNETI_ENV_SECONDS || row->kind == GASNETI_ENV_FRACTION)
         return *(const double *)(const void *)field;
+    if (row->kind == GASNETI_ENV_MEMORY)
+        return ((const struct gasneti_memory *)(const void *)field)->amount;
     return (double)*(const int64_t *)(const void *)field;
 }
 
@@ -121,7 +124,7 @@ static void sizes(void)
     bad(&size, "many", "not a size");
     bad(&size, "nan", "not a size");
     bad(&size, "inf", "not a size");
-    /* What does not fit must not come out small. */
+    /* Values that do not fit must not become small ones. */
     bad(&size, "16777216T", "too large; the range is 0 B to any size");
     bad(&size, "17179869184G", "");
     bad(&size, "16777217T", "");
@@ -148,6 +151,65 @@ static void sizes_in_megabytes(void)
     bad(&megabytes, "many", "a number of megabytes");
 }
 
+static void amount(const char *given, double wanted, bool is_part, char per)
+{
+    gasnetc_params_t p;
+    char why[200] = "";
+    const struct gasneti_memory *got = &p.physmem_max;
+    memset(&p, 0x5a, sizeof p);
+    const bool parsed = gasneti_env_parse(&memory, given, &p, why, sizeof why);
+    const bool right =
+        parsed && got->amount == wanted && got->is_part == is_part && got->per == per;
+    check(right, "7.1 %s is %.15g %s%s%.1s", given, wanted, is_part ? "of the memory" : "bytes",
+          per ? "/" : "", &per);
+    if (!parsed)
+        check_note("%s", why);
+    else if (!right)
+        check_note("%.15g %d %c", got->amount, got->is_part, got->per ? got->per : '-');
+}
+
+/* A number below 1 without a unit is no number of bytes. */
+static void amounts_of_memory(void)
+{
+    amount("0", 0, false, 0);
+    amount("1", 1, false, 0);
+    amount("64 GB", 68719476736.0, false, 0);
+    amount("83G", 89120571392.0, false, 0);
+    amount("1.8G", 1932735283.0, false, 0);
+    amount("8000000000", 8e9, false, 0);
+    amount("2048000KB", 2097152000.0, false, 0);
+    amount("0.5K", 512, false, 0);
+    amount("0x10K", 16384, false, 0);
+    amount("0.90", 0.9, true, 0);
+    amount(".5", 0.5, true, 0);
+    amount("1.0", 1, true, 0);
+    amount("0.0", 0, true, 0);
+    amount("9/10", 0.9, true, 0);
+    amount("1/2", 0.5, true, 0);
+    amount(" 1 / 2 ", 0.5, true, 0);
+    amount("2/2", 1, true, 0);
+    amount("0.45/H", 0.45, true, 'H');
+    amount("0.85/p", 0.85, true, 'P');
+    amount("1/4/P", 0.25, true, 'P');
+    amount("512MB/P", 536870912, false, 'P');
+    amount("512 MB / h ", 536870912, false, 'H');
+    amount("4096/P", 4096, false, 'P');
+    bad(&memory, "3/2", "a part of the host's memory");
+    bad(&memory, "1/0", "not a size");
+    bad(&memory, "1/2/3", "not a size");
+    bad(&memory, "1/2/Q", "not a size");
+    bad(&memory, "/P", "not a size");
+    bad(&memory, "P", "not a size");
+    bad(&memory, "512MB/P/H", "not a size");
+    bad(&memory, "512MB/", "not a size");
+    bad(&memory, "-1", "too small");
+    bad(&memory, "-0.5G", "too small");
+    bad(&memory, "-1/2", "not a size");
+    bad(&memory, "17179869184G/P", "too large");
+    bad(&memory, "nan", "not a size");
+    bad(&memory, "inf", "not a size");
+}
+
 static void others(void)
 {
     static const char *const yes[] = {"1", "y", "Y", "yes", "YES", "Yes"}, *const no[] = {"0", "n",
@@ -157,7 +219,9 @@ static void others(void)
     for (int i = 0; i < 5; i++) good(&boolean, no[i], 0);
     good(&boolean, "01", 1);
     bad(&boolean, "2", "yes or no");
-    bad(&boolean, "true", "yes or no");
+    good(&boolean, "True", 1);
+    good(&boolean, "FALSE", 0);
+    bad(&boolean, "t", "yes or no");
     bad(&boolean, "yess", "yes or no");
     good(&seconds, "3", 3);
     good(&seconds, "0.25", 0.25);
@@ -282,6 +346,10 @@ static void names(void)
     meant("GASNET_QUXYZA", NULL);
     check(gasnetc_param_known("GASNET_SPAWN_ANYTHING") && gasnetc_param_known("GASNET_SSH_CMD"),
           "params.h: variables of other parts are known");
+    check(gasnetc_param_of_kin("GASNET_PHYSMEM_PROBE") &&
+              gasnetc_param_of_kin("GASNET_MALLOC_INIT") && !gasnetc_param_of_kin("GASNET_QUIET") &&
+              !gasnetc_param_of_kin("GASNET_RCV_THREAD") && !gasnetc_param_of_kin("GASNET_QUITE"),
+          "params.h: variables of other releases, and no others");
     check(!gasnetc_param_known("GASNET_NETWORKDEPTH_P") && !gasnetc_param_known("GASNET_"),
           "params.h: others are not");
     char longest[400];
@@ -316,6 +384,7 @@ int main(int argc, char **argv)
     numbers();
     sizes();
     sizes_in_megabytes();
+    amounts_of_memory();
     others();
     table();
     defaults();

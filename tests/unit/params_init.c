@@ -121,6 +121,13 @@ static void inequality(void)
                 &s, "GASNET_AM_CREDITS_PP", "32 on rank 0", "33 on rank 3", "equal everywhere");
     s.rank = 1;
     waits("IB-P one rank says so", s);
+    s = (struct setting){
+        .name = {"GASNET_PHYSMEM_MAX"}, .value = {"64M"}, .differs = "GASNET_PHYSMEM_MAX", .on = 1};
+    check_fatal("IB-P bytes of memory that differ", run, &s, "GASNET_PHYSMEM_MAX is 67108864 on",
+                "67108865 on rank 1");
+    s.value[0] = "1/2";
+    check_fatal("IB-P a part of the memory that differs", run, &s,
+                "GASNET_PHYSMEM_MAX differs between", "rank 1");
     s = (struct setting){.differs = "GASNET_BARRIER", .on = 1};
     check_fatal("IB-P a text that differs", run, &s, "GASNET_BARRIER", "rank 0", "rank 1");
 }
@@ -143,6 +150,16 @@ static void warnings(void)
         "params.h: GASNET_QUIET silences warnings",
         (struct setting){.name = {"GASNET_FLUX_CAPACITOR", "GASNET_QUIET"}, .value = {"9", "1"}},
         "depth 64", NULL);
+    goes_on("7.3 variables that nothing acts upon are named, in one line",
+            (struct setting){.name = {"GASNET_TRACEFILE", "GASNET_STATSMASK"},
+                             .value = {"trace.%", "GPB"}},
+            "depth 64", "GASNET_TRACEFILE, GASNET_STATSMASK have no effect in this release");
+    goes_on("params.h: a variable of other releases is no mistake",
+            (struct setting){.name = {"GASNET_PHYSMEM_PROBE"}, .value = {"0"}}, "depth 64", NULL);
+    goes_on("params.h: it is noted where details are asked for",
+            (struct setting){.name = {"GASNET_PHYSMEM_PROBE", "GASNET_VERBOSEENV"},
+                             .value = {"0", "1"}},
+            "GASNET_PHYSMEM_PROBE is a variable of other releases", NULL);
     goes_on("IB-C1 GASNET_HCA_ID is obsolete",
             (struct setting){.name = {"GASNET_HCA_ID"}, .value = {"mlx5_0"}}, "depth 64",
             "GASNET_HCA_ID is obsolete and has no effect; use GASNET_IBV_PORTS");

@@ -1,4 +1,4 @@
-/* portals_arrivals.c - what portals-conduit receives: Requests, both halves of Longs, the buffers
+/* portals_arrivals.c - receiving in portals-conduit: Requests, both halves of Longs, the buffers
  * they fill, and messages that no peer should send (PO-3, PO-7 to PO-9).
  */
 #include "tests/unit/portals_job.h"
@@ -202,7 +202,7 @@ static void strangers(const void *which)
     case 2: /* a Reply to nothing */
         as_rank_1(101, BITS_REQSB);
         break;
-    case 3: /* the same half twice */
+    case 3: /* the payload of a Long twice */
         payload(1, 2048, 0, source, 100, BITS_RARAM);
         payload(1, 2048, 0, source, 100, BITS_RARAM);
         break;

@@ -7,7 +7,7 @@ gasnetc_counter_t counter;
 unsigned descriptors;
 static unsigned entries;
 
-/* What stubs.c wants of a network under test. */
+/* Functions of a network under test that stubs.c calls. */
 net_key_t net_script_expose(void *start, size_t size)
 {
     (void)size;
@@ -64,7 +64,7 @@ void job_begin(void)
     entries = ptl_script_entries();
 }
 
-/* All that was taken is there again, but for what is in hand for the next Request. */
+/* True if all that was taken is free again, except what is held for the next Request. */
 static bool nothing_is_lost(void)
 {
     gasnetc_tidy_pins();
@@ -101,7 +101,7 @@ void job_drop(void)
     ptl_script_reset();
 }
 
-/* --- what is sent, and what comes --- */
+/* --- sending and receiving --- */
 
 bool counter_done(void)
 {

@@ -1,10 +1,11 @@
-/* portals_pairs.c - the flow control of portals-conduit/pair_flow.h between two neighbours, under
- * random schedules.
+/* portals_pairs.c - the flow control of portals-conduit/pair_flow.h between two shared-memory
+ * peers, under random schedules.
  *
- * Both send Requests when they may.  Messages are taken in order, are handled in any order of
- * taken ones, and are released late: in the order in which they were taken, or in any.  At each
- * Reply a slot must be free; no slot is written before its message was released; what is taken is
- * what was written.  At the end all is settled, and as many Requests as slots may be sent again.
+ * Both send Requests when they may. Messages are taken in order, are handled in any order of taken
+ * ones, and are released late: in the order in which they were taken, or in any. At each Reply a
+ * slot must be free; no slot is written before its message was released; a message is taken as it
+ * was written. At the end no Request is unanswered and no message held, and as many Requests as
+ * slots may be sent again.
  */
 #include "portals-conduit/pair_flow.h"
 
@@ -23,12 +24,12 @@ typedef struct ring {
     bool busy[AMRDMA_SLOTS];     /* not released yet */
     struct {
         uint32_t number;
-        bool handled; /* and may be released */
+        bool handled; /* handled: the message may be released */
     } held[AMRDMA_SLOTS];
     uint32_t holds;
 } ring_t;
 
-/* What is written to this side, and what it knows of its own Requests. */
+/* The rings that are written to this side, and the state of its own Requests. */
 typedef struct side {
     ring_t ring[RINGS];
     pair_flow_t flow;

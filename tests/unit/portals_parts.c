@@ -160,7 +160,7 @@ static void plans(void)
                    nodes, plan.each);
         check_each((uint64_t)plan.each * (nodes - 1) <= plan.credits, "%u nodes: %u credits", nodes,
                    plan.credits);
-        /* Whatever they cost, Requests within the credits fit in the buffers that are not spare. */
+        /* Requests within the credits, of any cost, fit in the buffers that are not spare. */
         uint64_t space = (uint64_t)(plan.buffers - 2) * (plan.chunks - 1) * PLAN_CHUNK;
         check_each((uint64_t)plan.credits * PLAN_CREDIT <= space, "%u nodes: %llu bytes", nodes,
                    (unsigned long long)space);

@@ -274,7 +274,7 @@ static void sleeping(void)
     gasnetc_params.rpl_chunks = 256;
 }
 
-/* What was lost has no event of its own. */
+/* Tests broken connections: a lost message has no event of its own. */
 static void broken(void)
 {
     job_begin();
@@ -290,7 +290,7 @@ static void broken(void)
     job_end("a broken connection");
 }
 
-/* It comes with a ticket of its sender, which may have more of them. */
+/* Receives half of a Reply, with a ticket of its sender, which may have more of them. */
 static void half_a_reply(void)
 {
     job_begin();

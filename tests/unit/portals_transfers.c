@@ -173,7 +173,7 @@ static void requests(void)
     op = ptl_script_op(-1);
     check(cost_of(op) == 8 && op->length <= 2048, "PO-9 the largest Medium costs eight");
     reply_to(op, (message_t){.flags = HIDDEN}, BITS_AM, 0);
-    ptl_script_sent(op); /* the other way round */
+    ptl_script_sent(op); /* the Reply came before this event */
     gasnetc_poll();
     gasnetc_AMRequestLong(1, H_PAYLOAD, source, 1968, unit_segment(1), 0, NULL);
     op = ptl_script_op(-1);
@@ -185,7 +185,7 @@ static void requests(void)
     job_end("Requests");
 }
 
-/* Where libportals copies the bytes, nothing waits for an event. */
+/* Tests messages whose bytes libportals copies: no operation waits for an event. */
 static void copied_at_once(void)
 {
     job_begin();

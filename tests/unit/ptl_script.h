@@ -19,7 +19,7 @@ enum ptl_script_kind { PTL_SCRIPT_PUT, PTL_SCRIPT_GET };
 typedef struct ptl_script_op {
     enum ptl_script_kind kind;
     ptl_handle_md_t md;
-    ptl_md_t from; /* that descriptor, as it was */
+    ptl_md_t from; /* the descriptor md at the time of the call */
     ptl_size_t offset, length, there;
     bool ack;
     ptl_process_id_t target;

@@ -1,4 +1,4 @@
-/* rdma_engine.c - one-sided transfers on the scripted network: which way each goes by size, place
+/* rdma_engine.c - one-sided transfers on the scripted network: which way each goes by size, address
  * and form (the table of IB-E1, IB-E3), how it is split, and when its source or target is free.
  *
  * Rank 0 of 3 is the engine; transfers name rank 1, whose segment lies in this process.
@@ -275,8 +275,8 @@ static void few_bbufs(enum form form, const char *name)
 
 /* --- splitting --- */
 
-/* Any size and place, any pin size, any largest transfer; the network itself checks that no post
- * leaves a region.  The bytes around the target stay as they are. */
+/* Transfers of random size, address, pin size and largest transfer; the network itself checks that
+ * no post leaves a region. The bytes around the target stay as they are. */
 static void random_transfer(void)
 {
     static char wanted[SEGMENT];
@@ -342,7 +342,8 @@ static void split_exactly(void)
 
 /* --- fills, and gets into registered memory --- */
 
-/* The bytes around stay as they are; nothing but a bounce buffer is used, filled in place. */
+/* Fills memory: the bytes around stay as they are, and only a bounce buffer is used, which the
+ * value is written to directly. */
 static void fill(size_t nbytes, size_t offset, unsigned posts)
 {
     static char wanted[SEGMENT];
@@ -386,7 +387,7 @@ static void get_into(size_t offset, bool refused)
     unit_job_end();
 }
 
-/* --- what is fatal --- */
+/* --- fatal errors --- */
 
 struct range {
     enum form form;

@@ -121,7 +121,7 @@ static void happens(int to, int attempt, int kind)
     if (model.count < EVENTS) model.list[model.count++] = (happening_t){to, attempt, kind};
 }
 
-/* A step of an attempt fails in the place of its result, while losses are left. */
+/* Makes the result of a step of an attempt arrive, or, while losses are left, its failure. */
 static void result(int to, int attempt, int kind)
 {
     const bool lost = model.losses > 0 && below(3) == 0;

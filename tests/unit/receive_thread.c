@@ -153,7 +153,8 @@ static void polling(void)
     check(world.last == 20 * US, "IB-C8 and the others are served soon: %ld ns", world.last);
 }
 
-/* What comes before it is armed is found without being woken, and what comes later is not missed.
+/* Messages that come before the thread is armed are found without a wake-up, and later ones are not
+ * missed.
  */
 static void early(void)
 {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/am/context.h"
+#include "core/am/system_am.h"
 #include "core/job/progress.h"
 #include "core/job/rank.h"
 #include "core/job/thread.h"
@@ -48,15 +49,15 @@ gasneti_thread_t gasneti_the_thread;
 static char segments[2][SEGMENT], outside[SEGMENT];
 static message_t *bag;
 static unsigned in_bag, polls;
-static unsigned at_each_poll; /* so many messages arrive */
+static unsigned at_each_poll; /* number of messages that arrive at each poll */
 
 static void on_client_long(gasnet_token_t token, void *bytes, size_t nbytes,
                            gasnet_handlerarg_t argument);
 
-static const gasnet_handlerentry_t handlers[] = {{GASNETE_H_MEMSET, gasnete_memset_handler},
-                                                 {GASNETE_H_DONE, gasnete_done_handler},
-                                                 {200, on_client_long},
-                                                 GASNETE_TRANSFER_HANDLERS};
+static const gasnetc_internal_t handlers[] = {
+    GASNETC_INTERNAL_REQUEST(GASNETE_H_MEMSET, SHORT, 6, gasnete_memset_handler),
+    GASNETC_INTERNAL_REPLY(GASNETE_H_DONE, SHORT, 2, gasnete_done_handler),
+    GASNETC_INTERNAL_REQUEST(200, LONG, 1, on_client_long), GASNETE_TRANSFER_HANDLERS};
 
 static void send(bool request, gasnet_node_t to, enum category category, gasnet_handler_t handler,
                  const void *source, size_t nbytes, void *dst, int numargs,
@@ -75,8 +76,11 @@ static void send(bool request, gasnet_node_t to, enum category category, gasnet_
 static void run(message_t *m)
 {
     void (*fn)(void) = NULL;
+    const uint8_t head = GASNETC_AM_HEAD(m->category < LONG_LATE ? m->category : LONG_COPIED,
+                                         m->request, m->numargs);
     for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++)
-        if (handlers[i].index == m->handler) fn = (void (*)(void))handlers[i].fnptr;
+        if (handlers[i].index == m->handler && handlers[i].head == head) fn = handlers[i].function;
+    if (!fn) gasneti_fatal("a message of the wrong form for handler %d", m->handler);
     const gasnet_handlerarg_t *a = m->args;
     void *at = m->category == MEDIUM ? m->bytes : m->dst;
     typedef gasnet_handlerarg_t arg;
@@ -84,6 +88,8 @@ static void run(message_t *m)
         memcpy(m->dst, m->category == LONG_LATE ? m->source : m->bytes, m->nbytes);
     if (m->category == SHORT && m->numargs == 2)
         ((void (*)(void *, arg, arg))fn)(m, a[0], a[1]);
+    else if (m->category == SHORT && m->numargs == 5)
+        ((void (*)(void *, arg, arg, arg, arg, arg))fn)(m, a[0], a[1], a[2], a[3], a[4]);
     else if (m->category == SHORT && m->numargs == 6)
         ((void (*)(void *, arg, arg, arg, arg, arg, arg))fn)(m, a[0], a[1], a[2], a[3], a[4], a[5]);
     else if (m->category == SHORT && m->numargs == 7)
@@ -98,7 +104,7 @@ static void run(message_t *m)
         ((void (*)(void *, void *, size_t, arg))fn)(m, at, m->nbytes, a[0]);
 }
 
-/* One message of the bag arrives, whichever. */
+/* Delivers a random message of the bag. */
 static void deliver_one(void)
 {
     message_t **link = &bag;
@@ -226,6 +232,11 @@ void gasnetc_no_such_rank(const char *call, uint32_t rank)
     gasneti_fatal("%s names rank %u", call, rank);
 }
 
+void gasneti_no_client_request(gasnet_node_t node, gasnet_handler_t handler)
+{
+    gasneti_fatal("a Request to rank %u names handler %d", node, handler);
+}
+
 const char *gasneti_rank_name(uint32_t rank)
 {
     static char name[20];
@@ -303,7 +314,8 @@ static void walk_row(const struct row *row)
 
 enum { SLOTS = 40, SLOT = 20000 };
 
-/* One operation on slot i of node 1 and of the memory here; what it must leave is in `model`. */
+/* Starts a random operation on slot i of node 1 and of the memory here; the result that it must
+ * leave is in `model`. */
 static gasnet_handle_t any_operation(int i, char *here, char *there, char *model_here,
                                      char *model_there)
 {
@@ -351,7 +363,7 @@ static void many(bool in_segment)
               in_segment ? ", in the segment" : "");
 }
 
-/* --- what is fatal --- */
+/* --- fatal errors --- */
 
 static void put_outside(const void *nbytes)
 {
@@ -366,20 +378,97 @@ static void memset_outside(const void *nbytes)
     gasnet_memset(1, segments[1] + SEGMENT - 7, 0, *(const size_t *)nbytes);
 }
 
-/* What a peer may ask that is damaged, or not of this release. */
+/* Requests of a peer that are damaged, or not of this release. */
 static void asked_to_put(const void *unused)
 {
     char byte = 0, *dst = segments[1] + SEGMENT;
     (void)unused;
-    gasnet_AMRequestMedium4(1, GASNETE_H_PUT, &byte, 1, gasnete_high(dst), gasnete_low(dst), 0, 0);
+    gasnetc_AMRequestMedium(1, GASNETE_H_PUT, &byte, 1,
+                            GASNETE_ARGS(gasnete_high(dst), gasnete_low(dst), 0, 0));
+    deliver_all();
+}
+static void ask_for(const char *src, gasnet_handlerarg_t nbytes, gasnet_handler_t handler)
+{
+    const gasnet_handlerarg_t args[7] = {gasnete_high(src), gasnete_low(src), nbytes};
+    gasnetc_AMRequestShort(1, handler, handler == GASNETE_H_GET ? 5 : 7, args);
     deliver_all();
 }
 static void asked_to_get(const void *handler)
 {
-    char *src = segments[1] - 1;
-    gasnet_AMRequestShort7(1, *(const gasnet_handler_t *)handler, gasnete_high(src),
-                           gasnete_low(src), 1, 0, 0, 0, 0);
+    ask_for(segments[1] - 1, 1, *(const gasnet_handler_t *)handler);
+}
+static void asked_to_get_much(const void *handler)
+{
+    ask_for(segments[1], 7001, *(const gasnet_handler_t *)handler);
+}
+
+/* A Reply of node 1 to a Request that waits for one of these kinds. */
+static gasnetc_counter_t counter;
+static uint64_t waits_for(enum gasnete_reply reply, gasnet_node_t node, void *memory)
+{
+    return gasnete_expect(reply, node, memory, 8, &counter);
+}
+static void reply(uint64_t number, gasnet_handler_t handler, size_t nbytes)
+{
+    message_t request = {.request = true, .from = 0};
+    gasneti_mynode = 1;
+    if (handler == GASNETE_H_DONE)
+        gasnetc_AMReplyShort(&request, handler, GASNETE_ARGS(GASNETE_WORD(number)));
+    else if (handler == GASNETE_H_GOT)
+        gasnetc_AMReplyMedium(&request, handler, outside, nbytes,
+                              GASNETE_ARGS(GASNETE_WORD(number)));
+    else
+        gasnetc_AMReplyLong(&request, handler, outside, nbytes, segments[0],
+                            GASNETE_ARGS(GASNETE_WORD(number)));
+    gasneti_mynode = 0;
     deliver_all();
+}
+static void answered_by_address(const void *handler)
+{
+    reply((uintptr_t)&counter, *(const gasnet_handler_t *)handler, 8);
+}
+static void answered_twice(const void *unused)
+{
+    (void)unused;
+    uint64_t number = waits_for(GASNETE_REPLY_GOT, 1, segments[0]);
+    reply(number, GASNETE_H_GOT, 8);
+    reply(number, GASNETE_H_GOT, 8);
+}
+static void answered_otherwise(const void *handler)
+{
+    reply(waits_for(GASNETE_REPLY_GOT_LONG, 1, segments[0]), *(const gasnet_handler_t *)handler, 8);
+}
+static void answered_at_length(const void *nbytes)
+{
+    reply(waits_for(GASNETE_REPLY_GOT, 1, segments[0]), GASNETE_H_GOT, *(const size_t *)nbytes);
+}
+static void answered_elsewhere(const void *unused)
+{
+    (void)unused;
+    reply(waits_for(GASNETE_REPLY_GOT_LONG, 1, segments[0] + 8), GASNETE_H_GOT_LONG, 8);
+}
+static void answered_by_other(const void *unused)
+{
+    (void)unused;
+    reply(waits_for(GASNETE_REPLY_GOT, 0, segments[0]), GASNETE_H_GOT, 8);
+}
+
+static void fatal_replies(void)
+{
+    static const gasnet_handler_t handlers_of[] = {GASNETE_H_DONE, GASNETE_H_GOT,
+                                                   GASNETE_H_GOT_LONG};
+    static const size_t lengths[] = {0, 7, 9, 512};
+    const char *says = "from rank 1 fits no operation of this rank: bad";
+    for (int i = 0; i < 3; i++)
+        check_fatal("a Reply with an address for a number is fatal", answered_by_address,
+                    &handlers_of[i], says, "number");
+    for (int i = 0; i < 2; i++)
+        check_fatal("so is one of another kind", answered_otherwise, &handlers_of[i], says, "kind");
+    for (int i = 0; i < 4; i++)
+        check_fatal("and of another length", answered_at_length, &lengths[i], says, "length");
+    check_fatal("and a second one", answered_twice, NULL, says, "the operation has had its Reply");
+    check_fatal("and a Long elsewhere", answered_elsewhere, NULL, says, "destination");
+    check_fatal("and one of a rank that was not asked", answered_by_other, NULL, says, "sender");
 }
 
 static void fatal(void)
@@ -399,6 +488,10 @@ static void fatal(void)
     for (int i = 0; i < 2; i++)
         check_fatal("so is a get", asked_to_get, &gets[i], "rank 0 asks for a get of 1 bytes",
                     "outside this rank's segment");
+    for (int i = 0; i < 2; i++)
+        check_fatal("and one that no Reply can have", asked_to_get_much, &gets[i],
+                    "rank 0 asks for a get of 7001 bytes in one Reply, which has at most");
+    fatal_replies();
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
 /* remote_flags.c - the words that nodes write into one another (IB-W2), on the scripted network: in
- * a job where every place is this node's, what is put is what is taken.
+ * a job where every node is this one, a word that is put is the word that is taken.
  *
  * The bytes of a put are also written one by one, in each of the 40320 orders of eight and with a
  * look between any two.
@@ -52,7 +52,8 @@ static uint64_t random_word(void)
     return i < 4 ? extremes[i] : check_random() & ~GASNETC_FLAG_MARKS;
 }
 
-/* What the put names must be what was registered for peers: the script ends the program else. */
+/* Puts words and takes them. The put must name the region that was registered for peers: otherwise
+ * the script ends the program. */
 static void put_and_take(const char *how)
 {
     for (uint32_t i = 0; i < WORDS; i++) {

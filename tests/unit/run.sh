@@ -23,7 +23,7 @@ result() { # STATUS NAME...
 # Passes a program's lines on under one numbering; they must be as many as it planned.
 run() { # PROGRAM
     local name=$1 line status planned=none seen=0 failed=0
-    exec 3< <("$build/$name" 2>&1; echo "exit $?")
+    exec 3< <(FUZZ_SEEDS=$here/seeds/$name "$build/$name" 2>&1; echo "exit $?")
     while IFS= read -r line <&3; do
         case $line in
         'ok '*) seen=$((seen + 1)) && result 0 "$name: ${line#*- }" ;;

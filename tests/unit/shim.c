@@ -1,8 +1,8 @@
-/* shim.c - what the shims over the verbs return when an object cannot be created: NULL with errno,
- * and nothing left behind (IB-B1).  Compiled with either shim, upon the software device.
+/* shim.c - the shims over the verbs return NULL with errno when an object cannot be created, and
+ * leave nothing behind (IB-B1). Compiled with either shim, upon the software device.
  *
- * What is left behind shows in descriptors: a device that still has something of ours is not
- * closed, and keeps its own.
+ * Leaks are detected by descriptors: a device that still has an object is not closed, and keeps its
+ * descriptor.
  */
 #include <infiniband/verbs.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static bool no_memory;
 #define malloc(size)        (no_memory ? NULL : malloc(size))
 #define calloc(count, size) (no_memory ? NULL : calloc(count, size))
 
-/* What a device says of the order of bytes. */
+/* The device's answer about the order of bytes. */
 static int in_order;
 int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {
@@ -67,8 +67,8 @@ static void leave_room(int room)
     setrlimit(RLIMIT_NOFILE, &now);
 }
 
-/* One attempt after the other, each with a descriptor more, until one succeeds: `make` returns
- * whether it has. */
+/* Makes attempts, each with a descriptor more, until one succeeds: `make` returns whether it
+ * has. */
 static void test_until(bool (*make)(hca_t *), hca_t *hca, const char *what)
 {
     int before = count_descriptors(), failed = 0;
@@ -103,7 +103,8 @@ static bool make_hca(hca_t *hca)
     return *hca;
 }
 
-/* What the verbs have made is unmade if the shim cannot keep it.  That of the IB Verbs need not. */
+/* Objects that the verbs have made are destroyed if the shim has no memory for its record. The shim
+ * of the IB Verbs needs none. */
 static void without_memory(hca_t hca)
 {
     static char memory[4096];
@@ -174,7 +175,7 @@ int main(int argc, char **argv)
     hca_t hca;
     setenv("SOFTHCA", "on", 1);
     check_begin(argc, argv);
-    if (!make_hca(&hca)) return 1; /* what the software device has for all its life */
+    if (!make_hca(&hca)) return 1; /* opens descriptors that stay until the process ends */
     hca_close(hca);
     check(fork_inits == 1, "memory is protected at a fork where the kernel does not");
     int before = count_descriptors();

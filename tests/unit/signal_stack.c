@@ -1,5 +1,5 @@
-/* signal_stack.c - core/job/signal_stack.h: a stack for handlers is made, freed, and made only
- * where there is none; what cannot be made leaves no memory behind.
+/* signal_stack.c - core/job/signal_stack.h: a stack for handlers is made, freed, and made only for
+ * a thread that has none; a failed attempt leaves no memory behind.
  */
 #define _GNU_SOURCE
 #include "core/job/signal_stack.h"

@@ -2,7 +2,7 @@
  * why; and the digests that the proofs are made of.
  */
 #include "other/softhca/tcp/greet.h"
-#include "other/softhca/tcp/sha256.h"
+#include "other/tools/sha256.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,26 +28,26 @@ static void digests(void)
          "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
         {"a", 1000000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"},
     };
-    uint8_t digest[SHCA_DIGEST], key[131];
-    char text[2 * SHCA_DIGEST + 1];
+    uint8_t digest[GASNETI_DIGEST], key[131];
+    char text[2 * GASNETI_DIGEST + 1];
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        struct shca_sha256 s;
-        shca_sha256_start(&s);
+        struct gasneti_sha256 s;
+        gasneti_sha256_start(&s);
         for (unsigned k = 0; k < known[i].times; k++)
-            shca_sha256_add(&s, known[i].text, strlen(known[i].text));
-        shca_sha256_end(&s, digest);
-        hex(digest, SHCA_DIGEST, text);
+            gasneti_sha256_add(&s, known[i].text, strlen(known[i].text));
+        gasneti_sha256_end(&s, digest);
+        hex(digest, GASNETI_DIGEST, text);
         check(!strcmp(text, known[i].digest), "SHA-256 of %u times \"%.20s\"", known[i].times,
               known[i].text);
     }
-    shca_hmac("Jefe", 4, "what do ya want for nothing?", 28, digest);
-    hex(digest, SHCA_DIGEST, text);
+    gasneti_hmac("Jefe", 4, "what do ya want for nothing?", 28, digest);
+    hex(digest, GASNETI_DIGEST, text);
     check(!strcmp(text, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
           "HMAC with a short key");
     memset(key, 0xaa, sizeof key);
-    shca_hmac(key, sizeof key, "Test Using Larger Than Block-Size Key - Hash Key First", 54,
-              digest);
-    hex(digest, SHCA_DIGEST, text);
+    gasneti_hmac(key, sizeof key, "Test Using Larger Than Block-Size Key - Hash Key First", 54,
+                 digest);
+    hex(digest, GASNETI_DIGEST, text);
     check(!strcmp(text, "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"),
           "HMAC with a long key");
 }

@@ -1,6 +1,6 @@
-/* softhca_remote.c - both ends of queue pairs between two hosts, in a simulator: connections break
- * at every point, frames wait, queue pairs overtake each other, receives come late, targets appear
- * late and are lost, and a side ends.
+/* softhca_remote.c - requester and responder of queue pairs between two hosts, in a simulator:
+ * connections break at every point, frames wait, queue pairs overtake each other, receives come
+ * late, targets appear late and are lost, and a side ends.
  *
  * A story is a number of random steps with some kinds of mishap, then a time without any, after
  * which every WR must have ended. Each WR must have run once and in order, except that a READ may
@@ -22,7 +22,7 @@ struct wr {
     int status;
 };
 
-/* One direction of a QP pair: the requester on one side and the responder on the other. */
+/* A direction of a QP pair: the requester on one side and the responder on the other. */
 struct way {
     struct requester q;
     struct responder r;
@@ -31,12 +31,13 @@ struct way {
     uint32_t receives; /* at the target */
     uint32_t bytes;    /* of the running message */
     uint32_t bytes_back;
-    uint64_t word; /* what atomics count */
+    uint64_t word; /* the word that atomics change */
     bool accepts, stopped;
     unsigned atomics;
 };
 
-/* The frame at the head arrives in pieces: GIVEN bytes of it came, and TAKE tells what for. */
+/* The frame at the head arrives in pieces: GIVEN bytes of it have come, and TAKE is what the
+ * responder does with them. */
 struct pipe {
     struct wire_frame f[PIPE];
     unsigned n;
@@ -55,17 +56,20 @@ static uint64_t now, down_since;
 static bool gone;
 static struct mishaps may;
 static const char *story;
+static uint32_t start; /* the message number of each WR 0 */
 
 static void look(void *owner, uint32_t msn, struct requester_wr *wr)
 {
     struct way *w = owner;
-    check_each(msn < WRS && w->wr[msn].posted && msn >= w->done, "%s: WR %u is asked for", story,
-               msn);
-    *wr = w->wr[msn % WRS].is;
+    const uint32_t i = msn - start;
+    check_each(i < WRS && w->wr[i].posted && i >= w->done, "%s: WR %u is asked for", story, i);
+    *wr = w->wr[i % WRS].is;
 }
 
-static void begin(const char *name, struct mishaps m, bool reliable, uint32_t rnr_retry)
+static void begin_at(uint32_t first, const char *name, struct mishaps m, bool reliable,
+                     uint32_t rnr_retry)
 {
+    start = first;
     memset(ways, 0, sizeof ways);
     memset(pipes, 0, sizeof pipes);
     connected[0] = connected[1] = true;
@@ -85,11 +89,25 @@ static void begin(const char *name, struct mishaps m, bool reliable, uint32_t rn
                                   .look = look,
                                   .owner = w};
         requester_start(&w->q);
+        requester_stop(&w->q, start);
         w->r.reliable = reliable;
         responder_start(&w->r);
         w->accepts = !m.absence;
         w->receives = m.rnr ? 0 : WRS;
     }
+}
+
+static void begin(const char *name, struct mishaps m, bool reliable, uint32_t rnr_retry)
+{
+    begin_at(0, name, m, reliable, rnr_retry);
+}
+
+/* 0, or such that the WRs of a story pass the end of the numbers, or of their lower half. */
+static uint32_t any_start(void)
+{
+    static const uint32_t ends[] = {0, UINT32_MAX, INT32_MAX};
+    const uint32_t end = ends[check_below(3)];
+    return end ? end - check_below(WRS) : 0;
 }
 
 static uint32_t any_length(void)
@@ -106,7 +124,18 @@ static void post(struct way *w)
     x->is.fence = check_below(4) == 0;
     x->is.length = x->is.opcode > WIRE_READ ? 8 : any_length();
     x->posted = true;
-    requester_posted(&w->q, w->posted, now);
+    requester_posted(&w->q, start + w->posted, now);
+}
+
+/* What stays behind the oldest WR is ahead of it 2^31 messages later. */
+static void look_at_marks(const struct way *w)
+{
+    check_each(!wire_before(w->q.acked, w->q.una) && !wire_before(w->q.fetched, w->q.una),
+               "%s: WR %u is the oldest, but marks are at %u and %u", story, w->q.una - start,
+               w->q.acked - start, w->q.fetched - start);
+    check_each(!w->q.rnr_tries || !wire_before(w->q.rnr_msn, w->q.una),
+               "%s: WR %u is the oldest, but retries of %u are counted", story, w->q.una - start,
+               w->q.rnr_msn - start);
 }
 
 static void reap(struct way *w)
@@ -117,12 +146,13 @@ static void reap(struct way *w)
         x->done = true;
         x->status = status;
         if (status == IBV_WC_SUCCESS) {
+            look_at_marks(w);
             check_each(x->ran || !w->q.reliable, "%s: WR %u ended before it ran", story,
                        w->done - 1);
             continue;
         }
         w->stopped = true;
-        requester_stop(&w->q, w->posted);
+        requester_stop(&w->q, start + w->posted);
     }
 }
 
@@ -131,7 +161,7 @@ static bool needs_receive(const struct wr *x)
     return x->is.opcode <= WIRE_SEND_IMM || x->is.opcode == WIRE_WRITE_IMM;
 }
 
-/* What no message may overtake, at the moment when it runs. */
+/* Checks at the moment when a WR runs that it has overtaken no WR that it must not overtake. */
 static void look_at_order(const struct way *w, uint32_t msn)
 {
     unsigned unanswered = 0;
@@ -160,7 +190,8 @@ static void ran_whole(struct way *w, uint32_t msn)
     check_each(v != RESPONDER_BAD, "%s: there is room for an answer", story);
 }
 
-/* There is no QP to keep a state: each frame is refused, unless there is no room for that. */
+/* Answers for a target that does not exist and has no state: each frame is refused, unless the pipe
+ * has no room for that. */
 static bool nobody(const struct way *w, const struct wire_frame *f, struct pipe *back)
 {
     if (w->accepts) return false;
@@ -176,7 +207,7 @@ static bool begin_to_run(struct way *w, const struct wire_frame *f)
                f->msn, f->type);
     if (v != RESPONDER_RUN) return false;
     if (f->type == WIRE_REQUEST) w->bytes = 0;
-    if (!needs_receive(&w->wr[f->msn % WRS]) || w->receives > 0) return true;
+    if (!needs_receive(&w->wr[(f->msn - start) % WRS]) || w->receives > 0) return true;
     struct wire_nak nak = {.code = WIRE_RNR, .timer = 1 + check_below(20)};
     responder_refuse(&w->r, &nak);
     return false;
@@ -184,10 +215,10 @@ static bool begin_to_run(struct way *w, const struct wire_frame *f)
 
 static void run(struct way *w, const struct wire_frame *f, uint32_t n)
 {
+    const uint32_t i = (f->msn - start) % WRS;
     check_each(w->bytes == w->r.at, "%s: bytes %u follow %u", story, w->r.at, w->bytes);
     w->bytes += n;
-    if (wire_is_fetch(w->wr[f->msn % WRS].is.opcode) || responder_ran(&w->r, n))
-        ran_whole(w, f->msn % WRS);
+    if (wire_is_fetch(w->wr[i].is.opcode) || responder_ran(&w->r, n)) ran_whole(w, i);
 }
 
 static void hear_data(struct way *w, const struct wire_frame *f, uint32_t at, uint32_t n)
@@ -203,9 +234,10 @@ static void hear_data(struct way *w, const struct wire_frame *f, uint32_t at, ui
                    (unsigned long long)f->value);
         w->atomics++;
     }
-    if (w->bytes_back == w->wr[f->msn].is.length) {
-        check_each(!w->wr[f->msn].answered, "%s: fetch %u is answered once", story, f->msn);
-        w->wr[f->msn].answered = true;
+    const uint32_t i = f->msn - start;
+    if (w->bytes_back == w->wr[i].is.length) {
+        check_each(!w->wr[i].answered, "%s: fetch %u is answered once", story, i);
+        w->wr[i].answered = true;
         w->bytes_back = 0;
     }
     requester_received(&w->q, n, now);
@@ -262,7 +294,7 @@ static void transmit(int from)
     f.to = f.from = i;
     check_each(!wire_before(mine->q.next, mine->q.una) && !wire_before(mine->q.head, mine->q.next),
                "%s: una <= next <= head", story);
-    if (connected[!from]) p->f[p->n++] = f; /* else it goes to nowhere */
+    if (connected[!from]) p->f[p->n++] = f; /* a frame without a connection is lost */
 }
 
 static void lose(int side)
@@ -282,7 +314,7 @@ static void lose(int side)
 static void connect_again(void)
 {
     if (connected[0] && connected[1]) return;
-    lose(0), lose(1); /* the other learns of it now at the latest */
+    lose(0), lose(1); /* a side that has not noticed it yet does now */
     connected[0] = connected[1] = true;
     down_since = 0;
 }
@@ -353,7 +385,7 @@ static void all_well(void)
 static void healthy(const char *name, struct mishaps m)
 {
     for (int times = 0; times < 150; times++) {
-        begin(name, m, true, 7);
+        begin_at(any_start(), name, m, true, 7);
         for (unsigned i = 500 + check_below(4000); i > 0; i--) step(false);
         finish();
         all_well();
@@ -365,7 +397,7 @@ static void healthy(const char *name, struct mishaps m)
 static void unreliable(void)
 {
     for (int times = 0; times < 150; times++) {
-        begin("unreliable", (struct mishaps){.cuts = true}, false, 7);
+        begin_at(any_start(), "unreliable", (struct mishaps){.cuts = true}, false, 7);
         for (unsigned i = 500 + check_below(4000); i > 0; i--) step(false);
         finish();
         for (int i = 0; i < 2 * PAIRS; i++)
@@ -493,6 +525,55 @@ static void nobody_comes(void)
     check_all("a target that never listens: RETRY_EXC_ERR after timeout x retries");
 }
 
+/* A QP that has sent 2^31 messages, none of which is acknowledged, as it is unreliable. */
+static void unreliable_for_long(void)
+{
+    struct way *w = &ways[0][0];
+    struct wire_frame f;
+    int status;
+    begin("long", (struct mishaps){0}, false, 7);
+    post(w);
+    requester_next(&w->q, now, &f);
+    requester_skip(&w->q);
+    check_each(requester_done(&w->q, &status) && w->q.una == 1, "a message is sent");
+    const uint32_t since = w->q.una - w->q.acked;
+    check_each(since == 0, "the mark of what was executed is left %u behind", since);
+    check_all("an unreliable QP keeps no mark that its messages come round to");
+}
+
+/* The target has executed many atomics, and the connection breaks: the last ones are repeated. */
+static void atomics_for_long(void)
+{
+    enum { LAST = WIRE_FETCHES - 1 };
+    static const uint64_t before[] = {0, 1, 5, 1000, INT32_MAX, UINT32_MAX - 3, UINT32_MAX};
+    for (unsigned k = 0; k < sizeof before / sizeof *before; k++) {
+        struct responder r = {.reliable = true};
+        struct wire_frame f = {
+            .type = WIRE_REQUEST, .flags = WIRE_FIRST, .opcode = WIRE_ADD, .life = 7, .total = 8};
+        struct wire_frame answer;
+        for (uint32_t i = 0; i < LAST; i++, f.msn++) {
+            check_each(responder_on_frame(&r, &f) == RESPONDER_RUN, "an atomic runs");
+            if (i == 0) r.atomics = before[k];
+            check_each(responder_finish(&r, 100 + i) == RESPONDER_DROP, "its answer is due");
+            while (responder_next(&r, &answer)) responder_sent(&r, &answer);
+        }
+        /* An atomic of 2^32 messages ago, of which the result is still there. */
+        r.saved[(before[k] - 1) % WIRE_FETCHES].msn = LAST - 1;
+        responder_lost(&r);
+        for (f.msn = 0; f.msn < LAST; f.msn++) {
+            check_each(responder_on_frame(&r, &f) == RESPONDER_DROP,
+                       "after %llu: atomic %u is not executed again", (unsigned long long)before[k],
+                       f.msn);
+            check_each(responder_next(&r, &answer) && answer.type == WIRE_RESULT &&
+                           answer.value == 100 + f.msn,
+                       "after %llu: atomic %u has its own result", (unsigned long long)before[k],
+                       f.msn);
+            responder_sent(&r, &answer);
+        }
+    }
+    check_all("however many atomics were executed, a repeated one is answered and not executed");
+}
+
 /* The QP is absent twice, each time for less than the timeout, though longer together. */
 static void absent_twice(void)
 {
@@ -528,7 +609,8 @@ static void ready(void)
     check_all("a target that is ready ends the pause");
 }
 
-/* The requester asks again; what is owed from before would be an answer to nothing. */
+/* Answers that are due are dropped with the connection: the requester asks again, and an old answer
+ * would belong to no request. */
 static void answers_end_with_the_connection(void)
 {
     struct responder r = {.reliable = true};
@@ -551,7 +633,7 @@ static void answers_end_with_the_connection(void)
     check_all("no answer outlives its connection");
 }
 
-/* What only a dishonest or broken peer says does no harm. */
+/* Tests that answers of a dishonest or broken peer do no harm. */
 static void wrong_answers(void)
 {
     struct way *w = &ways[0][0];
@@ -656,6 +738,8 @@ int main(int argc, char **argv)
     healthy("late targets", (struct mishaps){.absence = true});
     healthy("cuts, RNR and late targets", (struct mishaps){true, true, true});
     unreliable();
+    unreliable_for_long();
+    atomics_for_long();
     rnr_runs_out();
     rnr_of_many();
     connection_stays_away();

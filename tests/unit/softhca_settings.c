@@ -11,7 +11,7 @@
 
 #include "tests/unit/check.h"
 
-/* The same place holds a number or a text, as the kind says. */
+/* The settings, of which each is a number or a text, as its kind says. */
 static struct {
     union {
         struct shca_settings s;

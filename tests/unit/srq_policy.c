@@ -51,9 +51,9 @@ static void fits(void)
     for (int i = 0; i < 100000; i++) {
         uint32_t peers = 1 + check_below(3000), most = 1 + check_below(20000);
         uint32_t buffers = 1 + check_below(20000);
-        net_ib_recv_plan_t plan =
-            net_ib_recv_plan(1, peers, buffers, most, check_below(100), 1 + check_below(2),
-                             1 + check_below(64), 1 + check_below(4000));
+        const uint32_t credits = 1 + check_below(64), replies = 1 + check_below(4000);
+        net_ib_recv_plan_t plan = net_ib_recv_plan(1, peers, buffers, most, check_below(100),
+                                                   1 + check_below(2), credits, replies);
         if (plan.sharing != NET_IB_SHARE) continue;
         uint64_t all = (uint64_t)peers * (plan.credits + NET_IB_SYS_RECVS) + plan.replies;
         check_each(plan.credits > 0 && plan.replies > 0 && all <= plan.buffers &&
@@ -62,6 +62,25 @@ static void fits(void)
                    plan.credits, plan.replies);
     }
     check_all("IB-A8 every message on the way has a buffer in the shared queue");
+    for (int i = 0; i < 100000; i++) {
+        const uint32_t peers = 1 + check_below(3000), credits = 1 + check_below(64),
+                       replies = 1 + check_below(4000), buffers = 1 + check_below(20000);
+        const net_ib_recv_plan_t plan =
+            net_ib_recv_plan(1, peers, buffers, 20000, SPARES, 1, credits, replies);
+        if (plan.sharing != NET_IB_SHARE) continue;
+        const uint64_t all = (uint64_t)peers * (plan.credits + NET_IB_SYS_RECVS) + plan.replies;
+        check_each(plan.credits == credits || all + peers > plan.buffers,
+                   "%u peers, %u buffers: %u credits of %u", peers, plan.buffers, plan.credits,
+                   credits);
+        check_each(plan.replies == replies || all == plan.buffers || plan.credits == credits,
+                   "%u peers, %u buffers: %u Replies of %u", peers, plan.buffers, plan.replies,
+                   replies);
+    }
+    check_all("IB-A8 no buffer is left that would be a credit more for each peer");
+    const net_ib_recv_plan_t of_20 =
+        net_ib_recv_plan(1, 19, net_ib_rbuf_default(19), 4096, SPARES, 1, 32, 608);
+    check(of_20.buffers == 1024 && of_20.credits == 25 && of_20.replies == 492,
+          "IB-A8 20 ranks at defaults: 25 credits for each peer, 492 Replies");
     const net_ib_recv_plan_t few_requests = net_ib_recv_plan(1, 10, 1000, 4096, SPARES, 1, 2, 900),
                              few_replies = net_ib_recv_plan(1, 10, 1000, 4096, SPARES, 1, 90, 5);
     check(few_requests.credits == 2 && few_requests.replies == 900 && few_replies.credits == 90 &&

@@ -12,6 +12,7 @@
 #include "core/am/system_am.h"
 #include "core/job/ending.h"
 #include "core/job/host_addresses.h"
+#include "core/job/secret.h"
 #include "core/params/params.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/rdma_internal.h"
@@ -75,7 +76,7 @@ STUB void gasnetc_exit(int code)
 
 unsigned unit_progress;
 atomic_bool gasnete_progress_due;
-STUB const gasnet_handlerentry_t gasnete_handlers[] = {{0, NULL}};
+STUB const gasnetc_internal_t gasnete_handlers[] = {{0, 0, NULL}};
 
 STUB void gasnete_attach(void) {}
 
@@ -99,7 +100,13 @@ STUB const char *gasnetc_hosts_list(void)
     return NULL;
 }
 
-STUB const char *gasnetc_hosts_secret(void)
+STUB const uint8_t *gasnetc_secret(void)
+{
+    static const uint8_t secret[GASNETC_SECRET_BYTES];
+    return secret;
+}
+
+STUB const char *gasnetc_secret_text(void)
 {
     return "";
 }

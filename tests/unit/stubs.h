@@ -1,5 +1,5 @@
 /* stubs.h - a job for the engines under test: this node and its peers, without init.c, exit.c, the
- * bootstrap and the Extended API, whose places stubs.c takes.
+ * bootstrap and the Extended API, which stubs.c replaces.
  */
 #ifndef UNIT_STUBS_H
 #define UNIT_STUBS_H
@@ -34,8 +34,8 @@ extern struct unit_system_message {
     uint64_t word0, word1;
 } unit_system_message;
 
-/* For tests of params_init.c: the other ranks' contributions to bootstrap_exchange.  NULL: the same
- * as this rank's. */
+/* For tests of params_init.c: the other ranks' contributions to bootstrap_exchange. NULL: all equal
+ * this rank's. */
 extern void (*unit_exchange)(const void *mine, size_t len, char *all);
 extern unsigned unit_progress; /* calls of gasnete_progress */
 

@@ -21,8 +21,9 @@
 
 enum { MOST = 12 };
 
-/* HOSTS has a letter for each rank's place; '-' shares none.  EXPECTED has a digit for each rank's
- * supernode, ALONE a '1' for each rank that cannot open the files of its group. */
+/* Checks the supernodes of a job. HOSTS has a letter for each rank's host; '-' shares memory with
+ * no rank. EXPECTED has a digit for each rank's supernode, ALONE a '1' for each rank that cannot
+ * open the files of its group. */
 static bool forms(const char *hosts, uint32_t most, const char *alone, const char *expected)
 {
     gasnetc_place_t place[MOST];
@@ -77,7 +78,7 @@ static void grouping(void)
 
 /* --- files --- */
 
-/* What another process reads in the first word of the file: 0 if it cannot open it. */
+/* The first word of the file as another process reads it: 0 if it cannot open it. */
 static int word_seen_by(const hostmem_file_t *file, uid_t user)
 {
     int status;

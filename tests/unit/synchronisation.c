@@ -29,8 +29,8 @@ static void *initiate_in_thread(void *unused)
     return unused;
 }
 
-/* A client may place a thread's stack in its segment, and a value may lie on the stack: without
- * capture inline, a network that takes it for registered memory sends later contents of the stack.
+/* Puts a value from a stack in the segment, as a client may: a network without inline sends that
+ * takes the stack for registered memory would send later contents of it.
  */
 static void initiate_on_stack_in_segment(void)
 {
@@ -46,7 +46,7 @@ static void initiate_on_stack_in_segment(void)
     memset(unit_segment(0) + SEGMENT / 2, 0x5a, SEGMENT / 2);
 }
 
-/* --- what must hold --- */
+/* --- checks --- */
 
 /* A waiting thread returns after a few polls. */
 static void let_waits_end(void)
@@ -101,7 +101,7 @@ static bool check_initiated(void)
     return good || use.row->kind != BLOCKING;
 }
 
-/* What a Long that travels in one message carries. */
+/* The payload of a Long that is sent in one message. */
 static const void *packed_bytes(void)
 {
     const net_script_event_t *event = net_script_get_event(NET_SCRIPT_AM, 0);

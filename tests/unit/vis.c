@@ -140,7 +140,7 @@ static void walks(void)
     check_all("walks, shapes and rules of %d descriptions", ROUNDS);
 }
 
-/* --- both sides, and the addresses in messages --- */
+/* --- initiator and target, and the addresses in messages --- */
 
 /* Reads a description of addresses of `bytes` bytes, which are `expected`. */
 static void read_back(const void *out, size_t used, const uintptr_t *expected, size_t bytes)
@@ -218,7 +218,7 @@ static void pairs(void)
     check_all("%d pairs of descriptions, and addresses written and read back", ROUNDS);
 }
 
-/* Whatever the bytes are, groups have no more data than was announced and do not wrap. */
+/* For any bytes, groups have no more data than was announced and do not wrap. */
 static void random_bytes(void)
 {
     unsigned char in[64];

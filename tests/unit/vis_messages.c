@@ -47,7 +47,7 @@ int gasnetc_segment_info(gasnet_seginfo_t *table, int n)
 int gasnetc_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source)
 {
     (void)token;
-    *source = 0;
+    *source = gasneti_mynode ? 0 : 1;
     return GASNET_OK;
 }
 
@@ -82,7 +82,9 @@ int gasnetc_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int n,
                          const gasnet_handlerarg_t *args)
 {
     check_each(handler == GASNETE_H_DONE && n == 2, "a Reply to handler %d", handler);
+    gasneti_mynode = 0;
     gasnete_done_handler(token, args[0], args[1]);
+    gasneti_mynode = 1;
     return GASNET_OK;
 }
 

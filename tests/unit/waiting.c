@@ -1,13 +1,13 @@
 /* waiting.c - when a waiting thread polls and when it sleeps: core/progress/poll.c on the scripted
- * network, with a bell that only counts.
+ * network, with a futex word that is only counted.
  *
  * The state machine alone is in bell.c, and so are sleeps in real time.
  */
 #include "core/am/am.h"
-#include "core/clock.h"
 #include "core/job/progress.h"
 #include "core/progress/doze.h"
 #include "core/pshm/common.h"
+#include "other/tools/clock.h"
 #include "tests/unit/am_compose.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"
@@ -121,16 +121,16 @@ static double us_to_sleep(double since)
 {
     const unsigned before = seen.sleeps;
     for (int i = 0; i < 10000 && seen.sleeps == before; i++) steps_to_sleep(gasneti_wait_poll);
-    return (gasnetc_clock() - since) * 1e6;
+    return (gasneti_clock() - since) * 1e6;
 }
 
-/* Where something may arrive that does not ring. */
+/* Waits in a job where messages may arrive that wake no sleeper. */
 static void silence(void)
 {
     begin();
     gasnetc_common_all_ring = false;
     gasneti_wait_over();
-    double since = gasnetc_clock();
+    double since = gasneti_clock();
     const unsigned before = seen.sleeps;
     bool whole = true;
     for (int i = 0; i < 12; i++) {
@@ -141,7 +141,7 @@ static void silence(void)
           "12 sleeps, all in a row of processes an eighth of the wait: the last %u us",
           (unsigned)seen.us);
     message_arrives();
-    since = gasnetc_clock();
+    since = gasneti_clock();
     gasneti_wait_poll();
     const double waited = us_to_sleep(since);
     check(waited / 8 / gasnetc_job.size >= GASNETC_DOZE_LEAST_US && seen.us == 20,
@@ -157,8 +157,8 @@ static void miss(void)
     gasneti_self()->lock_misses++;
 }
 
-/* What arrived before the thread armed may be found by the other one alone, which rings for nobody
- * if it had looked before. */
+/* A message that arrived before the thread armed may be found by another thread alone, which wakes
+ * nobody if it had looked before. */
 static void misses(void)
 {
     begin();
@@ -183,7 +183,7 @@ static unsigned steps_to_handler(void)
     return steps;
 }
 
-/* Polls are skipped while the flag of the bell stands, but not for long. */
+/* Polls are skipped while the flag of the futex word is set, but not for long. */
 static void watches(void)
 {
     begin();

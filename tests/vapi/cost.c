@@ -1,4 +1,4 @@
-/* cost.c - what tests/bench/vapi.sh counts: the same operation through VAPI and through raw verbs.
+/* cost.c - operations that tests/bench/vapi.sh counts: each through VAPI and through raw verbs.
  *
  *   cost vapi|verbs OPERATION N
  *
@@ -35,7 +35,7 @@ static void fail(void)
     exit(1);
 }
 
-/* What changes from post to post is set for each, as programs do. */
+/* Members that change from post to post are set for each post, as programs do. */
 #define VAPI_POST(name, op, call)                                                                  \
     static void vapi_##name(uint64_t id)                                                           \
     {                                                                                              \

@@ -239,7 +239,8 @@ static void end_pollers(pthread_t thread[2])
     for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
 }
 
-/* Room is given back for each request once, by each poll call, in lists or not, signalled or not.
+/* Tests that each poll call returns the room of each request once, in lists or not, signalled or
+ * not.
  */
 static void pollers(struct stage *s)
 {

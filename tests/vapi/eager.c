@@ -20,7 +20,7 @@ enum {
     RESERVED = 4,
     FMRS = 4,
     PAGE = 4096,
-    ID_WRITE = 1000, /* the other sends have numbers below */
+    ID_WRITE = 1000, /* write: other sends have numbers below */
     ID_BYE
 };
 
@@ -42,9 +42,10 @@ static struct buffer *in_buffers, *out_buffers; /* BUFFERS, and as many as the q
 static VAPI_mr_hndl_t buffers_mr;
 static VAPI_mr_t buffers_keys;
 static u_int32_t room, posted;                       /* of the send queue */
-static u_int32_t credits = BUFFERS - RESERVED, owed; /* ours, and what the other is to get back */
+static u_int32_t credits = BUFFERS - RESERVED, owed; /* ours, and those to be returned to the
+                                                        peer */
 
-/* One message each way at a time. */
+/* The messages under way, one at a time in each direction. */
 static unsigned char *out_data, *in_data;
 static int sent, received;
 static bool awaits_cts, writing, says_bye, said_bye, heard_bye;
@@ -141,7 +142,7 @@ static void post_header(enum kind kind, const unsigned char *data, u_int32_t len
     VAPI_sg_lst_entry_t sg = {(MT_virt_addr_t)b, (u_int32_t)sizeof b->head + (data ? length : 0),
                               buffers_keys.l_key};
     VAPI_sr_desc_t d;
-    memset(&d, 0xee, sizeof d); /* what is not set may be anything */
+    memset(&d, 0xee, sizeof d); /* members that are not set may be anything */
     d.id = kind == BYE ? ID_BYE : posted % depth;
     d.opcode = VAPI_SEND;
     d.comp_type = kind == BYE || posted % 4 == 3 ? VAPI_SIGNALED : VAPI_UNSIGNALED;
@@ -189,7 +190,7 @@ static void start_message(void)
     out_length = next_length(&seeds[rank]);
 }
 
-/* Gives what the state allows to be sent.  Two places in the queue are left for a write and its
+/* Posts the messages that the state allows. Two entries of the queue are left for a write and its
  * FIN. */
 static void advance(void)
 {

@@ -1,4 +1,4 @@
-/* hca.c - HCAs, ports, and every call with handles that are none. */
+/* hca.c - HCAs, ports, and every call with wrong handles. */
 #include "qp_pair.h"
 
 #include <string.h>
@@ -58,8 +58,8 @@ void hca_rules(struct stage *s)
     is_code(EVAPI_query_devmem(s->hca, EVAPI_DEVMEM_EXT_DRAM, 0, NULL), VAPI_ENOSYS, "no memory");
 }
 
-/* Every call: with a handle that is no HCA's, and where it takes another object, with one that is
- * none of its kind.  H stands for the HCA's handle, X for the other. */
+/* Tests a call with a handle that is no HCA's; and, where the call takes another object, with a
+ * handle that is not of its kind. H stands for the HCA's handle, X for the other. */
 #define BAD_HCA(call)                                                                              \
     do {                                                                                           \
         VAPI_hca_hndl_t H = 0x7f123405;                                                            \

@@ -70,7 +70,7 @@ static void list_of_three(void)
     is_true(!strcmp(id[2], "softhca2") && id[3][0] == 'z', "writes no more than there are");
 }
 
-/* Objects of one HCA are none of another's, on every way to them. */
+/* Tests that objects of one HCA are invalid with another one, in every call. */
 static void strangers(void)
 {
     struct stage s;

@@ -285,7 +285,7 @@ static void widths(void)
     IS(sizeof(((VAPI_hca_cap_t *)0)->max_mr_size), 8);
 }
 
-/* What programs set before they post, and read when they have polled. */
+/* The members that programs set before they post, and read after they have polled. */
 static void members(void)
 {
     VAPI_sr_desc_t sr;

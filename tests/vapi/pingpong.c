@@ -19,7 +19,7 @@ enum { ROUNDS = 500, SLOT = 4096, SLOTS = 8 };
 static struct stage s;
 static bool by_handler;
 
-/* What has come: one message at a time is under way. */
+/* The message that has arrived: one at a time is under way. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
 static VAPI_wc_desc_t message;

@@ -70,6 +70,16 @@ static void *wait_for_ever(void *argument)
     return NULL;
 }
 
+/* A cancellation is pending that the thread has not allowed. */
+static void *wait_unmoved(void *argument)
+{
+    struct waiter *w = argument;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    pthread_cancel(pthread_self());
+    w->code = EVAPI_poll_cq_block(w->s->hca, w->s->a.scq, 1000, &w->wc);
+    return NULL;
+}
+
 static void on_signal(int number) {}
 
 static void *interrupt(void *argument)
@@ -136,6 +146,9 @@ void wait_rules(struct stage *s)
     void *result;
     pthread_join(thread, &result);
     is_true(result == PTHREAD_CANCELED, "or is cancelled");
+    pthread_create(&thread, NULL, wait_unmoved, &w);
+    pthread_join(thread, &result);
+    is_true(result == NULL && w.code == VAPI_ETIMEOUT, "but not if it has disabled that");
     write_one(s, 7);
     is_number(await_wc(s, cq).id, 7, "which leaves the CQ in order");
     is_code(VAPI_destroy_cq(s->hca, cq), VAPI_EBUSY, "a CQ with a handler stays");

@@ -1,4 +1,4 @@
-/* post.c - every operation, every code of posting, and how much room a completion gives back. */
+/* post.c - every operation, every code of posting, and how much room a completion returns. */
 #include "qp_pair.h"
 
 #include <stdlib.h>
@@ -139,7 +139,8 @@ static void full_queue(struct stage *s)
     is_true(ordered, "they complete in order");
 }
 
-/* Several unsignalled, then one that is not: one completion gives back all. */
+/* Posts several unsignalled requests, then a signalled one: one completion returns the room of
+ * all. */
 static void unsignalled(struct stage *s)
 {
     const uint64_t odd = UINT64_C(0xfedcba9876543210);
@@ -181,7 +182,8 @@ static void unsignalled_receives(struct stage *s)
     drop_ends(s);
 }
 
-/* What the device refuses leaves no trace: the room for records is still there. */
+/* Tests that a request that the device refuses leaves no trace: the room for records is still
+ * there. */
 static void full_receive_queue(struct stage *s, bool one_cq)
 {
     struct wants w = {.signals = VAPI_SIGNAL_REQ_WR, .rsignals = VAPI_SIGNAL_REQ_WR};

@@ -183,7 +183,7 @@ void connect_to(struct stage *s, VAPI_qp_hndl_t qp, VAPI_ts_type_t type, VAPI_qp
     NEED(VAPI_modify_qp(s->hca, qp, &attr, &mask, &cap));
 }
 
-/* One piece of the stage's memory. */
+/* A piece of the stage's memory. */
 static VAPI_sg_lst_entry_t piece(const struct stage *s, size_t offset, uint32_t length)
 {
     return (VAPI_sg_lst_entry_t){(MT_virt_addr_t)(s->memory + offset), length, s->keys.l_key};

@@ -1,5 +1,5 @@
-/* qp_pair.h - what every test of libvapi stands on: an HCA, and two queue pairs of this process
- * that are connected to each other.
+/* qp_pair.h - the set-up of every test of libvapi: an HCA, and two queue pairs of this process that
+ * are connected to each other.
  */
 #ifndef VAPI_TEST_ENDS_H
 #define VAPI_TEST_ENDS_H
@@ -30,21 +30,21 @@ struct stage {
 
 struct wants {
     VAPI_ts_type_t type;
-    bool one_cq;              /* both queues of a queue pair complete in one */
+    bool one_cq;              /* sends and receives of a queue pair complete in one CQ */
     VAPI_sig_type_t signals;  /* of the send queue; VAPI_SIGNAL_REQ_WR is 1 */
     VAPI_sig_type_t rsignals; /* of the receive queue */
     VAPI_srq_hndl_t srq;      /* 0: none */
     bool raw;                 /* leave the queue pairs in VAPI_RESET */
 };
 
-/* One result: `got` must be `wanted`. */
+/* Prints a result: `got` must be `wanted`. */
 void is_code(VAPI_ret_t got, VAPI_ret_t wanted, const char *name);
 void is_number(long long got, long long wanted, const char *name);
 void is_true(bool got, const char *name);
-/* What the tests stand on; ends the program when it fails. */
+/* Calls of the set-up; ends the program when one fails. */
 void need(VAPI_ret_t got, const char *what);
 #define NEED(call) need(call, #call)
-int finish(void); /* the plan; the status to exit with */
+int finish(void); /* prints the plan; returns the exit status */
 
 void open_stage(struct stage *s);
 void close_stage(struct stage *s);

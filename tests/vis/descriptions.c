@@ -62,8 +62,8 @@ static size_t cut(gasnet_memvec_t *list, size_t bytes, size_t piece, size_t most
     return count;
 }
 
-/* Gives each of the entries a place of its own: in order with gaps, of which many are none, then
- * exchanged at random. */
+/* Gives each of the entries an address of its own: in order with gaps, of which many are 0 bytes,
+ * then exchanged at random. */
 static void place_apart(struct side *side, size_t bytes, size_t room, struct test_random *random)
 {
     size_t *order = room_for(side->count + 1, sizeof *order);

@@ -11,7 +11,8 @@ enum direction { PUT, GET };
 enum form { BULK, NB, NBI, FORMS };
 enum { MOST_BYTES = 96 * 1024, MOST_ENTRIES = 16 * 1024, MOST_LEVELS = 24 };
 
-/* One side.  `byte` has the offset of each byte of the stream from `base`, in the stream's order.
+/* A side of a transfer. `byte` has the offset of each byte of the stream from `base`, in the
+ * stream's order.
  */
 struct side {
     char *base;
@@ -29,7 +30,7 @@ struct transfer {
     size_t levels, counts[MOST_LEVELS + 1], bytes;
 };
 
-/* What a description is like. */
+/* The properties of a random description. */
 struct wish {
     enum kind kind;
     size_t bytes; /* about */

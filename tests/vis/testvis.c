@@ -1,7 +1,7 @@
 /* testvis.c - vector, indexed and strided puts and gets, against a model of their bytes.
  *
- * Each rank transfers between memory of its own and an area of its ring successor or of itself that
- * belongs to it alone, along random descriptions, and compares all of the area or of its own
+ * Each rank transfers along random descriptions, between memory of its own and an area of its ring
+ * successor or of itself that belongs to it alone. It compares all of the area or of its own
  * memory, so that bytes beside the pieces are checked too.
  */
 #include "tests/vis/descriptions.h"
@@ -14,7 +14,7 @@ enum { SEGMENT = 3 * LANES * AREA };
 /* The segment: areas of the predecessor, of the rank itself as a target, and as local memory; each
  * has a lane for the main thread and for each of the others. */
 
-/* What a thread works with. */
+/* The memory and state of a thread. */
 struct lane {
     int id;
     pthread_t thread;
@@ -89,7 +89,7 @@ static void renew(struct lane *lane, int peer)
     gasnet_put_bulk((gasnet_node_t)peer, target_of(lane, peer), lane->image, AREA);
 }
 
-/* One transfer; `local` is the memory of this rank. */
+/* Makes and checks a transfer; `local` is the memory of this rank. */
 static void transfer_once(struct lane *lane, const struct wish *wish, enum direction direction,
                           enum form form, int peer, char *local)
 {

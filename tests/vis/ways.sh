@@ -13,7 +13,7 @@
 export TEST_HANG=60
 conduit=${TEST_CONDUIT:-ibv}
 
-# goes TEXT "DIRECTION PIECES BYTES LAYOUT" PUTS GETS MESSAGES ENVIRONMENT...: what one operation of a section takes; each
+# goes TEXT "DIRECTION PIECES BYTES LAYOUT" PUTS GETS MESSAGES ENVIRONMENT...: puts, gets and messages of one operation of a section; each
 # number is a range LEAST-MOST, or one number.
 goes() {
     local text=$1 operation=$2 range i wrong='' ranges=("$3" "$4" "$5") names=(puts gets messages) found

@@ -10,7 +10,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 vm=${TEST_BUILD:-$PWD}/vm
 . "$here/packages.sh"
 
-# In load order; modprobe adds what each depends on. A module that a kernel has built in is none here.
+# In load order; modprobe adds what each depends on. A module that is built into the kernel is left out.
 modules=(virtio_pci virtio_console 9pnet_virtio 9p overlay virtio_net dummy sch_netem crc32_pclmul crc32c_intel
     libcrc32c crc32c_generic ib_uverbs rdma_ucm iw_cm rdma_rxe)
 

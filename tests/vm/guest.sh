@@ -39,7 +39,7 @@ cat >"$share/settings" <<SETTINGS
 vm_name=guest$number vm_address=10.77.0.$number vm_devices='$devices' vm_siw='$vm/siw.ko' vm_directory='$PWD'
 SETTINGS
 
-# The same files under another name, as QEMU's file systems have them: device and inode numbers stay apart.
+# The machine's files under another name, as QEMU's file systems have them: device and inode numbers stay apart.
 files() { # TAG PATH OPTIONS
     echo "-fsdev local,id=$1,path=$2,security_model=none,multidevs=remap$3 -device virtio-9p-pci,fsdev=$1,mount_tag=$1"
 }

@@ -37,11 +37,27 @@ fetch_kernel() {
     echo "$version" >"$vm/version"
 }
 
-# fetch PACKAGE...: those of `version`, into $vm/packages.
+# fetch PACKAGE[=VERSION]...: into $vm/packages; of `version`, if none is named.
 fetch() {
+    local packages=() package
+    for package; do
+        [[ $package == *=* ]] || package+="=$version"
+        packages+=("$package")
+    done
     rm -rf "$vm/packages"
     mkdir -p "$vm/packages"
-    (cd "$vm/packages" && apt-get -qq -o APT::Sandbox::User=root download "${@/%/=$version}" >&2)
+    (cd "$vm/packages" && apt-get -qq -o APT::Sandbox::User=root download "${packages[@]}" >&2)
+}
+
+# nearest PACKAGE: its version that equals or follows `version`, else the last before. An archive does not keep all
+# packages of a source for the same time.
+nearest() {
+    local last=$version candidate
+    while read -r candidate; do
+        last=$candidate
+        ! dpkg --compare-versions "$candidate" ge "$version" || break
+    done < <(apt-cache madison "$1" | awk '{ print $3 }' | sort -uV)
+    echo "$last"
 }
 
 unpack() { # DIRECTORY: what has been fetched

@@ -1,5 +1,5 @@
-/* remote.c - the remote shell of jobs between guests, in the place of ssh, whose login takes a
- * guest many seconds.
+/* remote.c - the remote shell of jobs between guests, instead of ssh, whose login takes a guest
+ * many seconds.
  *
  *   remote -s                        serves, until it is killed
  *   remote [-OPTION]... HOST WORD... runs the words there, by a shell, on this process's standard
@@ -54,7 +54,7 @@ static int serve(void)
     }
 }
 
-/* The other guest may still be starting. */
+/* Connects to a guest, which may still be starting: tries until it answers. */
 static int reach(const char *host)
 {
     struct sockaddr_in peer = {.sin_family = AF_INET, .sin_port = htons(PORT)};

@@ -4,13 +4,15 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 
 make_siw() {
-    local release version tree=$vm/siw number source headers compiler=gcc-12
+    local release version tree=$vm/siw number kbuild source headers compiler=gcc-12
     release=$(<"$vm/release") version=$(<"$vm/version")
     number=${release%%-*} && number=${number%.*} # 6.1.0-56-amd64: 6.1
     source=$tree/linux-source-$number/drivers/infiniband/sw/siw
     headers=$tree/usr/src/linux-headers-$release
     rm -rf "$tree"
-    fetch "linux-source-$number" "linux-headers-$release" "linux-headers-${release%-amd64}-common" "linux-kbuild-$number" ||
+    # What compiles may be of another revision than what is compiled.
+    kbuild=linux-kbuild-$number
+    fetch "linux-source-$number" "linux-headers-$release" "linux-headers-${release%-amd64}-common" "$kbuild=$(nearest "$kbuild")" ||
         unavailable "apt-get cannot download the source of the kernel, $version; remove $vm for the newest kernel"
     unpack "$tree"
     tar -C "$tree" -xJf "$tree/usr/src/linux-source-$number.tar.xz" --wildcards "linux-source-$number/drivers/infiniband/sw/siw/*"

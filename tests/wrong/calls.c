@@ -1,5 +1,5 @@
-/* calls.c - one wrong call of a client, named by the arguments; tests/wrong/run.sh knows what must
- * be said of it.
+/* calls.c - one wrong call of a client, named by the arguments; tests/wrong/run.sh has the expected
+ * message.
  *
  *     calls WHEN CALL [NUMBER]
  * WHEN is `before_init`, `before_attach` or `attached`.  CALL is a call of the interface without
@@ -105,7 +105,7 @@ static void **addresses_at(char *base)
 }
 
 static const size_t strides[1] = {32}, counts[2] = {8, 2};
-#define HERE     (local + number % 1) /* not constant, or the compiler would speak first */
+#define HERE     (local + number % 1) /* not constant, as the compiler would warn before */
 #define VECTORS  2, pieces_at(there), 2, pieces_at(HERE)
 #define SECTIONS there, strides, HERE, strides, counts, 1
 

@@ -1,8 +1,8 @@
 /* collective.c - one wrong use of the collectives, named by the argument; tests/wrong/collective.sh
- * knows what must be said of it.
+ * has the expected message.
  *
  *     collective CASE
- * Two ranks.  What they must agree on depends on the rank; the rest both do alike.
+ * Two ranks. Arguments that they must agree on depend on the rank; all else is equal.
  */
 #include <gasnet_coll.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void initialise(const gasnet_image_t *images)
         statement;                                                                                 \
     }
 
-/* What the ranks must agree on.  */
+/* Arguments that the ranks must agree on. */
 CASE(root, broadcast((gasnet_image_t)rank, 8, FLAGS))
 CASE(bytes, broadcast(0, rank ? 8 : 16, FLAGS))
 CASE(many_bytes, broadcast(0, rank ? 4096 : 4000, FLAGS))
@@ -65,7 +65,7 @@ static void operation(void)
         gasnet_coll_gather(GASNET_TEAM_ALL, 0, dst, src, 8, FLAGS);
 }
 
-/* What is wrong by itself.  */
+/* Arguments that are wrong on each rank. */
 CASE(root_2, broadcast(2, 8, FLAGS))
 CASE(no_in_flag, broadcast(0, 8, FLAGS & ~GASNET_COLL_IN_MYSYNC))
 CASE(two_out_flags, broadcast(0, 8, FLAGS | GASNET_COLL_OUT_ALLSYNC))
@@ -77,11 +77,11 @@ CASE(no_team, gasnet_coll_broadcast(NULL, dst, 0, src, 8, FLAGS))
 CASE(scan, gasnet_coll_scan(GASNET_TEAM_ALL, dst, 0, 0, src, 0, 0, 4, 1, 0, 0, FLAGS))
 CASE(initialised_twice, initialise(NULL))
 
-/* What comes at a wrong time.  */
+/* Calls at a wrong time. */
 CASE(in_split_barrier, (gasnet_barrier_notify(0, 0), broadcast(0, 8, FLAGS)))
 static void across_barrier(void)
 {
-    while (rank == 1) gasnet_AMPoll(); /* so that it does not complete */
+    while (rank == 1) gasnet_AMPoll(); /* keeps the operation from completing */
     (void)gasnet_coll_gather_all_nb(GASNET_TEAM_ALL, dst, src, 8, FLAGS);
     gasnet_barrier_notify(0, 0);
 }

@@ -1,5 +1,5 @@
 /* teams.c - one wrong use of teams, their barriers or their settings, named by the argument;
- * tests/wrong/teams.sh knows what must be said of it.
+ * tests/wrong/teams.sh has the expected message.
  *
  *     teams CASE
  * Two ranks; in PAR rank 0 has two images.  Every image executes the case.

@@ -1,20 +1,18 @@
 /* plan.h - what one node does in one collective operation: rounds of actions, as pure functions.
  *
- * A plan is a value: the operation, the node's place in it and the chosen algorithm.  From it
- * follow, without any state, the node's actions: messages to and from other ranks, and local copies
- * and combinations.  No I/O, no allocation, no globals: op.c executes plans over the network, and
+ * A plan is a value: the operation, the node's rank and the chosen algorithm.  A plan determines,
+ * without further state, the node's actions: messages to and from other ranks, and local copies and
+ * combinations.  No I/O, no allocation, no globals: op.c executes plans over the network, and
  * tests/sim/coll.c those of 10,000 nodes in virtual time.
  *
- * The rules of execution:
- * - The actions of a round are executed in order.  SEND and RECV only begin there.
- * - A round begins when all messages that earlier rounds RECV are in place.
- * - A SEND need not be complete before the operation ends; the plan inserts a DRAIN before an
- * action that overwrites what may still be sent.
- * - The operation ends when the actions of the last round are done, all messages are in place and
- * all SENDs are complete.  Ranks may have different numbers of rounds.
- * - A RECV may be posted up to `ahead` rounds early; its memory is not used in between.
- * - A message is identified by its sender, its receiver and its tag, of which a plan uses each
- * once.
+ * The rules of execution: - The actions of a round are executed in order.  SEND and RECV only begin
+ * in their round. - A round begins when all messages that earlier rounds RECV are in place. - A
+ * SEND need not be complete before the operation ends; the plan inserts a DRAIN before an action
+ * that overwrites memory of a SEND. - The operation ends when the actions of the last round are
+ * done, all messages are in place and all SENDs are complete.  Ranks may have different numbers of
+ * rounds. - A RECV may be posted up to `ahead` rounds early; its memory is not used before its
+ * round. - A message is identified by its sender, its receiver and its tag, of which a plan uses
+ * each once.
  *
  * Memory is named by a buffer and an offset in bytes.  SRC and DST are the caller's (with several
  * images a node, a packed copy): of rank r, GATHER and GATHER_ALL have its blocks at first[r] *
@@ -42,13 +40,13 @@ enum gasnete_coll_kind {
 /* Which ranks of a team share memory. */
 typedef struct gasnete_coll_supernodes {
     uint32_t count;         /* more than one, and fewer than ranks */
-    bool ranges;            /* each is a range of ranks, so that `ranks` is in order */
-    const uint32_t *first;  /* [count + 1] the place in `ranks` of its first rank */
-    const uint32_t *ranks;  /* [size] those of each supernode, in order */
-    const uint32_t *place;  /* [size] by rank: its place in `ranks` */
+    bool ranges;            /* each supernode is a range of ranks, so that `ranks` is in order */
+    const uint32_t *first;  /* [count + 1] the index in `ranks` of the supernode's first rank */
+    const uint32_t *ranks;  /* [size] the ranks of each supernode, in order */
+    const uint32_t *place;  /* [size] by rank: its index in `ranks` */
     const uint32_t *of;     /* [size] by rank: its supernode */
-    const uint32_t *image;  /* [size + 1] in the order of `ranks`: the images before */
-    const uint32_t *images; /* [count + 1] by supernode: the images of those before */
+    const uint32_t *image;  /* [size + 1] in the order of `ranks`: the number of images before */
+    const uint32_t *images; /* [count + 1] by supernode: the number of images before */
 } gasnete_coll_supernodes_t;
 
 typedef struct gasnete_coll_plan {
@@ -63,7 +61,7 @@ typedef struct gasnete_coll_plan {
     size_t segment;        /* most bytes of a message of a pipelined algorithm */
     const uint32_t *first; /* [size + 1] first image of each rank; NULL: one image a node */
     bool even;             /* all ranks have as many images; of no effect if `first` is NULL */
-    const gasnete_coll_supernodes_t *supernodes; /* NULL: no message has a shorter way */
+    const gasnete_coll_supernodes_t *supernodes; /* NULL: supernodes are ignored */
 } gasnete_coll_plan_t;
 
 enum gasnete_coll_buffer { GASNETE_COLL_SRC, GASNETE_COLL_DST, GASNETE_COLL_TMP };

@@ -1,11 +1,11 @@
 /* plan_blocks.c - SCATTER and GATHER along a k-nomial tree.  Pure.
  *
- * A subtree's blocks travel in one message, and lie in TMP of the ranks between in the order of
- * the tree, which begins with the rank's own.  At the root, where they lie in the order of ranks,
- * one child's may go round the end of the ranks, and one's round the end of the root's supernode:
- * these are copied.  In a flat tree nothing is copied.
+ * A subtree's blocks are sent in one message, and lie in TMP of inner ranks in the order of the
+ * tree, the rank's own block first.  At the root blocks lie in the order of ranks: one child's
+ * blocks may wrap around the end of the ranks, and one child's around the end of the root's
+ * supernode; these are copied.  In a flat tree nothing is copied.
  *
- * Each supernode must be a range of ranks: then a subtree's blocks are one, too.
+ * Each supernode must be a range of ranks: then a subtree's blocks are a range too.
  */
 #include "extended-ref/coll/plans/plan_parts.h"
 
@@ -18,14 +18,14 @@ enum { NEAR, FAR, LEVELS };
 
 typedef struct member {
     plan_kin_t kin;
-    plan_child_t wrapped[LEVELS]; /* at the root: children whose blocks go round the end */
+    plan_child_t wrapped[LEVELS]; /* at the root: children whose blocks wrap around the end */
 } member_t;
 
 static member_t member_of(const gasnete_coll_plan_t *plan)
 {
     member_t m = {.kin = gasnete_coll_kin(plan, plan->rank)};
     const plan_tree_t *trees[LEVELS] = {&m.kin.near, &m.kin.far};
-    const uint32_t last[LEVELS] = {m.kin.leader, m.kin.home}; /* numbers from the end on */
+    const uint32_t last[LEVELS] = {m.kin.leader, m.kin.home}; /* the last numbers */
     for (int level = 0; plan_is_root(plan) && level < LEVELS; level++) {
         const uint32_t beyond = trees[level]->span - last[level];
         if (last[level] == 0) continue;
@@ -35,7 +35,7 @@ static member_t member_of(const gasnete_coll_plan_t *plan)
     return m;
 }
 
-/* How many numbers the subtree of a child has. */
+/* The number of ranks in the subtree of a child. */
 static uint32_t numbers(const plan_tree_t *tree, uint32_t child)
 {
     plan_tree_t below = *tree;
@@ -67,7 +67,7 @@ static ring_t child_ring(const gasnete_coll_plan_t *plan, const plan_kin_t *kin,
                      : near_ring(kin, child.number, numbers(&kin->near, child.number));
 }
 
-/* Part 0: up to the end; part 1: behind it. */
+/* One part of a ring: 0, up to the end; 1, from the beginning on. */
 static plan_range_t ring_part(const gasnete_coll_plan_t *plan, const ring_t *r, uint32_t part)
 {
     const uint32_t behind = r->high - r->from;
@@ -95,7 +95,7 @@ static bool is_wrapped(const member_t *m, plan_child_t child)
     return child.number && m->wrapped[child.far].number == child.number;
 }
 
-/* Where the blocks of a child that is wrapped are. */
+/* The place of the blocks of a child that is wrapped. */
 static gasnete_coll_place_t wrapped_place(const gasnete_coll_plan_t *plan, const member_t *m,
                                           plan_child_t child)
 {
@@ -103,7 +103,7 @@ static gasnete_coll_place_t wrapped_place(const gasnete_coll_plan_t *plan, const
     return place(GASNETE_COLL_TMP, behind ? child_bytes(plan, m, m->wrapped[NEAR]) : 0);
 }
 
-/* Where the blocks of a child's subtree are. */
+/* The place of the blocks of a child's subtree. */
 static gasnete_coll_place_t blocks_place(const gasnete_coll_plan_t *plan, const member_t *m,
                                          enum gasnete_coll_buffer whole, plan_child_t child)
 {
@@ -138,7 +138,7 @@ static size_t subtree(const gasnete_coll_plan_t *plan, const member_t *m)
     return ring_bytes(plan, far_ring(kin, plan->size, kin->far.v, plan_tree_nodes(&kin->far)));
 }
 
-/* Copies one part of the blocks that go round an end.  */
+/* Copies one part of the blocks that wrap around an end.  */
 static bool offer_part(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m, int level,
                        uint32_t part)
 {

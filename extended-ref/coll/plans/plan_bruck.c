@@ -1,11 +1,11 @@
 /* plan_bruck.c - EXCHANGE by store and forward, for small blocks (Bruck).  Pure.
  *
- * Block i of TMP is for the rank i after this one.  In the round of distance 2^k all blocks whose i
- * has bit k go to the rank that far on, in one message; after the last round block i has come from
- * the rank i before this one.  All ranks have as many images.
+ * Block i of TMP is for the rank i after this one.  In the round of distance d = 2^k all blocks
+ * whose i has bit k are sent to the rank d after this one, in one message; after the last round
+ * block i has come from the rank i before this one.  All ranks have as many images.
  *
- * TMP: the blocks, buffers to send from, and buffers to receive in.  One of these is in use, one
- * has a RECV, and one may have the next round's, posted early.
+ * TMP: the blocks, buffers to send from, and buffers to receive in.  One of the latter is in use,
+ * one has a RECV, and one may have the RECV of the next round, posted early.
  */
 #include "extended-ref/coll/plans/plan_parts.h"
 
@@ -55,7 +55,8 @@ static uint32_t ahead(const gasnete_coll_plan_t *plan)
     return 1;
 }
 
-/* The numbers below `size` with bit k: so many whole runs of 2^k, and the length of one more.  */
+/* The numbers below `size` with bit k: the number of whole runs of 2^k, and the length of one more
+ * run.  */
 typedef struct runs {
     uint32_t whole, rest;
 } runs_t;

@@ -2,9 +2,9 @@
  */
 #include "extended-ref/coll/plans/plan_parts.h"
 
-/* Bytes are those of a rank: of the whole for BROADCAST and REDUCE, of its own blocks for SCATTER,
- * GATHER and GATHER_ALL, and of what it has for one other rank for EXCHANGE.  The first row that
- * matches counts.  */
+/* The table.  Bytes are those of a rank: of the whole for BROADCAST and REDUCE, of its own blocks
+ * for SCATTER, GATHER and GATHER_ALL, and of its blocks for one other rank for EXCHANGE.  The first
+ * row that matches counts.  */
 static const struct row {
     enum gasnete_coll_kind kind;
     uint32_t least_size;
@@ -30,17 +30,17 @@ static const struct row {
     {GASNETE_COLL_REDUCE, 1, 0, GASNETE_COLL_TREE},
 };
 
-/* Up to three ranks none passes on what it has received: segments then only overlap a reduction's
- * combining with its messages.  */
+/* Radix of trees, and bytes of a segment.  Among up to three ranks none forwards data: segments
+ * then only overlap the combining of a reduction with its messages.  */
 enum { RADIX = 2, SEGMENT = 32 << 10, SEGMENT_OF_THREE = 128 << 10 };
 
-/* Most bytes of a rank's blocks that leaders pass on: more take longer on a link than a message
- * costs.  */
+/* Most bytes of a rank's blocks that leaders pass on: more bytes take longer on a link than a
+ * message costs.  */
 enum { BY_LEADERS = 16 << 10 };
 
-/* An EXCHANGE by leaders has at most so many local copies and messages in a leader, and so many
- * bytes of one rank for another: with more they take longer than the messages that they save.  A
- * leader needs twice the bytes of its supernode, less than 1 MiB.  */
+/* Limits of an EXCHANGE by leaders: local copies and messages in a leader, and bytes of one rank
+ * for another.  Beyond these the copies take longer than the messages that they save.  A leader
+ * needs twice the bytes of its supernode, less than 1 MiB.  */
 enum { EXCHANGE_ACTIONS = 56, EXCHANGE_BYTES = 256 };
 
 static size_t segment_of(const gasnete_coll_plan_t *plan, size_t wanted)
@@ -54,8 +54,8 @@ static size_t images(const gasnete_coll_plan_t *plan)
     return plan->first ? plan->first[plan->size] : plan->size;
 }
 
-/* Those that the rows of trees count: leaders of supernodes, if only they use the network; and a
- * tree of blocks pays for any number of ranks then.  */
+/* The team size for the table: the number of supernodes, if only their leaders use the network;
+ * UINT32_MAX for a tree of blocks, which pays for any number of ranks then.  */
 static uint32_t size_of(const gasnete_coll_plan_t *plan)
 {
     const gasnete_coll_supernodes_t *by = plan->supernodes;
@@ -73,7 +73,7 @@ static uint32_t size_of(const gasnete_coll_plan_t *plan)
     }
 }
 
-/* On average, because all ranks must choose the same.  */
+/* The bytes for the table: an average, because all ranks must choose the same algorithm.  */
 static size_t bytes_of(const gasnete_coll_plan_t *plan)
 {
     const size_t each = (images(plan) + plan->size - 1) / plan->size;
@@ -114,15 +114,16 @@ static enum gasnete_coll_algorithm wanted(const gasnete_coll_plan_t *plan,
     return from_table(plan);
 }
 
-/* Of an EXCHANGE: a copy for each rank, one for each supernode or rank, and the messages.  */
+/* The actions of a leader in an EXCHANGE: a copy for each rank, one for each supernode or rank, and
+ * the messages.  */
 static uint32_t leader_actions(const gasnete_coll_plan_t *plan)
 {
     const gasnete_coll_supernodes_t *by = plan->supernodes;
     return plan->size + (by->ranges ? by->count : plan->size) + 2 * by->count;
 }
 
-/* Whether ranks have messages with each other as if none shared memory: in a flat tree that is
- * asked for, and for large blocks, each of which crosses the network once in any case.  */
+/* True if all ranks exchange messages as if none shared memory: in a flat tree that a setting asks
+ * for, and for large blocks, each of which crosses the network once in any case.  */
 static bool direct(const gasnete_coll_plan_t *plan, const gasnete_coll_settings_t *settings)
 {
     const bool blocks = plan->kind == GASNETE_COLL_SCATTER || plan->kind == GASNETE_COLL_GATHER;

@@ -17,7 +17,7 @@ enum gasnete_coll_algorithm {
     GASNETE_COLL_ALGORITHMS
 };
 
-/* Overrides of the table, from the environment or gasnet_coll_set_...; 0: none.  */
+/* Overrides of the table, from the environment or gasnet_coll_set_...; 0: not set.  */
 typedef struct gasnete_coll_settings {
     uint32_t radix;                        /* of trees */
     size_t segment;                        /* GASNET_COLL_PIPE_SEG_SIZE */
@@ -26,10 +26,11 @@ typedef struct gasnete_coll_settings {
 } gasnete_coll_settings_t;
 
 /* Sets algorithm, radix and segment of a plan whose other members are set; supernodes to NULL if
- * they are not to be regarded.  Equal on all ranks if these and the settings are.  */
+ * they are to be ignored.  The result is equal on all ranks if the other members and the settings
+ * are.  */
 void gasnete_coll_choose(gasnete_coll_plan_t *plan, const gasnete_coll_settings_t *settings);
 
-/* Whether the operation has such an algorithm: FLAT and TREE if it has a root; SCATTER_FIRST unless
+/* True if the operation has such an algorithm: FLAT and TREE if it has a root; SCATTER_FIRST unless
  * the order of combination counts; DISSEMINATION for EXCHANGE of even images.  */
 bool gasnete_coll_plan_possible(const gasnete_coll_plan_t *plan,
                                 enum gasnete_coll_algorithm algorithm);

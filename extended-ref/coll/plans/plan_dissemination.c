@@ -1,10 +1,10 @@
 /* plan_dissemination.c - BARRIER and GATHER_ALL by dissemination, and BROADCAST of large blocks:
- * one piece to each rank along a binomial tree, then each gathers all pieces by dissemination.
+ * one piece to each rank along a binomial tree, then each rank gathers all pieces by dissemination.
  * Pure.
  *
- * Blocks and pieces are received at their place in DST.  Nodes are ranks, those of BROADCAST
- * counted from the root.  Twice the bytes of the whole pass each rank of a BROADCAST, however many
- * there are.  A rank within its tree has received the pieces of its subtree with its own, so that
+ * Blocks and pieces are received at their offset in DST.  "Nodes" are ranks, for BROADCAST counted
+ * from the root.  Each rank of a BROADCAST transfers twice the bytes of the whole, for any number
+ * of ranks.  An inner rank of the tree has received the pieces of its subtree with its own, so that
  * the gathering leaves these out.
  */
 #include "extended-ref/coll/plans/plan_steps.h"
@@ -31,27 +31,27 @@ static bool barrier_action(const gasnete_coll_plan_t *plan, uint32_t k, offer_t 
 const gasnete_coll_method_t gasnete_coll_method_barrier = {
     .rounds = barrier_rounds, .ahead = barrier_rounds, .action = barrier_action};
 
-/* --- what GATHER_ALL and BROADCAST share --- */
+/* --- gathering: the part that GATHER_ALL and BROADCAST share --- */
 
 static size_t scratch(const gasnete_coll_plan_t *plan)
 {
     return (plan_log2(plan->size) + 1) * plan_together(plan);
 }
 
-/* Where round k sends both parts of a range from.  */
+/* The buffer from which round k sends both parts of a range together.  */
 static gasnete_coll_place_t sending(const gasnete_coll_plan_t *plan, uint32_t k)
 {
     return place(GASNETE_COLL_TMP, k * plan_together(plan));
 }
 
-/* Where both parts are received.  What different rounds receive does not overlap: at most one goes
- * round the end.  */
+/* The buffer in which both parts are received together.  One buffer suffices: in at most one round
+ * the range wraps around the end.  */
 static gasnete_coll_place_t receiving(const gasnete_coll_plan_t *plan)
 {
     return sending(plan, plan_log2(plan->size));
 }
 
-/* What node v receives in round k, in which it does `step`.  */
+/* The message that node v receives in round k, in which it does `step`.  */
 static plan_message_t arrival(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t k,
                               const plan_step_t *step)
 {
@@ -62,13 +62,13 @@ static plan_message_t arrival(const gasnete_coll_plan_t *plan, uint32_t v, uint3
     return m;
 }
 
-/* After the last round what it received together is copied.  */
+/* The number of rounds; after the last message the parts received together are copied.  */
 static uint32_t gathering_rounds(const gasnete_coll_plan_t *plan)
 {
     return plan_log2(plan->size) + (plan_together(plan) > 0);
 }
 
-/* Node v's round k.  */
+/* An action of node v in round k.  */
 static bool gathering(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t k,
                       enum gasnete_coll_buffer source, offer_t *o)
 {

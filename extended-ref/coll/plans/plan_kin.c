@@ -2,8 +2,9 @@
  * Pure.
  *
  * The leaders of supernodes form a k-nomial tree, so each supernode but the root's receives or
- * sends one message across the network for each of its children and its parent.  Its other ranks
- * hang below the leader.  Without supernodes all ranks are one, and the tree has one level.
+ * sends one message across the network for each of its children and its parent.  The other ranks of
+ * a supernode are below the leader.  Without supernodes all ranks count as one supernode, and the
+ * tree has one level.
  */
 #include "extended-ref/coll/plans/plan_parts.h"
 
@@ -28,7 +29,7 @@ static uint32_t rank_far(const plan_kin_t *kin, uint32_t number)
     return rank_at(kin, kin->by->first[(number + kin->home) % kin->by->count]);
 }
 
-/* NULL: the tree has one level. */
+/* The supernodes of a tree of two levels; NULL: the tree has one level. */
 static const gasnete_coll_supernodes_t *supernodes_of(const gasnete_coll_plan_t *plan)
 {
     return plan->algorithm == GASNETE_COLL_FLAT ? NULL : plan->supernodes;

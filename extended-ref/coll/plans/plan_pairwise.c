@@ -1,8 +1,8 @@
 /* plan_pairwise.c - EXCHANGE and GATHER_ALL by one message between each pair of ranks.  Pure.
  *
- * A rank sends to the ranks after it, the nearest first, and receives from those before it: so no
- * rank receives from many at once.  A round has a few of them, so that messages are always
- * underway.
+ * A rank sends to the ranks after it, the nearest first, and receives from the ranks before it: so
+ * no rank receives from many at once.  A round has several such messages, so that some are always
+ * in flight.
  */
 #include "extended-ref/coll/plans/plan_parts.h"
 
@@ -19,7 +19,7 @@ static uint32_t ahead(const gasnete_coll_plan_t *plan)
     return 1;
 }
 
-/* What this rank has for `rank`.  */
+/* The blocks that this rank sends to `rank`.  */
 static plan_range_t for_rank(const gasnete_coll_plan_t *plan, uint32_t rank)
 {
     if (plan->kind == GASNETE_COLL_GATHER_ALL)
@@ -28,7 +28,7 @@ static plan_range_t for_rank(const gasnete_coll_plan_t *plan, uint32_t rank)
     return (plan_range_t){images * plan_offset(plan, rank), images * plan_blocks(plan, rank, 1)};
 }
 
-/* What this rank has from `rank`.  */
+/* The blocks that this rank receives from `rank`.  */
 static plan_range_t from_rank(const gasnete_coll_plan_t *plan, uint32_t rank)
 {
     const size_t images = plan->kind == GASNETE_COLL_GATHER_ALL ? 1 : plan_images(plan, plan->rank);

@@ -1,8 +1,9 @@
-/* plan_parts.h - what the files plan_*.c share: offers, ranges of ranks, the shape of trees.
+/* plan_parts.h - helpers that the files plan_*.c share: offers, ranges of ranks, the shape of
+ * trees.
  *
- * An algorithm describes a round by offering its actions in order; the one that the caller asked
- * for is kept.  Where a round has an action for each of many ranks, it is found by its number
- * instead, so that each takes about constant time.
+ * An algorithm describes a round by offering its actions in order; the offer keeps the action that
+ * the caller asked for.  Where a round has an action for each of many ranks, the action is computed
+ * from its number instead, so that each takes about constant time.
  */
 #ifndef GASNETE_COLL_PLAN_PARTS_H
 #define GASNETE_COLL_PLAN_PARTS_H
@@ -29,12 +30,12 @@ extern const gasnete_coll_method_t gasnete_coll_method_barrier, gasnete_coll_met
     gasnete_coll_method_bruck, gasnete_coll_method_reduce_tree, gasnete_coll_method_reduce_pieces,
     gasnete_coll_method_stages;
 
-/* That of a plan.  */
+/* The method of a plan.  */
 const gasnete_coll_method_t *gasnete_coll_method(const gasnete_coll_plan_t *plan);
-/* Whether a plan is carried out in the stages of plan_stages.c.  */
+/* True if a plan is carried out in the stages of plan_stages.c.  */
 bool gasnete_coll_in_stages(const gasnete_coll_plan_t *plan);
 
-/* --- offers: true if it is the one that is asked for --- */
+/* --- offers: true if the action is the one that is asked for --- */
 
 static inline bool offer(offer_t *o, const gasnete_coll_action_t *action)
 {
@@ -65,7 +66,7 @@ static inline bool offer_recv(offer_t *o, uint32_t peer, uint32_t tag, gasnete_c
                .verb = GASNETE_COLL_RECV, .peer = peer, .tag = tag, .to = to, .nbytes = nbytes});
 }
 
-/* Nothing to copy is no action.  */
+/* Offers a copy, unless it has no bytes.  */
 static inline bool offer_copy(offer_t *o, gasnete_coll_place_t to, gasnete_coll_place_t from,
                               size_t nbytes)
 {
@@ -104,13 +105,13 @@ static inline uint32_t plan_rank(const gasnete_coll_plan_t *plan, uint64_t any)
     return (uint32_t)(any % plan->size);
 }
 
-/* The rank's number if the root is counted as 0.  */
+/* The rank's number when ranks are counted from the root.  */
 static inline uint32_t plan_virtual(const gasnete_coll_plan_t *plan)
 {
     return plan_rank(plan, (uint64_t)plan->rank + plan->size - plan->root);
 }
 
-/* Images of the ranks before `rank`.  */
+/* The number of images of the ranks before `rank`.  */
 static inline size_t plan_first(const gasnete_coll_plan_t *plan, uint32_t rank)
 {
     return plan->first ? plan->first[rank] : rank;
@@ -131,15 +132,15 @@ static inline size_t plan_blocks(const gasnete_coll_plan_t *plan, uint64_t rank,
     return images * plan->nbytes;
 }
 
-/* Segments are numbered in tags, so there may not be any number of them.  */
+/* The size of segments: tags number the segments, which limits how many there may be.  */
 static inline size_t plan_segment(size_t wanted, size_t nbytes)
 {
     const size_t least = nbytes >> 20;
     return wanted > least ? wanted : least;
 }
 
-/* SCATTER_FIRST divides the whole into `size` pieces, each of as many units as the others or one
- * more; if they are few, some are empty.  */
+/* SCATTER_FIRST divides the whole into `size` pieces, whose numbers of units differ by at most one;
+ * with few units some pieces are empty.  */
 static inline size_t plan_unit(const gasnete_coll_plan_t *plan)
 {
     if (plan->kind == GASNETE_COLL_REDUCE) return plan->unit;
@@ -157,7 +158,8 @@ static inline size_t plan_piece(const gasnete_coll_plan_t *plan)
     return (plan_units(plan) + plan->size - 1) / plan->size * plan_unit(plan);
 }
 
-/* Where block or piece `i` begins, or where the last ends; pieces are counted from the root.  */
+/* The offset of block or piece `i`, or of the end of the last one; pieces are counted from the
+ * root.  */
 static inline size_t plan_offset(const gasnete_coll_plan_t *plan, uint32_t i)
 {
     if (plan->algorithm != GASNETE_COLL_SCATTER_FIRST) return plan_first(plan, i) * plan->nbytes;
@@ -169,8 +171,8 @@ typedef struct plan_range {
     size_t offset, nbytes;
 } plan_range_t;
 
-/* Of `count` blocks or pieces from `from` on, 0 following the last: those up to the last (part 0),
- * or those from 0 on (part 1).  */
+/* The range of one part of the `count` blocks or pieces from `from` on, where 0 follows the last:
+ * those up to the last (part 0), or those from 0 on (part 1).  */
 static inline plan_range_t plan_part(const gasnete_coll_plan_t *plan, uint64_t from, uint32_t count,
                                      uint32_t part)
 {
@@ -187,7 +189,7 @@ static inline plan_range_t plan_part(const gasnete_coll_plan_t *plan, uint64_t f
 /* --- k-nomial trees --- */
 
 /* The node v of a tree of the numbers 0..span - 1: numbers are written with the digits of the
- * radix, and the parent's is v without its lowest digit other than 0.  A subtree is a range of
+ * radix, and the parent of v is v without its lowest digit other than 0.  A subtree is a range of
  * numbers.  */
 typedef struct plan_tree {
     uint32_t v, span, radix, children;
@@ -195,9 +197,9 @@ typedef struct plan_tree {
 } plan_tree_t;
 
 plan_tree_t gasnete_coll_tree(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t span);
-/* Child i of the tree's node; the later, the larger its number and its subtree.  */
+/* Child i of the tree's node; a larger i has a larger number and subtree.  */
 uint32_t gasnete_coll_tree_child(const plan_tree_t *tree, uint32_t i);
-/* The child whose subtree has `number`, which is in the subtree of the node below it.  */
+/* The child of the tree's node in whose subtree `number` is; `number` must be below the node.  */
 uint32_t gasnete_coll_tree_towards(const plan_tree_t *tree, uint32_t number);
 
 static inline uint32_t plan_tree_parent(const plan_tree_t *tree)
@@ -205,7 +207,7 @@ static inline uint32_t plan_tree_parent(const plan_tree_t *tree)
     return (uint32_t)(tree->v / (tree->weight * tree->radix) * (tree->weight * tree->radix));
 }
 
-/* How many numbers the node's subtree has.  */
+/* The number of nodes in the node's subtree.  */
 static inline uint32_t plan_tree_nodes(const plan_tree_t *tree)
 {
     uint32_t behind = tree->span - tree->v;
@@ -214,14 +216,15 @@ static inline uint32_t plan_tree_nodes(const plan_tree_t *tree)
 
 /* --- trees of two levels: plan_kin.c --- */
 
-/* A rank, among the ranks of its supernode and by its supernode. */
+/* The position of a rank: among the ranks of its supernode (near), and of its supernode among all
+ * (far). */
 typedef struct plan_kin {
-    const gasnete_coll_supernodes_t *by; /* NULL: all ranks are one */
-    uint32_t first, count;               /* the supernode's ranks: place of the first; number */
-    uint32_t leader;                     /* which of them is number 0 of `near` */
-    uint32_t home;                       /* the root's supernode, number 0 of `far` */
-    plan_tree_t near, far;               /* far.children: 0 unless the rank is a leader */
-    uint32_t children;                   /* of both trees */
+    const gasnete_coll_supernodes_t *by; /* NULL: all ranks are one supernode */
+    uint32_t first, count; /* the supernode's ranks: index of the first in `ranks`; number */
+    uint32_t leader;       /* which of them is number 0 of `near` */
+    uint32_t home;         /* the root's supernode, number 0 of `far` */
+    plan_tree_t near, far; /* far.children: 0 unless the rank is a leader */
+    uint32_t children;     /* of both trees */
 } plan_kin_t;
 
 typedef struct plan_child {
@@ -230,10 +233,10 @@ typedef struct plan_child {
 } plan_child_t;
 
 plan_kin_t gasnete_coll_kin(const gasnete_coll_plan_t *plan, uint32_t rank);
-/* Child i; the later, the larger its subtree, and those of other supernodes last.  */
+/* Child i; a larger i has a larger subtree, and children in other supernodes come last.  */
 plan_child_t gasnete_coll_child(const plan_kin_t *kin, uint32_t i);
 uint32_t gasnete_coll_child_rank(const plan_kin_t *kin, plan_child_t child);
-/* Of a rank that is not the root.  */
+/* The parent of a rank that is not the root.  */
 uint32_t gasnete_coll_parent_rank(const gasnete_coll_plan_t *plan, const plan_kin_t *kin);
 
 static inline bool plan_is_root(const gasnete_coll_plan_t *plan)

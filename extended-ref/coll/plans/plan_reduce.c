@@ -2,11 +2,11 @@
  *
  * Without supernodes a subtree is a range of ranks, and children are combined in their order.  If
  * the function is not commutative, there are two such trees, which begin at rank 0 and at the root;
- * the first one's result is combined last, on the left.  More than `segment` bytes are combined
- * segment by segment, each of which is passed on while the next arrives.
+ * the result of the tree at rank 0 is combined last, on the left.  More than `segment` bytes are
+ * combined by segments, each of which is sent on while the next arrives.
  *
  * Messages of children arrive in a ring of BUFFERS in TMP, behind the sum so far: with RECVs posted
- * two rounds early these are three, and one is being combined.
+ * two rounds early three buffers await messages, and one is being combined.
  */
 #include "extended-ref/coll/plans/plan_parts.h"
 
@@ -20,8 +20,8 @@ typedef struct member {
     size_t segment;
 } member_t;
 
-/* In the tree of the ranks before the root, whose top's parent is the root, or in that of the
- * others. */
+/* The rank's position in the tree of the ranks before the root, whose top has the root as its
+ * parent, or in the tree of the other ranks. */
 static plan_kin_t kin_in_order(const gasnete_coll_plan_t *plan)
 {
     plan_kin_t kin = {.count = plan->root};
@@ -53,7 +53,7 @@ static plan_range_t segment(const gasnete_coll_plan_t *plan, const member_t *m, 
     return (plan_range_t){offset, rest < m->segment ? rest : m->segment};
 }
 
-/* Whether the sum so far lies in TMP.  */
+/* True if the sum so far lies in TMP.  */
 static bool sum_in_tmp(const gasnete_coll_plan_t *plan, const member_t *m)
 {
     return plan_is_root(plan) ? m->left && m->children > 1 : m->children > 0;
@@ -74,7 +74,7 @@ static size_t scratch(const gasnete_coll_plan_t *plan)
            buffers * plan_aligned(m.segment);
 }
 
-/* One for each message from a child, and one for the last combination.  */
+/* The number of rounds: one for each message from a child, and one for the last combination.  */
 static uint32_t rounds(const gasnete_coll_plan_t *plan)
 {
     const member_t m = member_of(plan);

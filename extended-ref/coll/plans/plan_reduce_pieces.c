@@ -2,13 +2,13 @@
  * piece, then the root gathers the pieces along a binomial tree.  Pure.
  *
  * The first part is the dissemination of plan_steps.h run backwards, from the largest distance to
- * 1: a rank sends its sums of the pieces that it would receive, and adds what it receives to those
- * that it would send.  The next round needs no others, and the last leaves its own piece.  Ranks
- * and pieces are counted from the root.
+ * 1: a rank sends its sums of the pieces that it would receive in a dissemination, and adds the
+ * received sums to the pieces that it would send.  The next round needs only the latter, and after
+ * the last round the rank's own piece is left.  Ranks and pieces are counted from the root.
  *
- * TMP has the sums at the pieces' offsets in the whole, room for what each round receives, room for
- * what it sends together (what different rounds send does not overlap, thus one range at most goes
- * round the end), and the pieces gathered from the subtree.  Each place is received into once.
+ * TMP has the sums at the pieces' offsets in the whole; room for the messages of each round; room
+ * for the parts that a round sends together (in at most one round the range wraps around the end);
+ * and the pieces gathered from the subtree.  No memory is received into twice.
  */
 #include "extended-ref/coll/plans/plan_steps.h"
 
@@ -57,14 +57,14 @@ static size_t scratch(const gasnete_coll_plan_t *plan)
     return m.gathered + (inner(plan, &m) ? subtree(plan, &m).nbytes : 0);
 }
 
-/* Where what round k receives is put, its parts one behind the other.  */
+/* The buffer for the message of round k, whose parts are contiguous in it.  */
 static gasnete_coll_place_t received(const gasnete_coll_plan_t *plan, const member_t *m, uint32_t k)
 {
     return place(GASNETE_COLL_TMP, m->received + (plan_piece(plan) << k));
 }
 
-/* Where the rank's own piece is when all is combined: at the root in DST, within the tree with its
- * children's.  */
+/* The rank's own piece after the last combination: in DST at the root, with the children's pieces
+ * in inner ranks.  */
 static gasnete_coll_place_t combined(const gasnete_coll_plan_t *plan, const member_t *m)
 {
     if (plan_is_root(plan)) return place(GASNETE_COLL_DST, 0);
@@ -92,8 +92,8 @@ static bool offer_messages(offer_t *o, const gasnete_coll_plan_t *plan, const me
                          place(GASNETE_COLL_TMP, m->together));
 }
 
-/* Combines what round k received; after the first, what it did not touch and later rounds send is
- * copied to the sums.  */
+/* Combines the message of round k; after the first round, pieces that it did not combine and that
+ * later rounds send are copied to the sums.  */
 static bool offer_sums(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m, uint32_t k)
 {
     const plan_step_t step = plan_step(plan->size, m->tree.v, k);

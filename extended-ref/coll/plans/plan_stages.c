@@ -1,14 +1,14 @@
-/* plan_stages.c - operations in stages, where ranks of a supernode share memory: its ranks with
- * their leader, the leaders among themselves, and the leader with its ranks.  Pure.
+/* plan_stages.c - operations in stages, where ranks of a supernode share memory.  Ranks exchange
+ * messages with their leader, leaders with each other, and leaders with their ranks.  Pure.
  *
- * A stage is a plan of this folder, of the ranks of the own supernode or of the leaders.  Its
- * actions are taken over with their peers, tags and places translated.  So only leaders have
+ * A stage is a plan of this folder, for the ranks of the own supernode or for the leaders.  The
+ * actions of its plan are used with peers, tags and memory translated.  So only leaders exchange
  * messages across the network.  The root leads its own supernode.  Tags are those of the stages: no
- * two of them have messages from one rank to another, since ranks of a supernode send upwards in
- * the first stage and downwards in the last.
+ * two stages have messages from one rank to the same other rank. (Ranks of a supernode send to the
+ * leader in the first stage, and receive from it in the last.)
  *
- * The memory of a stage is received into early, while the stage before is carried out: their places
- * in TMP differ, and a fence is between them where both use the same memory.
+ * Messages of a stage may be received early, while the previous stage is carried out: the stages
+ * use different parts of TMP, and a fence separates two stages that use the same memory.
  */
 #include "extended-ref/coll/plans/plan_parts.h"
 
@@ -17,10 +17,10 @@ enum { MOST_STAGES = 5 };
 struct stages;
 typedef struct stage {
     const gasnete_coll_method_t *method; /* NULL: `copy` */
-    gasnete_coll_plan_t plan;            /* its ranks are the supernode's, or supernodes */
-    bool far;                            /* the latter */
-    bool fence;                          /* nothing of the next is received before its end */
-    gasnete_coll_place_t at[3];          /* its buffers */
+    gasnete_coll_plan_t plan;   /* its ranks are those of the supernode, or the supernodes */
+    bool far;                   /* the ranks of `plan` are supernodes */
+    bool fence;                 /* no message of the next stage is received before this one ends */
+    gasnete_coll_place_t at[3]; /* its buffers */
     bool (*copy)(const gasnete_coll_plan_t *plan, const struct stages *s, const struct stage *stage,
                  offer_t *o);
 } stage_t;
@@ -28,9 +28,9 @@ typedef struct stage {
 typedef struct stages {
     const gasnete_coll_supernodes_t *by;
     uint32_t own, home;    /* supernodes: of the rank, of the root */
-    uint32_t first, count; /* place of the supernode's first rank; its ranks */
-    uint32_t leader;       /* number of the leader among them */
-    uint32_t number;       /* of the rank */
+    uint32_t first, count; /* the supernode's ranks: index of the first in by->ranks; number */
+    uint32_t leader;       /* number of the leader among these ranks */
+    uint32_t number;       /* number of this rank among these */
     uint32_t stages;
     stage_t stage[MOST_STAGES];
     size_t scratch; /* bytes of TMP so far */
@@ -69,8 +69,8 @@ static stage_t *add(stages_t *s, const gasnete_coll_plan_t *plan, gasnete_coll_p
     return stage;
 }
 
-/* Among the ranks of the supernode, along a tree; none for one rank.  The blocks of GATHER are at
- * their places in the whole, by supernodes. */
+/* Adds a stage among the ranks of the supernode, along a tree; no stage for one rank.  The blocks
+ * of GATHER are at their offsets in the whole, ordered by supernodes. */
 static void add_near(stages_t *s, const gasnete_coll_plan_t *plan, enum gasnete_coll_kind kind,
                      size_t nbytes, gasnete_coll_place_t src, gasnete_coll_place_t dst)
 {
@@ -88,7 +88,7 @@ static void add_near(stages_t *s, const gasnete_coll_plan_t *plan, enum gasnete_
     add(s, &near, src, dst);
 }
 
-/* Among the leaders. */
+/* Adds a stage among the leaders. */
 static void add_far(stages_t *s, const gasnete_coll_plan_t *plan, gasnete_coll_place_t src,
                     gasnete_coll_place_t dst)
 {
@@ -102,7 +102,7 @@ static void add_far(stages_t *s, const gasnete_coll_plan_t *plan, gasnete_coll_p
     add(s, &far, src, dst)->far = true;
 }
 
-/* Messages without bytes. */
+/* The stages of BARRIER: messages without bytes. */
 static void barrier_stages(stages_t *s, const gasnete_coll_plan_t *plan)
 {
     const gasnete_coll_place_t nowhere = place(GASNETE_COLL_TMP, 0);
@@ -111,7 +111,7 @@ static void barrier_stages(stages_t *s, const gasnete_coll_plan_t *plan)
     add_near(s, plan, GASNETE_COLL_BROADCAST, 0, nowhere, nowhere);
 }
 
-/* Local copies. */
+/* Adds a stage of local copies. */
 static stage_t *add_copies(stages_t *s,
                            bool (*copy)(const gasnete_coll_plan_t *plan, const stages_t *s,
                                         const stage_t *stage, offer_t *o),
@@ -122,7 +122,7 @@ static stage_t *add_copies(stages_t *s,
     return stage;
 }
 
-/* Blocks by supernodes to the order of ranks; SCATTER: from it. */
+/* Copies blocks from the order of supernodes to that of ranks; SCATTER: the reverse. */
 static bool reorder(const gasnete_coll_plan_t *plan, const stages_t *s, const stage_t *stage,
                     offer_t *o)
 {
@@ -136,7 +136,8 @@ static bool reorder(const gasnete_coll_plan_t *plan, const stages_t *s, const st
     return offer_copy(o, to, from, plan_blocks(plan, rank, 1));
 }
 
-/* Where blocks of the own supernode alone are, as part of the whole, if an image has `nbytes`. */
+/* The start of the whole, of which only the blocks of the own supernode exist, at `own`; an image
+ * has `nbytes`. */
 static gasnete_coll_place_t as_of_whole(const stages_t *s, size_t nbytes, gasnete_coll_place_t own)
 {
     own.offset -= s->by->images[s->own] * nbytes;
@@ -155,7 +156,7 @@ static gasnete_coll_place_t more_blocks(stages_t *s, const gasnete_coll_plan_t *
     return more_scratch(s, (s->by->images[s->own + 1] - s->by->images[s->own]) * plan->nbytes);
 }
 
-/* In large pieces among the leaders. */
+/* The stages of BROADCAST: in large pieces among the leaders. */
 static void broadcast_stages(stages_t *s, const gasnete_coll_plan_t *plan)
 {
     const gasnete_coll_place_t src = place(GASNETE_COLL_SRC, 0), dst = place(GASNETE_COLL_DST, 0);
@@ -163,7 +164,7 @@ static void broadcast_stages(stages_t *s, const gasnete_coll_plan_t *plan)
     add_near(s, plan, GASNETE_COLL_BROADCAST, plan->nbytes, dst, dst);
 }
 
-/* In large pieces among the leaders, or in order. */
+/* The stages of REDUCE: in large pieces among the leaders, or in order. */
 static void reduce_stages(stages_t *s, const gasnete_coll_plan_t *plan)
 {
     const gasnete_coll_place_t src = place(GASNETE_COLL_SRC, 0), dst = place(GASNETE_COLL_DST, 0);
@@ -197,7 +198,8 @@ static void gather_stages(stages_t *s, const gasnete_coll_plan_t *plan)
     if (reorders) add_copies(s, reorder, by_place, dst);
 }
 
-/* Blocks are gathered by supernodes, and put in order before the leader passes on all. */
+/* The stages of GATHER_ALL: blocks are gathered by supernodes, and put in order before the leader
+ * sends all of them on. */
 static void gather_all_stages(stages_t *s, const gasnete_coll_plan_t *plan)
 {
     const gasnete_coll_place_t src = place(GASNETE_COLL_SRC, 0), dst = place(GASNETE_COLL_DST, 0);
@@ -213,7 +215,7 @@ static void gather_all_stages(stages_t *s, const gasnete_coll_plan_t *plan)
 
 /* --- EXCHANGE --- */
 
-/* Bytes that a rank has for another; all have as many images. */
+/* Bytes that a rank has for another; all ranks have equally many images. */
 static size_t piece(const gasnete_coll_plan_t *plan)
 {
     return plan_images(plan, 0) * plan_images(plan, 0) * plan->nbytes;
@@ -232,8 +234,8 @@ static bool offer_pieces(offer_t *o, gasnete_coll_place_t to, size_t to_stride,
                                              .nbytes = nbytes});
 }
 
-/* From what each rank here has for all, to what they have for each supernode: by sender, and by
- * receiver. */
+/* Copies the pieces that each rank of the supernode has for all ranks to the order in which they
+ * are sent: by supernode of the receiver, then sender, then receiver. */
 static bool by_supernodes(const gasnete_coll_plan_t *plan, const stages_t *s, const stage_t *stage,
                           offer_t *o)
 {
@@ -241,7 +243,7 @@ static bool by_supernodes(const gasnete_coll_plan_t *plan, const stages_t *s, co
     const gasnete_coll_supernodes_t *by = s->by;
     const size_t bytes = piece(plan);
     if (o->left >= (by->ranges ? by->count : plan->size)) return false;
-    /* A range of receivers at once. */
+    /* One action copies the pieces for a range of receivers. */
     const uint32_t receiver = by->ranges ? by->first[o->left] : o->left;
     const uint32_t theirs = by->of[by->ranks[receiver]], first = by->first[theirs];
     const uint32_t count = by->first[theirs + 1] - first;
@@ -252,7 +254,8 @@ static bool by_supernodes(const gasnete_coll_plan_t *plan, const stages_t *s, co
                         by->ranges ? count * bytes : bytes);
 }
 
-/* From what the ranks of each supernode have sent, to what each rank here has from all. */
+/* Copies the pieces that the ranks of each supernode have sent to the order in which each rank of
+ * this supernode gets them. */
 static bool by_receivers(const gasnete_coll_plan_t *plan, const stages_t *s, const stage_t *stage,
                          offer_t *o)
 {
@@ -266,8 +269,8 @@ static bool by_receivers(const gasnete_coll_plan_t *plan, const stages_t *s, con
     return offer_pieces(o, to, plan->size * bytes, from, bytes, s->count, bytes);
 }
 
-/* Each leader has all pieces of its supernode, in each of two buffers.  The leaders exchange in
- * pairs. */
+/* The stages of EXCHANGE.  Each leader has two buffers, each for all pieces of its supernode.  The
+ * leaders exchange in pairs. */
 static void exchange_stages(stages_t *s, const gasnete_coll_plan_t *plan)
 {
     const gasnete_coll_place_t src = place(GASNETE_COLL_SRC, 0), dst = place(GASNETE_COLL_DST, 0);
@@ -319,7 +322,7 @@ bool gasnete_coll_in_stages(const gasnete_coll_plan_t *plan)
         return plan->algorithm == GASNETE_COLL_SCATTER_FIRST ||
                (plan->in_order && by->ranges && plan->algorithm == GASNETE_COLL_TREE);
     case GASNETE_COLL_SCATTER:
-    case GASNETE_COLL_GATHER: /* along a tree of ranges also plan_kin.c does it */
+    case GASNETE_COLL_GATHER: /* along a tree of ranges plan_kin.c does it too */
         return plan->algorithm == GASNETE_COLL_FLAT || !by->ranges;
     }
     return false;
@@ -358,13 +361,14 @@ static uint32_t stage_rounds(const stage_t *stage)
     return stage->method ? stage->method->rounds(&stage->plan) : 1;
 }
 
-/* As many as each stage allows: plan_reduce.c two. */
+/* The rounds ahead: as many as every stage allows; plan_reduce.c allows two. */
 static uint32_t ahead(const gasnete_coll_plan_t *plan)
 {
     return plan->kind == GASNETE_COLL_BROADCAST || plan->kind == GASNETE_COLL_REDUCE ? 2 : 1;
 }
 
-/* A fence ends with rounds without actions, in which messages of the next stage are posted. */
+/* The number of rounds.  A fence is followed by rounds without actions, in which messages of the
+ * next stage are posted. */
 static uint32_t rounds(const gasnete_coll_plan_t *plan)
 {
     const stages_t s = stages_of(plan);

@@ -1,11 +1,11 @@
-/* plan_steps.h - the rounds of a dissemination, in which every node comes to have what all had.
+/* plan_steps.h - the rounds of a dissemination, after which every node has the blocks of all nodes.
  *
- * Round k is of distance d = 2^k.  If the number of nodes is a power of two, nodes exchange in
- * pairs d apart, each the d blocks of its half of an aligned range of 2d; no range goes round the
- * end.  Otherwise a node has the blocks from its own on, and sends them to the node d before it.
+ * Round k is of distance d = 2^k.  If the number of nodes is a power of two, pairs of nodes d apart
+ * exchange the d blocks of their half of an aligned range of 2d; no range wraps around the end.
+ * Otherwise a node has the blocks from its own on, and sends them to the node d before it.
  *
- * Blocks, or pieces, lie in the order of nodes.  A range that goes round the end is two parts,
- * which are two messages; those of few bytes are copied, to be one.
+ * Blocks, or pieces, lie in the order of nodes.  A range that wraps around the end is two parts,
+ * which are two messages; parts of few bytes are copied into one message.
  */
 #ifndef GASNETE_COLL_PLAN_STEPS_H
 #define GASNETE_COLL_PLAN_STEPS_H
@@ -15,12 +15,12 @@
 enum { PLAN_TOGETHER = 32 << 10 }; /* most bytes of two parts that are one message */
 
 typedef struct plan_step {
-    uint32_t to, give;  /* sends to node `to` the blocks from `give` on */
-    uint32_t from, get; /* receives from node `from` those from `get` on */
-    uint32_t count;     /* of blocks, either way */
+    uint32_t to, give;  /* sends the blocks from `give` on to node `to` */
+    uint32_t from, get; /* receives the blocks from `get` on from node `from` */
+    uint32_t count;     /* of blocks, in each direction */
 } plan_step_t;
 
-/* What node v of `size` does in the round of distance 2^k.  */
+/* The step of node v of `size` in the round of distance 2^k.  */
 static inline plan_step_t plan_step(uint32_t size, uint32_t v, uint32_t k)
 {
     const uint32_t d = (uint32_t)1 << k, others = size - d;
@@ -86,7 +86,7 @@ static inline bool offer_message(offer_t *o, uint32_t peer, uint32_t tag, const 
     return false;
 }
 
-/* Receives a message: parts that are together into `copy`, others into `whole`.  */
+/* Receives a message: parts that are sent together into `copy`, other parts into `whole`.  */
 static inline bool offer_arrival(offer_t *o, uint32_t peer, uint32_t tag, const plan_message_t *m,
                                  enum gasnete_coll_buffer whole, gasnete_coll_place_t copy)
 {
@@ -99,7 +99,7 @@ static inline bool offer_arrival(offer_t *o, uint32_t peer, uint32_t tag, const 
     return false;
 }
 
-/* Copies to `whole` what was received together.  */
+/* Copies parts that were received together to `whole`.  */
 static inline bool offer_unpacking(offer_t *o, const plan_message_t *m,
                                    enum gasnete_coll_buffer whole, gasnete_coll_place_t copy)
 {

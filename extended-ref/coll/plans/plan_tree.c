@@ -1,7 +1,7 @@
 /* plan_tree.c - the shape of k-nomial trees, and BROADCAST along one.  Pure.
  *
  * A flat tree is one whose radix is the number of ranks.  A broadcast of more than `segment` bytes
- * passes on each segment while the next arrives, unless all ranks are the root's children.
+ * forwards each segment while the next arrives, unless all ranks are the root's children.
  */
 #include "extended-ref/coll/plans/plan_parts.h"
 

@@ -25,6 +25,9 @@ bool doctor_pass(const char *line);
 /* The number of problems so far. */
 unsigned doctor_problems(void);
 
+/* At the end: 0, or 1 with a message if the report was not written. */
+int doctor_end_print(void);
+
 /* --- this host --- */
 
 void doctor_host(void);    /* the system: limits, memory, names */

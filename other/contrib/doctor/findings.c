@@ -1,5 +1,6 @@
 /* findings.c - the lines of the report. */
 #include "other/contrib/doctor/doctor.h"
+#include "other/tools/printed.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -53,4 +54,13 @@ bool doctor_pass(const char *line)
 unsigned doctor_problems(void)
 {
     return problems;
+}
+
+int doctor_end_print(void)
+{
+    int error = gasneti_printed();
+    if (error)
+        fprintf(stderr, "the report is lost: cannot write to standard output: %s\n",
+                strerror(error));
+    return error ? 1 : 0;
 }

@@ -2,6 +2,7 @@
  * in all.
  */
 #include "other/contrib/doctor/doctor.h"
+#include "other/tools/clock.h"
 
 #include <gasnet.h>
 #include <stdio.h>
@@ -25,13 +26,6 @@ static void pong_handler(gasnet_token_t token)
     pongs++;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void ping(gasnet_node_t peer)
 {
     long expected = pongs + 1;
@@ -42,23 +36,23 @@ static void ping(gasnet_node_t peer)
 /* Seconds of one operation, repeated for as long as `seconds`. */
 static double round_trip(gasnet_node_t peer, double seconds)
 {
-    double start = now(), end;
+    double start = gasneti_clock(), end;
     long count = 0;
     do {
         ping(peer);
         count++;
-    } while ((end = now()) - start < seconds);
+    } while ((end = gasneti_clock()) - start < seconds);
     return (end - start) / (double)count;
 }
 
 static double large_put(gasnet_node_t peer, void *theirs, void *mine, double seconds)
 {
-    double start = now(), end;
+    double start = gasneti_clock(), end;
     long count = 0;
     do {
         gasnet_put_bulk(peer, theirs, mine, LARGE);
         count++;
-    } while ((end = now()) - start < seconds);
+    } while ((end = gasneti_clock()) - start < seconds);
     return (end - start) / (double)count;
 }
 

@@ -12,7 +12,7 @@ int main(int argc, char **argv)
     if (!strcmp(part, "--host")) {
         doctor_host();
         doctor_devices();
-        return 0; /* the report counts the lines */
+        return doctor_end_print(); /* the report counts the lines */
     }
     if (!strcmp(part, "--start")) {
         if (gasnet_init(&argc, &argv) != GASNET_OK) return 1;

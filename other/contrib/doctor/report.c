@@ -152,5 +152,5 @@ int doctor_report(const char *self, const char *launcher, char **hosts, size_t c
     printf("problems: %u\n", problems);
     free(program);
     free(starter);
-    return problems ? 1 : 0;
+    return doctor_end_print() || problems ? 1 : 0;
 }

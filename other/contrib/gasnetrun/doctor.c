@@ -36,10 +36,9 @@ static size_t list_hosts(const struct ssh_plan *plan, char **hosts)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < plan->count; i++) {
-        bool known = false;
-        for (size_t k = 0; k < count && !known; k++)
-            known = strcmp(hosts[k], plan->slots[i].host) == 0;
-        if (!known) hosts[count++] = (char *)(uintptr_t)plan->slots[i].host;
+        const struct ssh_host_slot_plan *slot = &plan->slots[i];
+        if (plan->host_of[slot->block.first] == count) /* dense numbers in the order of the list */
+            hosts[count++] = (char *)(uintptr_t)slot->host;
     }
     return count == 1 && !plan->slots[0].remote ? 0 : count;
 }

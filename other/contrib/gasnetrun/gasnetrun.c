@@ -154,5 +154,5 @@ int main(int argc, char **argv)
     case OPTIONS_RUN:
         return gasnetrun_run(&options);
     }
-    return fflush(stdout) == 0 ? 0 : 1;
+    return launcher_end_print();
 }

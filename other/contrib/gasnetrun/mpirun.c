@@ -178,6 +178,9 @@ static bool mpirun_expand(const struct filling *fill, char letter, struct shell_
         shell_add(to, cwd ? cwd : ".");
         free(cwd);
         return true;
+    case 'V':
+        if (fill->options->verbose) shell_add(to, "-v");
+        return true;
     case 'H':
         if (hosts && *hosts) {
             shell_add(to, hosts);
@@ -186,7 +189,7 @@ static bool mpirun_expand(const struct filling *fill, char letter, struct shell_
         launcher_log("%s holds %%H, but GASNET_NODEFILE is not set", fill->variable);
         return false;
     default:
-        launcher_log("%s: %%%c is none of %%N %%P %%A %%C %%Q %%D %%H %%M "
+        launcher_log("%s: %%%c is none of %%N %%P %%A %%C %%Q %%D %%H %%M %%V "
                      "(%%%% is a percent sign)",
                      fill->variable, letter ? letter : ' ');
         return false;

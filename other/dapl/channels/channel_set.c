@@ -1,6 +1,6 @@
 /* channel_set.c - one thread sleeps for the completion queues of several devices: see
- * channel_set.h. The keys of its descriptors are the places of the queues, counted from 1, and 0
- * for `wake`.
+ * channel_set.h. The keys of the set's descriptors are the indices of the queues, counted from 1,
+ * and 0 for `wake`.
  */
 #include "other/dapl/channels/channel_set.h"
 

@@ -1,27 +1,27 @@
 /* channel_set.h - one thread sleeps for the completion queues of several devices: the notification
  * object of programs that poll their queues themselves.
  *
- * It is to a CNO what a completion queue is to an EVD: it has no events, no triggers and no agents,
- * and needs none of the DAT headers. The receive thread of ibv-conduit sleeps on one. The thread
- * arms the set, polls all queues until they are empty, and sleeps: no completion that comes after
- * the arming is slept through.
+ * A channel set is to a CNO what a completion queue is to an EVD: without events, triggers, agents
+ * and DAT headers. The receive thread of ibv-conduit sleeps on a channel set. The thread arms the
+ * set, polls all queues until they are empty, and sleeps: a completion that comes after the arming
+ * ends the sleep.
  */
 #ifndef DAPL_CHANNEL_SET_H
 #define DAPL_CHANNEL_SET_H
 
 #include "other/dapl/channels/channel.h"
 
-/* One that is all 0 has no queue, and no descriptor. */
+/* A set that is all 0 has no queue, and no descriptor. */
 typedef struct dapl_channel_set {
     dapl_channel_t *channels;
     uint32_t count;
     int set, wake;
 } dapl_channel_set_t;
 
-/* Another queue, before any thread sleeps; 0 or -errno. */
+/* Adds a queue, before any thread sleeps; 0 or -errno. */
 int dapl_set_add(dapl_channel_set_t *set, const dapl_cq_ops_t *ops, void *cq);
 
-/* Before its queues are destroyed. */
+/* Closes the set; to be called before its queues are destroyed. */
 void dapl_set_close(dapl_channel_set_t *set);
 
 /* From now on a completion of any queue ends dapl_set_sleep. Arms the queues whose last

@@ -11,25 +11,21 @@
 #include <time.h>
 #include <unistd.h>
 
-int64_t dapl_os_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
+#include "other/tools/clock.h"
+#include "other/tools/uncancelled.h"
 
 int64_t dapl_os_deadline(int64_t timeout)
 {
     if (timeout < 0) return OS_NEVER;
-    int64_t now = dapl_os_now();
+    int64_t now = (int64_t)gasneti_clock_ns();
     return timeout > OS_NEVER - 1 - now ? OS_NEVER - 1 : now + timeout;
 }
 
-/* What is left until the deadline; NULL: forever. */
+/* The time left until the deadline; NULL: forever. */
 static struct timespec *time_left(int64_t deadline, struct timespec *left)
 {
     if (deadline == OS_NEVER) return NULL;
-    int64_t rest = deadline - dapl_os_now();
+    int64_t rest = deadline - (int64_t)gasneti_clock_ns();
     if (rest < 0) rest = 0;
     left->tv_sec = rest / 1000000000;
     left->tv_nsec = rest % 1000000000;
@@ -44,6 +40,7 @@ int dapl_os_wake_open(void)
 
 void dapl_os_wake(int fd)
 {
+    GASNETI_UNCANCELLED;
     uint64_t one = 1;
     /* EAGAIN: the counter is at its maximum, and readable. */
     while (write(fd, &one, sizeof one) < 0 && errno == EINTR) {
@@ -52,6 +49,7 @@ void dapl_os_wake(int fd)
 
 void dapl_os_clear(int fd)
 {
+    GASNETI_UNCANCELLED;
     uint64_t count;
     while (read(fd, &count, sizeof count) < 0 && errno == EINTR) {
     }
@@ -59,6 +57,7 @@ void dapl_os_clear(int fd)
 
 void dapl_os_close(int fd)
 {
+    GASNETI_UNCANCELLED;
     if (fd >= 0) close(fd);
 }
 
@@ -121,6 +120,7 @@ int dapl_os_set_sleep(int set, int64_t deadline, uint64_t *keys, int most)
 
 void dapl_os_yield(unsigned round)
 {
+    GASNETI_UNCANCELLED;
     if (round < 16)
         sched_yield();
     else

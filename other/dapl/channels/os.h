@@ -1,5 +1,5 @@
-/* os.h - what the event core needs of the operating system: time, descriptors to sleep on, the
- * barrier of the consumer role.  os.c is its only implementation, for Linux.
+/* os.h - the operating system's part for the event core: time, descriptors to sleep on, the barrier
+ * of the consumer role. os.c is its only implementation, for Linux.
  *
  * Times are in nanoseconds of a clock that is never set; a deadline of OS_NEVER does not come.
  */
@@ -12,7 +12,6 @@
 
 #define OS_NEVER INT64_MAX
 
-int64_t dapl_os_now(void);
 /* OS_NEVER if `timeout` is negative. */
 int64_t dapl_os_deadline(int64_t timeout);
 

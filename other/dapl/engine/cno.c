@@ -1,9 +1,9 @@
 /* cno.c - notification objects: creation, query, the agent, the EVDs that belong to one, and its
  * trigger.
  *
- * The state is one word, the EVD that triggered. Who changes it from none to one writes to `wake`,
- * and has the agent called; who consumes it clears `wake` first, so that a trigger is never without
- * a readable `wake` for longer than its consumer takes from the one to the other.
+ * The state is one word, the EVD that triggered. The thread that changes it from none to an EVD
+ * writes to `wake`, and has the agent called. The thread that consumes it clears `wake` first: only
+ * between these two steps can a triggered CNO have a `wake` that is not readable.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +88,7 @@ DAT_RETURN dapl_cno_query(dapl_cno_t *cno, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARA
 {
     if (!cno_valid(cno)) return bad_cno;
     if (!param) return DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-    (void)mask; /* its values overlap in the DAT headers: everything is reported */
+    (void)mask; /* values of the mask overlap in the DAT headers: everything is reported */
     memset(param, 0, sizeof *param);
     param->ia_handle = cno->object.interface->attr.ia_handle;
     pthread_mutex_lock(&cno->mutex);
@@ -137,7 +137,7 @@ static uint64_t key_of(const dapl_cno_t *cno, const dapl_evd_t *evd)
     return (uint64_t)cno->members[evd->member - 1].generation << 32 | evd->member;
 }
 
-/* A free place, counted from 1; 0 without memory. */
+/* A free entry of `members`, counted from 1; 0 without memory. */
 static uint32_t free_place(dapl_cno_t *cno)
 {
     for (uint32_t i = 0; i < cno->room; i++)

@@ -1,16 +1,16 @@
 /* cno_wait.c - threads wait on a notification object: they sleep in its set of completion channels,
- * and whoever is woken takes the channel's event itself.
+ * and the thread that is woken takes the channel's event itself.
  *
  * An EVD whose notification was consumed is not armed again at once, for its events are to be
- * dequeued first: it is "dirty". The dequeue that finds it empty arms it, or else the next wait
- * does, which also finds what came between.
+ * dequeued first: it is "dirty". The dequeue that finds it empty arms it, or otherwise the next
+ * wait, which also finds completions that came meanwhile.
  */
 #include <errno.h>
 
 #include "other/dapl/engine/engine.h"
 
-/* Whether the EVD has signalling completions that the CNO's consumer was not told of. With the
- * role. */
+/* True if the EVD has signalling completions that have not been reported to the CNO's consumer.
+ * With the role. */
 static bool has_news(dapl_evd_t *evd)
 {
     bool news = evd->signals > evd->notified && evd_queued(evd) > 0;
@@ -45,7 +45,8 @@ static dapl_evd_t *pin_dirty(dapl_cno_t *cno)
     return evd;
 }
 
-/* `told`: it has news, and the CNO is triggered by it, or consumed at once by the caller. */
+/* Ends the use of an EVD by a thread of the CNO. `told`: the EVD has news, and the CNO is triggered
+ * by it, or consumed at once by the caller. */
 static void unpin(dapl_cno_t *cno, dapl_evd_t *evd, bool told, bool lent, bool dirty,
                   taken_t *agent)
 {
@@ -66,14 +67,16 @@ static void unpin(dapl_cno_t *cno, dapl_evd_t *evd, bool told, bool lent, bool d
 static bool take_news(dapl_evd_t *evd, bool arm_at_once, bool *dirty)
 {
     uint32_t state = atomic_load(&evd->state);
-    if (state & EVD_WAITER) return false; /* its own waiter takes it */
+    if (state & EVD_WAITER) return false; /* the EVD's own waiter takes its events */
     if (evd->async) {
         evd_drain(evd, 0);
         return !(state & EVD_DISABLED) && evd_queued(evd) > 0;
     }
     if (!dapl_channel_take(&evd->channel) || state & EVD_DISABLED) return false;
     evd_drain(evd, STAGED_AT_FIRST);
-    bool news = has_news(evd) || evd->solicited;
+    /* A completion since the arming has triggered the CNO, even if it is dequeued by now. */
+    bool news = evd->signals > evd->notified || evd->solicited;
+    evd->notified = evd->signals;
     if (!news || arm_at_once) {
         evd_arm(evd);
         evd_drain(evd, STAGED_AT_FIRST);
@@ -129,7 +132,7 @@ static dapl_evd_t *consume(dapl_cno_t *cno)
     return atomic_exchange(&cno->triggered, NULL);
 }
 
-/* One waiter, who came in `epoch`. */
+/* Waits for a trigger; the thread began to wait in `epoch`. */
 static DAT_RETURN wait_for_trigger(dapl_cno_t *cno, uint32_t epoch, int64_t deadline,
                                    dapl_evd_t **evd, taken_t *agent)
 {

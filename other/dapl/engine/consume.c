@@ -3,14 +3,29 @@
  *
  * All of it needs the consumer role. The array holds what the device wrote; a DAT_EVENT is made
  * when it is dequeued, in one step. An entry with an odd wr_id, and a status that is no success, is
- * the disconnection event of a link, which so comes after its transfers.
+ * a connection event of a link (connection_entry_t), which so comes after its transfers.
  */
 #include "other/dapl/engine/engine.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "other/dapl/machine/work_queue.h"
+
+/* A connection event among completions: by value, as its link may be reset, or freed, before it is
+ * dequeued. */
+typedef struct connection_entry {
+    uint64_t mark; /* odd, which the address of a record is not */
+    enum ibv_wc_status status;
+    DAT_EVENT_NUMBER number;
+    DAT_EP_HANDLE ep_handle;
+    DAT_PVOID private_data;
+    DAT_COUNT private_data_size;
+} connection_entry_t;
+_Static_assert(sizeof(connection_entry_t) <= sizeof(struct ibv_wc) &&
+                   offsetof(connection_entry_t, status) == offsetof(struct ibv_wc, status),
+               "it takes the place of a completion");
 
 static const uint8_t dto_status[] = {
     [IBV_WC_SUCCESS] = DAT_DTO_SUCCESS,
@@ -65,6 +80,18 @@ static void make_room(dapl_evd_t *evd, int more)
     evd->room = room;
 }
 
+void evd_connection_entry(struct ibv_wc *wc, const DAT_EVENT *event)
+{
+    const DAT_CONNECTION_EVENT_DATA *data = &event->event_data.connect_event_data;
+    const connection_entry_t entry = {.mark = 1,
+                                      .status = IBV_WC_GENERAL_ERR,
+                                      .number = event->event_number,
+                                      .ep_handle = data->ep_handle,
+                                      .private_data = data->private_data,
+                                      .private_data_size = data->private_data_size};
+    memcpy(wc, &entry, sizeof entry);
+}
+
 bool evd_stage(dapl_evd_t *evd, const struct ibv_wc *wc, int n)
 {
     make_room(evd, n);
@@ -92,7 +119,8 @@ static inline bool is_special(const dapl_work_t *work)
            (!work->link || order_may_hold(&work->link->order, work->link->nheld));
 }
 
-/* Its record holds its event, and nothing holds this back: a transfer that succeeded. */
+/* True for a transfer that succeeded, whose record holds its event, and which no connection event
+ * holds back. */
 static inline bool is_plain(const struct ibv_wc *wc, const dapl_work_t *work)
 {
     if ((unsigned)wc->status | wc->wc_flags) return false;
@@ -102,7 +130,8 @@ static inline bool is_plain(const struct ibv_wc *wc, const dapl_work_t *work)
            !order_may_hold(&link->order, link->nheld);
 }
 
-/* The n completions behind the staged ones become events, or not; whether there is one more event.
+/* Turns the n completions behind the staged ones into events, where they have one; true if there is
+ * at least one more event.
  */
 static __attribute__((noinline)) bool admit_special(dapl_evd_t *evd, int n)
 {
@@ -129,7 +158,7 @@ static __attribute__((noinline)) bool admit_special(dapl_evd_t *evd, int n)
     return out != first;
 }
 
-/* The same, fast while all are plain. */
+/* Turns n completions into events, as admit_special, but faster as long as they are plain. */
 static inline __attribute__((always_inline)) bool admit(dapl_evd_t *evd, int n)
 {
     const struct ibv_wc *wc = behind_staged(evd);
@@ -162,7 +191,7 @@ bool evd_poll(dapl_evd_t *evd)
     return true;
 }
 
-/* The asynchronous events of the device go to the ring while it has a place for them. */
+/* Moves asynchronous events of the device to the ring while it has room for them. */
 static bool take_asynchronous(dapl_evd_t *evd)
 {
     bool any = false;
@@ -236,11 +265,22 @@ static inline ring_slot_t *first_of_ring(dapl_evd_t *evd)
 static __attribute__((noinline)) void make_connection_event(const struct ibv_wc *wc,
                                                             DAT_EVENT *event)
 {
-    const dapl_link_t *link = (const dapl_link_t *)(uintptr_t)(wc->wr_id & ~UINT64_C(1));
-    event->event_number = link->number;
-    event->event_data.connect_event_data.ep_handle = link->attr.ep_handle;
-    event->event_data.connect_event_data.private_data_size = 0;
-    event->event_data.connect_event_data.private_data = NULL;
+    connection_entry_t entry;
+    memcpy(&entry, wc, sizeof entry);
+    event->event_number = entry.number;
+    event->event_data.connect_event_data.ep_handle = entry.ep_handle;
+    event->event_data.connect_event_data.private_data_size = entry.private_data_size;
+    event->event_data.connect_event_data.private_data = entry.private_data;
+}
+
+bool evd_has_staged(const dapl_evd_t *evd, DAT_EP_HANDLE ep)
+{
+    connection_entry_t entry;
+    for (int i = 0; i < evd->count; i++) {
+        memcpy(&entry, &evd->next[i], sizeof entry);
+        if (entry.mark & 1 && entry.ep_handle == ep) return true;
+    }
+    return false;
 }
 
 static __attribute__((noinline)) void make_transfer_event(const struct ibv_wc *wc, DAT_EVENT *event)
@@ -336,7 +376,7 @@ static __attribute__((noinline)) DAT_RETURN dequeue_slowly(dapl_evd_t *evd, DAT_
     if (!found && evd->channel.cq && !evd->channel.armed &&
         atomic_load_explicit(&evd->cno, memory_order_relaxed) &&
         evd_notifies(atomic_load_explicit(&evd->state, memory_order_relaxed))) {
-        /* Its next event will trigger the CNO; one that came before is taken here. */
+        /* The next event will trigger the CNO; one that came before the arming is taken here. */
         evd_arm(evd);
         found = evd_take(evd, event);
     }
@@ -379,13 +419,13 @@ static __attribute__((noinline)) DAT_RETURN dequeue_admitted(dapl_evd_t *evd, DA
     return dequeue_staged(evd, event);
 }
 
-/* The event of a single plain completion is made where it is found, and not counted, as nobody
- * counts while a thread dequeues. */
+/* The event of a single plain completion is made where it is found. */
 static inline __attribute__((always_inline)) bool dequeue_single(dapl_evd_t *evd, DAT_EVENT *event)
 {
     const struct ibv_wc *wc = evd->staged;
     const dapl_work_t *work = (const dapl_work_t *)(uintptr_t)wc->wr_id;
     if (!is_plain(wc, work)) return false;
+    evd->signals++;
     make_plain_event(evd, wc, work, event);
     if (work->queue) work_retire(work->queue, work->position);
     role_leave_own(&evd->role);
@@ -403,8 +443,9 @@ static __attribute__((noinline)) DAT_RETURN dequeue_polled(dapl_evd_t *evd, DAT_
     return DAT_QUEUE_EMPTY;
 }
 
-/* The owner of the role, where completions alone are not all there is to look at. An event of the
- * ring is taken without a look at the completion queue, so that no disconnection can become due. */
+/* Dequeues for the owner of the role of an EVD that has a ring or staged events of other kinds. An
+ * event of the ring is taken without a poll of the completion queue, so that no disconnection can
+ * become due. */
 static __attribute__((noinline)) DAT_RETURN dequeue_long(dapl_evd_t *evd, DAT_EVENT *event)
 {
     if (!evd->ring) return dequeue_slowly(evd, event);
@@ -434,6 +475,7 @@ DAT_RETURN dapl_evd_dequeue(dapl_evd_t *evd, DAT_EVENT *event)
 
 void evd_arm(dapl_evd_t *evd)
 {
+    if (!evd_queued(evd)) evd->notified = evd->signals; /* the consumer has dequeued them */
     dapl_channel_arm(&evd->channel, evd->solicited);
 }
 

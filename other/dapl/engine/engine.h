@@ -1,9 +1,9 @@
-/* engine.h - the objects of the event core, and what its files call of one another.
+/* engine.h - the objects of the event core, and the functions that its files call of one another.
  *
- * Who may touch what: fields under "role" belong to the thread that has the EVD's consumer role
- * (role.h); fields under a mutex are named there; atomics are anybody's. No mutex and no role is
- * held when a CNO is triggered or an agent is called. Order of the mutexes: admin of an EVD, mutex
- * of a CNO, mutex of an interface.
+ * Access to fields: those under "role" belong to the thread that has the EVD's consumer role
+ * (role.h); those under a mutex are named there; any thread may use atomics. No mutex and no role
+ * is held when a CNO is triggered or an agent is called. Order of the mutexes: admin of an EVD,
+ * mutex of a CNO, mutex of an interface.
  */
 #ifndef DAPL_ENGINE_H
 #define DAPL_ENGINE_H
@@ -43,7 +43,7 @@ struct dapl_evd {
     bool odd;      /* some of what is staged is not plain (is_plain of consume.c) */
     struct ibv_wc *staged, *next;
     int count, room;
-    bool has_cno;   /* one is attached: an EVD that is found empty may have to be armed */
+    bool has_cno;   /* a CNO is attached: an EVD that is found empty may have to be armed */
     bool solicited; /* the completion queue is armed for solicited events and errors alone */
     dapl_channel_t channel;
     int (*poll)(void *cq, int n, struct ibv_wc *wc);
@@ -51,7 +51,7 @@ struct dapl_evd {
     dapl_link_t *due;   /* links whose disconnection event is to be queued when the role is left */
     evd_wait_t *wait;   /* of the thread that waits, once it has blocked */
     uint64_t signals;   /* signalling completions that were polled */
-    uint64_t notified;  /* of these, how many the CNO's consumer knows of */
+    uint64_t notified;  /* number of `signals` that the CNO's consumer knows of */
     dapl_link_t *links; /* with shared receives */
     int moderation;     /* completions per event that the device was asked for */
     int last_threshold;
@@ -63,7 +63,7 @@ struct dapl_evd {
     _Atomic(ring_t *)
         producers; /* the ring that takes events: the last of the chain that begins with `ring` */
     _Atomic uint64_t wake_at;  /* the sleeper wants to know when the ring has had so many events */
-    _Atomic int wake;          /* what it sleeps on; -1 until the first sleep */
+    _Atomic int wake;          /* descriptor that the waiter sleeps on; -1 until the first sleep */
     _Atomic uint32_t waits;    /* threads inside dapl_evd_wait */
     _Atomic uint32_t in_links; /* uses by links */
 
@@ -75,9 +75,9 @@ struct dapl_evd {
     evd_config_t config;
 
     /* Under the mutex of the CNO. */
-    uint32_t member; /* its place there, counted from 1 */
-    int pins;        /* threads of the CNO that look at it */
-    bool dirty;      /* its notification was consumed, and it may not be armed again */
+    uint32_t member; /* index in `members` of the CNO, counted from 1 */
+    int pins;        /* threads of the CNO that use the EVD */
+    bool dirty;      /* the notification was consumed, and the EVD may not be armed again */
 };
 
 typedef struct member {
@@ -99,13 +99,13 @@ struct dapl_cno {
     _Atomic uint32_t calls; /* of agents that were taken: they run, or are about to */
     pthread_mutex_t mutex;
     member_t *members;
-    uint32_t nmembers, room; /* attached, and places */
+    uint32_t nmembers, room; /* attached EVDs, and entries of members */
     DAT_OS_WAIT_PROXY_AGENT agent;
     pthread_mutex_t releasing; /* one cno_release at a time */
     bool helped;               /* in the helper's set; under the mutex of the interface */
 };
 
-/* An agent that was taken from a CNO, to be called once; without a CNO there is none. */
+/* An agent that was taken from a CNO, to be called once; cno NULL: no agent. */
 typedef struct taken {
     dapl_cno_t *cno;
     DAT_OS_WAIT_PROXY_AGENT agent;
@@ -124,7 +124,7 @@ struct dapl_interface {
     pthread_t helper_thread;
     int helper_set, helper_wake;
     dapl_link_t *unfinished; /* flushes to be watched */
-    dapl_link_t *watched;    /* the one that the helper looks at now */
+    dapl_link_t *watched;    /* the CNO that the helper uses now */
     dapl_cno_t *helping;     /* likewise */
 };
 
@@ -151,19 +151,23 @@ static inline bool cno_valid(const dapl_cno_t *cno)
 /* ---- consume.c: with the role ---- */
 /* Polls until an event was staged (true) or the completion queue is empty. */
 bool evd_poll(dapl_evd_t *evd);
-/* The next event; false: there is none. */
+/* Takes the next event; false: no event is queued. */
 bool evd_take(dapl_evd_t *evd, DAT_EVENT *event);
-/* Polls all there is, until `most` events are staged. */
+/* Polls until the completion queue is empty or `most` events are staged. */
 void evd_drain(dapl_evd_t *evd, int most);
 uint64_t evd_queued(const dapl_evd_t *evd);
 void evd_arm(dapl_evd_t *evd);
-/* Which way the next dequeue takes, after events were taken. */
+/* Chooses the way of the next dequeue, after events were taken. */
 static inline void evd_choose_way(dapl_evd_t *evd)
 {
     evd->long_way = evd->ring || evd->odd;
 }
 /* Appends to the staged events; false: no memory. */
 bool evd_stage(dapl_evd_t *evd, const struct ibv_wc *wc, int n);
+/* Makes a connection event an entry that can be staged. */
+void evd_connection_entry(struct ibv_wc *wc, const DAT_EVENT *event);
+/* Whether a connection event of that endpoint is staged. */
+bool evd_has_staged(const dapl_evd_t *evd, DAT_EP_HANDLE ep);
 /* Leaves the role, and queues the disconnection events that have become due. */
 void evd_leave(dapl_evd_t *evd);
 void evd_return(dapl_evd_t *evd, uintptr_t before);
@@ -184,7 +188,7 @@ void interface_remove(dapl_interface_t *interface, object_t **list, object_t *ob
 void evd_watch(dapl_evd_t *evd, bool watch);
 /* If its events go to a CNO: arms, and triggers it for what is queued. */
 void evd_renew(dapl_evd_t *evd);
-/* Sets bits of the state, and makes a waiter look at them. */
+/* Sets bits of the state, and wakes a waiter, which reads them. */
 void evd_tell(dapl_evd_t *evd, uint32_t bits);
 void evd_await_leave(dapl_evd_t *evd);
 
@@ -226,12 +230,13 @@ void helper_forget_link(dapl_link_t *link);
 void helper_stop(dapl_interface_t *interface);
 
 /* ---- link.c ---- */
-/* Queues the disconnection event that is due; false: there is no place for it yet. */
+/* Queues the disconnection event that is due; false: the queue has no room for it yet. */
 bool link_finish(dapl_link_t *link);
 dapl_interface_t *link_interface(const dapl_link_t *link);
-/* One more attempt of what was not finished: true when it is. */
+/* Tries again to finish the disconnection: true when it is finished. */
 bool link_progress(dapl_link_t *link);
-/* A completion of its work that is no plain event: whether it is staged now, as *wc says. */
+/* Handles a completion of the link's work that is no plain event; true if it is to be staged now,
+ * as *wc. */
 bool link_admit(dapl_evd_t *evd, struct ibv_wc *wc, dapl_work_t *work);
 
 #endif

@@ -34,8 +34,8 @@ static uint64_t look(dapl_evd_t *evd, waiting_t *now)
     return queued;
 }
 
-/* One event per `threshold` completions, if the device can; a wait with the same threshold as the
- * last one is taken as a sign of more of them. */
+/* Requests an event per `threshold` completions, if the device can; a wait with the same threshold
+ * as the last one is taken as a sign of more such waits. */
 static void moderate(dapl_evd_t *evd, int threshold, bool again)
 {
     enum { PERIOD = 50 }; /* microseconds: how late an event may be if fewer completions come */
@@ -108,7 +108,8 @@ static DAT_RETURN wait_for_events(dapl_evd_t *evd, waiting_t *now, DAT_EVENT *ev
         if (now->expired || now->deadline == 0) return DAT_TIMEOUT_EXPIRED;
         if (evd->channel.cq && !evd->channel.armed) {
             evd_arm(evd);
-            continue; /* what came before the arming may cause no event of the channel */
+            continue; /* a completion that came before the arming may cause no event of the
+                         channel */
         }
         now->wait.blocked = true;
         evd->wait = &now->wait;

@@ -2,11 +2,12 @@
  * of CNOs, and for flushes that did not end at once.  It exists once one of the two was needed.
  */
 #include "other/dapl/engine/engine.h"
+#include "other/tools/clock.h"
 #include "other/tools/quiet_thread.h"
 
 enum { LOOK_EVERY = 500000 }; /* nanoseconds, while a flush goes on */
 
-/* One look at the notifications of a CNO with an agent: takes them until one triggers it. */
+/* Takes notifications of a CNO with an agent, until one triggers it. */
 static dapl_evd_t *look_at_cno(dapl_cno_t *cno, taken_t *agent)
 {
     uint64_t key;
@@ -76,7 +77,8 @@ static void *help(void *arg)
     pthread_mutex_lock(&interface->mutex);
     while (!interface->stopping) {
         uint64_t key = 0;
-        int64_t deadline = interface->unfinished ? dapl_os_now() + LOOK_EVERY : OS_NEVER;
+        int64_t deadline =
+            interface->unfinished ? (int64_t)gasneti_clock_ns() + LOOK_EVERY : OS_NEVER;
         pthread_mutex_unlock(&interface->mutex);
         int readable = dapl_os_set_sleep(interface->helper_set, deadline, &key, 1);
         if (readable == 1 && !key) dapl_os_clear(interface->helper_wake);

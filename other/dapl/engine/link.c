@@ -21,6 +21,14 @@ dapl_interface_t *link_interface(const dapl_link_t *link)
     return evd->object.interface;
 }
 
+static void connection_event(const dapl_link_t *link, DAT_EVENT_NUMBER number, DAT_EVENT *event)
+{
+    event->event_number = number;
+    event->event_data.connect_event_data.ep_handle = link->attr.ep_handle;
+    event->event_data.connect_event_data.private_data_size = 0;
+    event->event_data.connect_event_data.private_data = NULL;
+}
+
 /* ---- Completions ---- */
 
 /* The endpoint of a receive from a shared receive queue; NULL: unknown. */
@@ -56,8 +64,9 @@ bool link_admit(dapl_evd_t *evd, struct ibv_wc *wc, dapl_work_t *work)
         if (work->queue) work_silent(work->queue, work);
         if (!order_seen(&link->order)) return false;
         if (link->attr.connection == evd) {
-            wc->wr_id = (uintptr_t)link | 1;
-            wc->status = IBV_WC_GENERAL_ERR;
+            DAT_EVENT event;
+            connection_event(link, link->number, &event);
+            evd_connection_entry(wc, &event);
             return true;
         }
         link->next_due = evd->due;
@@ -111,12 +120,24 @@ void dapl_link_open(dapl_link_t *link)
     if (!link_splice(link)) helper_watch_link(link);
 }
 
-static void connection_event(const dapl_link_t *link, DAT_EVENT_NUMBER number, DAT_EVENT *event)
+/* Behind the disconnection of the connection before, if that is still among completions: those of
+ * the ring come first. */
+static DAT_RETURN post_established(dapl_link_t *link, const DAT_EVENT *event)
 {
-    event->event_number = number;
-    event->event_data.connect_event_data.ep_handle = link->attr.ep_handle;
-    event->event_data.connect_event_data.private_data_size = 0;
-    event->event_data.connect_event_data.private_data = NULL;
+    dapl_evd_t *evd = link->attr.connection;
+    struct ibv_wc wc;
+    bool behind, done = false;
+    if (evd != link->attr.request && evd != link->attr.receive) return dapl_evd_post(evd, event);
+    uintptr_t before = role_borrow(&evd->role);
+    behind = evd_has_staged(evd, link->attr.ep_handle);
+    if (behind) {
+        evd_connection_entry(&wc, event);
+        done = evd_stage(evd, &wc, 1);
+    }
+    evd_return(evd, before);
+    if (!behind) return dapl_evd_post(evd, event);
+    if (done) evd_notice(evd);
+    return done ? DAT_SUCCESS : (DAT_RETURN)DAT_CLASS_ERROR | DAT_QUEUE_FULL;
 }
 
 DAT_RETURN dapl_link_established(dapl_link_t *link, DAT_COUNT private_data_size,
@@ -127,7 +148,7 @@ DAT_RETURN dapl_link_established(dapl_link_t *link, DAT_COUNT private_data_size,
         connection_event(link, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
         event.event_data.connect_event_data.private_data_size = private_data_size;
         event.event_data.connect_event_data.private_data = private_data;
-        DAT_RETURN result = dapl_evd_post(link->attr.connection, &event);
+        DAT_RETURN result = post_established(link, &event);
         if (result != DAT_SUCCESS) return result;
     }
     dapl_link_open(link);
@@ -141,22 +162,23 @@ bool link_finish(dapl_link_t *link)
     dapl_evd_t *evd = link->attr.connection;
     bool done = true;
     if (!evd) return true;
+    DAT_EVENT event;
+    connection_event(link, link->number, &event);
     if (evd == link->attr.request || evd == link->attr.receive) {
-        struct ibv_wc wc = {.wr_id = (uintptr_t)link | 1, .status = IBV_WC_GENERAL_ERR};
+        struct ibv_wc wc;
+        evd_connection_entry(&wc, &event);
         uintptr_t before = role_borrow(&evd->role);
         done = evd_stage(evd, &wc, 1);
         evd_return(evd, before);
         if (done) evd_notice(evd);
     } else {
-        DAT_EVENT event;
-        connection_event(link, link->number, &event);
         done = dapl_evd_post(evd, &event) == DAT_SUCCESS;
     }
     if (!done) atomic_store(&link->late, true);
     return done;
 }
 
-/* Polls in place of the EVD's consumer, who may not do so now. */
+/* Polls for the EVD's consumer, which must not do so now: the role is borrowed. */
 static void drain(dapl_evd_t *evd)
 {
     if (!evd || !evd->channel.cq) return;
@@ -190,8 +212,8 @@ DAT_RETURN dapl_link_disconnected(dapl_link_t *link, DAT_EVENT_NUMBER number)
     if (order_expected(&link->order, sentinels < 0 ? 0 : sentinels)) {
         return link_finish(link) ? DAT_SUCCESS : helper_watch_link(link);
     }
-    /* Where the sentinels come to the EVD of the event, its consumer finds them; elsewhere nobody
-     * may look. */
+    /* Where the sentinels come to the EVD of the event, its consumer finds them; on another EVD
+     * perhaps no thread polls. */
     if (!elsewhere) return DAT_SUCCESS;
     for (unsigned round = 0; round < FLUSH_ROUNDS; round++) {
         if (link_progress(link)) return DAT_SUCCESS;

@@ -1,10 +1,10 @@
-/* post.c - the producers' side of an event dispatcher: events are put into its ring, and whoever
- * waits learns of it.
+/* post.c - the producers' side of an event dispatcher: events are put into its ring, and a waiting
+ * thread is woken.
  *
- * Without a waiter and without a CNO a post is one compare-and-swap and one fence. The fence stands
- * between the event and the look at the state; a consumer that is about to sleep, or has ceased to
- * wait, has its own between the state and the look at the ring, so that one of the two sees the
- * other.
+ * Without a waiter and without a CNO a post is one compare-and-swap and one fence. The producer's
+ * fence is between the store of the event and the load of the state. A consumer that is about to
+ * sleep, or has ceased to wait, has a fence between the store of the state and the load from the
+ * ring. So at least one of the two sees the store of the other.
  */
 #include "other/dapl/engine/engine.h"
 

@@ -43,7 +43,7 @@ void role_enter_slowly(role_t *role)
         } else if (owner == ROLE_FREE) {
             atomic_compare_exchange_strong(&role->owner, &owner, self);
         } else if (owner == self) {
-            role_enter(role); /* it was lent, and has just been returned */
+            role_enter(role); /* this thread's ownership was borrowed, and has just been returned */
             return;
         } else if (role_take_away(role, owner, ROLE_BORROWED)) {
             atomic_store_explicit(&role->lock, 1, memory_order_relaxed);

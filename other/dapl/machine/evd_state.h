@@ -13,13 +13,13 @@
 enum {
     EVD_WAITER = 1, /* a thread is in dapl_evd_wait and owns the EVD */
     EVD_SLEEPING =
-        2, /* it sleeps, or is about to: who has news for it removes this bit and writes to it */
+        2, /* the waiter sleeps or is about to: a producer removes this bit and writes to `wake` */
     EVD_DISABLED = 4, /* events do not trigger the CNO */
     EVD_UNWAITABLE = 8,
     EVD_DEAD = 16 /* being freed, or its interface is shut */
 };
 
-/* What a wait on an EVD in this state returns; DAT_SUCCESS: it may begin. */
+/* The result of a wait on an EVD in this state; DAT_SUCCESS: it may begin. */
 static inline DAT_RETURN evd_may_wait(uint32_t state)
 {
     if (state & EVD_DEAD) return (DAT_RETURN)DAT_CLASS_ERROR | DAT_ABORT;
@@ -30,7 +30,8 @@ static inline DAT_RETURN evd_may_wait(uint32_t state)
     return DAT_SUCCESS;
 }
 
-/* What ends a wait that has begun, before its events and its timeout are looked at. */
+/* The error that ends a wait that has begun, before its events and its timeout are looked at;
+ * DAT_SUCCESS: it goes on. */
 static inline DAT_RETURN evd_must_leave(uint32_t state)
 {
     return evd_may_wait(state & ~(uint32_t)EVD_WAITER);
@@ -49,9 +50,9 @@ static inline unsigned evd_reported(uint32_t state)
            (state & EVD_UNWAITABLE ? DAT_EVD_STATE_UNWAITABLE : DAT_EVD_STATE_WAITABLE);
 }
 
-/* One wait. At its entry any `threshold` events are enough. Later there must be a signalling event
- * that found or made the queue that long: `mark` is the length of the queue up to and with the last
- * one that came since. */
+/* The state of a wait. At its entry any `threshold` events are enough. Later a signalling event
+ * must have found or made the queue that long: `mark` is the length of the queue up to and with the
+ * last signalling event since the entry. */
 typedef struct evd_wait {
     uint64_t threshold;
     uint64_t mark;
@@ -63,7 +64,7 @@ static inline bool evd_wait_enough(const evd_wait_t *wait, uint64_t queued)
     return (wait->blocked ? wait->mark : queued) >= wait->threshold;
 }
 
-/* A signalling event came, as number `place` of the queue. */
+/* Notes a signalling event, which is number `place` of the queue. */
 static inline void evd_wait_signal(evd_wait_t *wait, uint64_t place)
 {
     if (place > wait->mark) wait->mark = place;
@@ -97,7 +98,7 @@ static inline unsigned evd_configured(const evd_config_t *config)
     return config->config ? config->config : DAT_EVD_STATE_CONFIG_THRESHOLD;
 }
 
-/* One more stream of an EVD with these EVD flags; false: it does not go with the others. */
+/* Adds a stream to an EVD with these EVD flags; false: it does not go with the others. */
 static inline bool evd_config_add(evd_config_t *config, unsigned evd_flags,
                                   unsigned completion_flags)
 {

@@ -69,7 +69,7 @@ static inline bool order_expected(order_t *order, int n)
     return order_count_down(order, ORDER_MANY - n);
 }
 
-/* One sentinel was seen; true: it was the last, and the disconnection event is due. */
+/* Counts a sentinel that was seen; true: it was the last, and the disconnection event is due. */
 static inline bool order_seen(order_t *order)
 {
     return order_count_down(order, 1);

@@ -1,11 +1,10 @@
 /* ring.h - a bounded queue of events: any thread puts, one thread at a time takes.  Pure: no lock,
  * no system call.
  *
- * A slot's sequence says whose turn it is: its position for the producer, one more for the
- * consumer. A put is one compare-and-swap, a take has no locked instruction. A ring that is
- * replaced by another size is sealed; producers go on in the next one, and the consumer follows
- * when the old one is empty. Old rings live as long as the first: a late producer may still look at
- * them.
+ * A slot's sequence says which side may use it: the producer at its position, the consumer at one
+ * more. A put is one compare-and-swap, a take has no locked instruction. A ring that is replaced by
+ * another size is sealed; producers go on in the next one, and the consumer follows when the old
+ * one is empty. Old rings live as long as the first: a late producer may still look at them.
  */
 #ifndef DAPL_RING_H
 #define DAPL_RING_H
@@ -99,8 +98,8 @@ static inline bool ring_over(const ring_t *ring)
     return atomic_load_explicit(&ring->tail, memory_order_acquire) == (ring->head | RING_SEALED);
 }
 
-/* The first slot if its event is complete, else NULL; ring_queued tells an incomplete one from
- * none. */
+/* The first slot if its event is complete, otherwise NULL; ring_queued distinguishes an incomplete
+ * event from an empty ring. */
 static inline ring_slot_t *ring_first(ring_t *ring)
 {
     ring_slot_t *slot = &ring->slots[ring->head & ring->mask];

@@ -80,7 +80,7 @@ void udapl_ia_attributes(const struct udapl_ia *ia, DAT_IA_ATTR *attr)
     attr->extension_supported = DAT_EXTENSION_NONE;
 }
 
-/* The member that says which streams merge is const: this is the place where it is filled.  */
+/* Fills the member that says which streams merge, though it is declared const. */
 static void fill_merging(DAT_PROVIDER_ATTR *attr)
 {
     DAT_BOOLEAN merging[STREAMS][STREAMS];

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-/* What changes when an endpoint is made anew with other parameters.  */
+/* The parts that are replaced when an endpoint is made anew with other parameters. */
 struct parts {
     struct ibv_qp *qp;
     dapl_work_queue_t *receives; /* NULL if none can be posted */

@@ -145,7 +145,7 @@ static DAT_RETURN create_evd(struct udapl_ia *ia, DAT_COUNT qlen, dapl_cno_t *cn
     return code;
 }
 
-/* It cannot be freed before its IA is closed.  */
+/* Creates the EVD of asynchronous events of an IA. It cannot be freed before its IA is closed. */
 DAT_RETURN udapl_evd_create_async(struct udapl_ia *ia, DAT_COUNT qlen)
 {
     DAT_RETURN code = create_evd(ia, qlen, NULL, DAT_EVD_ASYNC_FLAG, &ia->async_evd);

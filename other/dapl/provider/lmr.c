@@ -24,7 +24,7 @@ static DAT_RETURN check_region(const struct udapl_ia *ia, DAT_MEM_TYPE type,
     const struct udapl_lmr *other;
     switch (type) {
     case DAT_MEM_TYPE_VIRTUAL:
-        /* Not DAT_INVALID_PARAMETER: dapltest expects this code. */
+        /* dapltest expects this code, and not DAT_INVALID_PARAMETER. */
         if (length == 0) return UDAPL_CODE(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
         if (!region.for_va) return UDAPL_CODE(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         param->registered_address = (DAT_VADDR)(uintptr_t)region.for_va;

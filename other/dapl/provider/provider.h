@@ -18,7 +18,7 @@
 
 #include "other/dapl/dapl_verbs.h"
 
-/* What a handle is; the numbers are unlikely in memory that is no object.  */
+/* The kind of a handle; the numbers are unlikely in memory that is no object. */
 enum udapl_kind {
     UDAPL_IA = 0x44415001,
     UDAPL_PZ,
@@ -115,7 +115,7 @@ static inline void *udapl_object_of(DAT_HANDLE handle, enum udapl_kind kind)
     return is ? object : NULL;
 }
 
-/* The same for a handle that must belong to an IA.  */
+/* The object of a handle of this kind that belongs to `ia`, or NULL. */
 static inline void *udapl_object_in(const struct udapl_ia *ia, DAT_HANDLE handle,
                                     enum udapl_kind kind)
 {
@@ -134,7 +134,7 @@ void udapl_object_free(struct udapl_object *object);
 void udapl_objects_unload(void);
 void udapl_hold(struct udapl_object *object);
 void udapl_drop(struct udapl_object *object);
-/* What the program calls the IA of this object: a small number that libdat2 gave it.  */
+/* The program's name of the IA of this object: a small number that libdat2 assigned. */
 DAT_IA_HANDLE udapl_ia_name_of(const struct udapl_object *object);
 /* The code for a verb that could not make an object, from its errno.  */
 DAT_RETURN udapl_no_resource(int error, DAT_RETURN_SUBTYPE subtype);
@@ -146,7 +146,7 @@ const DAT_PROVIDER *udapl_registered_table(const char *ia_name);
 /* The device and port of an IA, from the parameters of its line in the registry file; false if they
  * are not of this form.  */
 bool udapl_registered_port(const char *ia_name, char device[static UDAPL_DEVICE_NAME], int *port);
-/* One line on stderr.  */
+/* Writes a line to stderr. */
 void udapl_complain(const char *ia_name, const char *trouble);
 
 /* ---- attributes.c, ep_attr.c, ep.c ---- */
@@ -166,9 +166,9 @@ DAT_RETURN udapl_events_open(struct udapl_ia *ia, bool async);
 void udapl_events_shut(struct udapl_ia *ia);
 void udapl_events_close(struct udapl_ia *ia);
 DAT_RETURN udapl_evd_create_async(struct udapl_ia *ia, DAT_COUNT qlen);
-/* The EVD of a handle, or NULL if it is none of this IA, or lacks the stream.  */
+/* The EVD of a handle; NULL if the handle is no EVD of this IA, or the EVD lacks the stream. */
 dapl_evd_t *udapl_evd_in(const struct udapl_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream);
-/* What the provider keeps of an EVD or a CNO, or NULL if the handle is neither.  */
+/* The provider's object for an EVD or a CNO; NULL if the handle is neither. */
 struct udapl_object *udapl_event_object(DAT_HANDLE handle);
 
 /* ---- table.c ---- */

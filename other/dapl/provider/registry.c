@@ -1,5 +1,5 @@
-/* registry.c - how libdat2 loads and unloads the provider, and what the registry file says of its
- * IAs.
+/* registry.c - loading and unloading of the provider by libdat2, and the lines of the registry file
+ * for its IAs.
  *
  * libdat2 calls dat_provider_init once for each line of the file whose IA a program opens, and
  * dat_provider_fini after the last close of it.
@@ -31,7 +31,7 @@ static bool same_line(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
            a->dapl_version_minor == b->dapl_version_minor && a->is_thread_safe == b->is_thread_safe;
 }
 
-/* Takes the line of an IA from the list; NULL: there is none.  */
+/* Takes the line of an IA from the list; NULL: the list has none. */
 static struct line *take_line(const DAT_PROVIDER_INFO *info, bool *last)
 {
     struct line *found = NULL;

@@ -24,20 +24,21 @@ extern "C" {
 
 /* Bytes and numbers of regions, equal on all nodes. */
 typedef struct firehose_sizes {
-    uint64_t m, r;                     /* that peers may hold of this node's memory */
-    uint64_t maxvictim_m, maxvictim_r; /* that this node's transfers may use at one time */
+    uint64_t m, r;                     /* of this node's memory that peers may hold */
+    uint64_t maxvictim_m, maxvictim_r; /* of the memory that this node's transfers use at one
+                                          time */
     uint64_t max_region;               /* bytes of one region, a multiple of the page size */
 } firehose_sizes_t;
 
 #define FIREHOSE_UNSET UINT64_MAX
 
-/* What sizes follow from.  FIREHOSE_UNSET: no limit, or not set. */
+/* The limits and settings that sizes follow from. FIREHOSE_UNSET: no limit, or not set. */
 typedef struct firehose_limits {
     uint64_t page;                     /* bytes */
     uint64_t memlock;                  /* RLIMIT_MEMLOCK, bytes */
     uint64_t host_memory;              /* bytes; three quarters may be registered */
     uint64_t device_memory;            /* bytes that the device registers, for all processes */
-    uint64_t device_regions;           /* likewise */
+    uint64_t device_regions;           /* regions that the device registers, for all processes */
     uint64_t device_region;            /* bytes of one region */
     uint64_t present, present_regions; /* registered by this process in other ways */
     uint32_t processes;                /* on this host, at least 1 */
@@ -60,7 +61,7 @@ typedef struct firehose firehose_t;
 typedef enum firehose_outcome {
     FIREHOSE_PINNED,
     FIREHOSE_REFUSED, /* for want of memory or objects: unused regions are deregistered first */
-    FIREHOSE_INVALID  /* there is no such memory, or it may not be written: not tried again */
+    FIREHOSE_INVALID  /* the memory does not exist or may not be written: not tried again */
 } firehose_outcome_t;
 
 /* Called without the lock, in any thread that is in a call which may register or send. */
@@ -79,7 +80,7 @@ typedef struct firehose_callbacks {
     void (*data)(void *context, uint32_t peer, uintptr_t addr, const void *data, size_t size);
     /* Makes progress on the network, while firehose_local_pin waits.  May call firehose_poll. */
     void (*progress)(void *context);
-    /* Not recursive; both NULL where one thread calls. */
+    /* A lock that is not recursive; lock and unlock are NULL where one thread calls. */
     void (*lock)(void *context);
     void (*unlock)(void *context);
 } firehose_callbacks_t;
@@ -103,10 +104,10 @@ typedef struct firehose_config {
     firehose_callbacks_t callbacks;
 } firehose_config_t;
 
-/* What the caller should know. */
+/* Limits and numbers of an instance. */
 typedef struct firehose_info {
     uint64_t max_local, max_remote;   /* bytes that one call may pin, if they begin anywhere */
-    uint64_t local_regions;           /* that this node can have registered */
+    uint64_t local_regions;           /* regions that this node can have registered */
     uint64_t remote_regions_per_peer; /* firehoses to each peer */
     uint64_t remote_bytes_per_peer;
 } firehose_info_t;
@@ -132,28 +133,29 @@ typedef struct firehose_request {
 
 #define FIREHOSE_LOCAL UINT32_MAX
 
-/* Pins memory of this process; `len` is at least 1 and at most max_local.  Waits, with the callback
- * `progress`, while other transfers use the whole pool, or the memory is being registered.  Those
- * who wait are served in their order.  Returns 0; -1 with errno ENOMEM if the system refuses to
- * register the memory though nothing is left to be deregistered, EFAULT if there is no such memory,
- * EINVAL for a wrong length.  A thread that has pinned may wait here only if what it has pinned
- * will be released by `progress`. */
+/* Pins memory of this process; `len` is at least 1 and at most max_local. Waits, with the callback
+ * `progress`, while other transfers use the whole pool, or the memory is being registered. Waiting
+ * threads are served in their order. Returns 0; -1 with errno ENOMEM if the system refuses to
+ * register the memory though nothing is left to be deregistered, EFAULT if the memory does not
+ * exist, EINVAL for a wrong length. A thread that has pinned memory before may wait in this call
+ * only if `progress` will release that memory. */
 int firehose_local_pin(firehose_t *fh, uintptr_t addr, size_t len, firehose_request_t *request);
 
 /* Pins memory that is registered already: 1, or 0 if it is not, or cannot be at the moment.  Never
  * waits, registers or sends. */
 int firehose_try_local_pin(firehose_t *fh, uintptr_t addr, size_t len, firehose_request_t *request);
 
-/* The same for the region that covers the first registered byte of the range; `request` then is
- * that region, which may begin after `addr` and end before its end. */
+/* Pins, as firehose_try_local_pin does, the region that covers the first registered byte of the
+ * range; `request` then is that region, which may begin after `addr` and end before its end. */
 int firehose_partial_local_pin(firehose_t *fh, uintptr_t addr, size_t len,
                                firehose_request_t *request);
 
-/* What became of a firehose_remote_pin. */
+/* The result of a firehose_remote_pin. */
 typedef enum firehose_result {
     FIREHOSE_OK,
-    FIREHOSE_OK_DATA_RODE, /* and the peer's callback has got the data */
-    FIREHOSE_DENIED,       /* the peer's system refuses to register the memory, or it has none */
+    FIREHOSE_OK_DATA_RODE, /* FIREHOSE_OK, and the peer's callback has got the data */
+    FIREHOSE_DENIED,       /* the peer's system refuses to register the memory, or it does not
+                              exist */
     FIREHOSE_DEAD          /* firehose_peer_died */
 } firehose_result_t;
 
@@ -201,12 +203,13 @@ const char *firehose_receive(firehose_t *fh, uint32_t peer, const void *bytes, s
 /* The peer has ended, and no message of it will arrive any more. */
 void firehose_peer_died(firehose_t *fh, uint32_t peer);
 
-/* The program gives memory back, or is about to.  From now on no call finds a registration of it;
- * those that exist are deregistered by firehose_poll, those in use or held by peers when they have
- * been released.  Allocates nothing.  Returns firehose_stale. */
+/* Notes that the program unmaps memory, or is about to. From now on no call finds a registration of
+ * the memory; registrations that exist are deregistered by firehose_poll, those in use or held by
+ * peers when they have been released. Allocates nothing. Returns firehose_stale. */
 size_t firehose_invalidate(firehose_t *fh, uintptr_t addr, size_t len);
 
-/* Registrations of memory given back that still exist, here or as firehoses of peers. */
+/* The number of registrations of unmapped memory that still exist, in this process or as firehoses
+ * of peers. */
 size_t firehose_stale(firehose_t *fh);
 
 /* --- counters --- */

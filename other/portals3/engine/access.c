@@ -7,7 +7,7 @@
  */
 #include "other/portals3/engine/engine.h"
 
-/* What was admitted before may not be any more.  */
+/* Marks that the access table has changed, after which a process admitted before may be refused. */
 static void access_changed(struct ptli_engine *engine)
 {
     if (++engine->access_state == 0) engine->access_state = 1;

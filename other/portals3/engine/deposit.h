@@ -1,5 +1,5 @@
 /*
- * deposit.h - what is in an event.
+ * deposit.h - writes the fields of an event.
  *
  * Included by eq.c and short_put.c.  With the engine's lock held, so an event is visible only when
  * its operation is no longer pending, and with the queue's lock.
@@ -9,7 +9,8 @@
 
 #include "other/portals3/engine/engine.h"
 
-/* The fields that tell of the descriptor, its state just after the operation, and of the queue. */
+/* Writes the fields that describe the descriptor, in its state just after the operation, and those
+ * of the queue. */
 static inline void ptli_write_event_of(ptl_event_t *event, const struct ptli_md *md,
                                        ptl_event_kind_t kind, ptl_seq_t sequence)
 {

@@ -28,7 +28,7 @@ enum {
 struct ptli_eq {
     struct ptli_slot slot;
     struct ptli_engine *engine;
-    bool ready; /* its locks are initialised; they stay valid until the interface is closed, for
+    bool ready; /* the locks are initialised; they stay valid until the interface is closed, for
                    late callers */
     struct ptli_mutex lock; /* protects ring, staged events and handler */
     ptl_event_t *ring;
@@ -156,7 +156,7 @@ struct ptli_operation {
     struct ptli_piece bytes; /* piece around `small` or `more` */
     struct ptli_remote remotes[PTLI_CLOSE_REMOTES];
     unsigned char small[PTLI_MAX_GETPUT];
-    void *more; /* from malloc, for data larger than the two above */
+    void *more; /* from malloc, for more data than remotes and small hold */
 };
 
 /* The checked arguments of a put or get.  */
@@ -214,7 +214,8 @@ extern struct ptli_engine ptli_engines[PTLI_INTERFACES] __attribute__((visibilit
 /* The open interface of a handle of any kind, or NULL: *error is PTL_NO_INIT or `invalid`. */
 struct ptli_engine *ptli_engine_of(ptl_handle_any_t handle, enum ptli_kind kind, int invalid,
                                    int *error);
-/* The same for a handle of any kind.  */
+/* The open interface of a handle whose kind is not known, or NULL: *error is PTL_NO_INIT or
+ * `invalid`. */
 struct ptli_engine *ptli_engine_any(ptl_handle_any_t handle, int invalid, int *error);
 int ptli_not_initialised(void); /* PTL_NO_INIT or PTL_OK */
 
@@ -397,15 +398,15 @@ struct ptli_match {
 /* Matches a request and updates the MD that accepts it; with the lock.  */
 struct ptli_match ptli_match_request(struct ptli_engine *engine, const struct ptli_header *header,
                                      ptl_uid_t uid, ptl_jid_t jid, struct ptli_event_info *info);
-/* The data are in place: logs the END event and releases the MD.  */
+/* Logs the END event, after all data were written, and releases the MD. */
 void ptli_match_end(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
                     struct ptli_event_info *info);
 void ptli_drop(struct ptli_engine *engine, ptl_process_id_t from, ptl_size_t length,
                const char *why);
 ptl_event_kind_t ptli_end_kind(uint8_t type);
-/* For short_put.h; with the lock.  Judges the first short put of a peer, and each that says of
- * itself something else than the one before.  False: it is no such put, or refused; then nothing
- * was done.  */
+/* Judges the first short put of a peer, and each put whose source or target entry differs from that
+ * of the put before; for short_put.h, with the lock. False: it is no such put, or refused; then
+ * nothing was done. */
 bool ptli_short_admit(struct ptli_engine *engine, struct ptli_peer *peer,
                       const unsigned char *bytes);
 /* A short put that was admitted, whatever takes it, or if nothing does.  */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include "other/portals3/engine/deposit.h"
 #include "other/portals3/include/portals3_ext.h"
+#include "other/tools/clock.h"
 
 /* Sequence numbers begin just before the wrap, to expose programs that do not handle it.  */
 #define FIRST_SEQUENCE ((ptl_seq_t)-64)
@@ -38,7 +39,8 @@ static void eq_store(struct ptli_eq *eq, const ptl_event_t *event)
     eq_show(eq);
 }
 
-/* The same for an event that is passed to the handler first.  NULL: out of memory.  */
+/* The slot of the next event that is passed to the handler before the ring; show_staged makes it
+ * visible. NULL: out of memory. With eq->lock. */
 static ptl_event_t *staging_place(struct ptli_eq *eq)
 {
     if (eq->staged_first > 0 && eq->staged_first == eq->staged_count)
@@ -66,7 +68,7 @@ static void show_staged(struct ptli_engine *engine, struct ptli_eq *eq)
     ptli_due(engine->transport);
 }
 
-/* Removes the next staged event and returns the handler to call; NULL: there is none.  */
+/* Removes the next staged event and returns the handler to call; NULL: no event is staged. */
 static ptl_eq_handler_t eq_unstage(struct ptli_eq *eq, ptl_event_t *event)
 {
     ptl_eq_handler_t handler = NULL;
@@ -400,13 +402,6 @@ static bool is_due(const struct wait *wait)
     return atomic_load(&wait->engine->closing);
 }
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* Waits until an event is due or the deadline (ms, 0: none) has passed.  */
 static void sleep_on_bell(struct wait *wait, uint64_t deadline)
 {
@@ -436,17 +431,17 @@ static int wait_for_any(struct wait *wait, ptl_time_t timeout)
         if (result != PTL_EQ_EMPTY) return result;
         if (atomic_load(&engine->closing)) return PTL_EQ_INVALID;
         if (rounds > 0 && timeout == 0) return PTL_EQ_EMPTY;
-        if (rounds == 0 && timeout != 0 && !forever) deadline = now_ms() + timeout + 1;
-        if (rounds > 0 && !forever && now_ms() >= deadline) return PTL_EQ_EMPTY;
+        if (rounds == 0 && timeout != 0 && !forever) deadline = gasneti_clock_ms() + timeout + 1;
+        if (rounds > 0 && !forever && gasneti_clock_ms() >= deadline) return PTL_EQ_EMPTY;
         if (eq_progress(engine, 0) || ++rounds < ROUNDS) {
             rounds += rounds == 0;
             continue;
         }
         if (engine->transport->threaded) {
-            engine->transport->ops->wake(engine->transport); /* it was idle until now */
+            engine->transport->ops->wake(engine->transport); /* idle while this thread polled */
             sleep_on_bell(wait, deadline);
         } else {
-            uint64_t now = now_ms(), left = deadline > now ? deadline - now : 0;
+            uint64_t now = gasneti_clock_ms(), left = deadline > now ? deadline - now : 0;
             eq_progress(engine, forever || left > 100 ? 100 : (ptl_time_t)left);
         }
     }

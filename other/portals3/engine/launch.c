@@ -1,5 +1,6 @@
 /* launch.c - see launch.h. */
 #include "other/portals3/engine/launch.h"
+#include "other/tools/environment.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -53,7 +54,7 @@ int ptli_launch_list(const char *text, uint32_t **values)
 /* Number of elements; -1: not set, or malformed.  */
 static int list_of(const char *name, uint32_t **values)
 {
-    const char *text = getenv(name);
+    const char *text = gasneti_variable(name);
     *values = NULL;
     if (!text || !*text) return -1;
     int count = ptli_launch_list(text, values);

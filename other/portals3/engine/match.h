@@ -50,7 +50,7 @@ static inline bool ptli_id_fits(ptl_process_id_t wanted, ptl_process_id_t id)
            (wanted.pid == PTL_PID_ANY || wanted.pid == id.pid);
 }
 
-/* The same in fewer instructions for an id that every process matches.  */
+/* ptli_id_fits(), which tests for an id that every process matches first. */
 static inline bool ptli_id_fits_soon(ptl_process_id_t wanted, ptl_process_id_t id)
 {
     _Static_assert(PTL_NID_ANY == PTL_PID_ANY && !~PTL_NID_ANY, "both are all ones");
@@ -58,8 +58,8 @@ static inline bool ptli_id_fits_soon(ptl_process_id_t wanted, ptl_process_id_t i
            ptli_id_fits(wanted, id);
 }
 
-/* Where a request for `length` bytes goes in the memory of a descriptor that allows it; false: not
- * there.  */
+/* Computes where a request for `length` bytes goes in the memory of a descriptor, whose options
+ * allow the request; false: the memory has no room for it. */
 static inline bool ptli_rules_place(const struct ptli_rules *rules, ptl_size_t remote_offset,
                                     ptl_size_t length, ptl_size_t *offset, ptl_size_t *mlength)
 {

@@ -90,7 +90,7 @@ void ptli_me_free(struct ptli_engine *engine, struct ptli_me *me)
     ptli_pool_give(&engine->mes, &me->slot);
 }
 
-/* Also frees the MD, whatever its own unlink argument was.  */
+/* Unlinks the ME and frees its MD, whatever the MD's own unlink argument was. */
 int PtlMEUnlink(ptl_handle_me_t handle)
 {
     struct ptli_engine *engine;

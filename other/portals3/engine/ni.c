@@ -91,7 +91,7 @@ int PtlInit(int *max_interfaces)
 
 static void close_engine(struct ptli_engine *engine);
 
-/* One call ends the library, however often PtlInit was called.  */
+/* Ends the library by one call, however often PtlInit was called. */
 void PtlFini(void)
 {
     pthread_mutex_lock(&opening);

@@ -6,18 +6,14 @@
  */
 #include <string.h>
 #include "other/portals3/engine/pieces.h"
-
-static inline uint64_t pieces_least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
+#include "other/tools/min.h"
 
 void ptli_cursor_start(struct ptli_cursor *cursor, const struct ptli_span *span)
 {
     cursor->piece = span->pieces;
     cursor->within = span->offset;
     cursor->left = span->length;
-    if (cursor->left == 0) return; /* there may be no piece at all */
+    if (cursor->left == 0) return; /* an empty span may have no piece */
     while (cursor->within >= cursor->piece->length) cursor->within -= cursor->piece++->length;
 }
 
@@ -31,7 +27,7 @@ struct ptli_stretch ptli_cursor_next(struct ptli_cursor *cursor, uint64_t most)
     }
     stretch.base = cursor->piece->base + cursor->within;
     stretch.length =
-        pieces_least(most, pieces_least(cursor->left, cursor->piece->length - cursor->within));
+        gasneti_min(most, gasneti_min(cursor->left, cursor->piece->length - cursor->within));
     stretch.region = cursor->piece->region;
     cursor->within += stretch.length;
     cursor->left -= stretch.length;

@@ -36,7 +36,7 @@ struct ptli_cursor {
 
 void ptli_cursor_start(struct ptli_cursor *cursor, const struct ptli_span *span);
 
-/* The next contiguous stretch of at most `most` bytes: its address, length and region; length 0 at
+/* The next contiguous range of at most `most` bytes: its address, length and region; length 0 at
  * the end. */
 struct ptli_stretch {
     char *base;
@@ -45,14 +45,15 @@ struct ptli_stretch {
 };
 struct ptli_stretch ptli_cursor_next(struct ptli_cursor *cursor, uint64_t most);
 
-/* The same through a remote list. */
+/* The position of an iteration over a list of remote memory. */
 struct ptli_remote_cursor {
     const struct ptli_remote *remote;
     uint32_t count, within;
 };
 void ptli_remote_start(struct ptli_remote_cursor *cursor, const struct ptli_remote *remote,
                        uint32_t count);
-/* The rest of the current piece (length 0: the end), and an advance by at most that length.  */
+/* ptli_remote_peek returns the rest of the current piece, with length 0 at the end;
+ * ptli_remote_skip advances by at most that length. */
 struct ptli_remote ptli_remote_peek(const struct ptli_remote_cursor *cursor);
 void ptli_remote_skip(struct ptli_remote_cursor *cursor, uint32_t bytes);
 

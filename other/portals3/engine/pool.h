@@ -91,7 +91,8 @@ static inline void *ptli_pool_find(const struct ptli_pool *pool, ptl_handle_any_
     return slot;
 }
 
-/* The same from a cache of the objects that were found last; NULL: it may be elsewhere.  */
+/* The object of a valid handle, if the cache of the objects that were found last has it. NULL: the
+ * handle is invalid or the object is not in the cache. */
 static inline void *ptli_pool_latest(struct ptli_pool *pool, ptl_handle_any_t handle)
 {
     struct ptli_slot *slot =
@@ -102,7 +103,8 @@ static inline void *ptli_pool_latest(struct ptli_pool *pool, ptl_handle_any_t ha
     return NULL;
 }
 
-/* The same with that cache, for a pool that may be closed.  */
+/* The object of a valid handle, or NULL, by the cache of ptli_pool_latest first. The pool may be
+ * closed. */
 static inline void *ptli_pool_again(struct ptli_pool *pool, ptl_handle_any_t handle)
 {
     struct ptli_slot *slot = ptli_pool_latest(pool, handle);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "other/portals3/engine/engine.h"
 #include "other/portals3/include/portals3_ext.h"
+#include "other/tools/environment.h"
 
 static struct ptli_launch given = {.rank = -1, .size = -1};
 static ptl_nid_t *nids;
@@ -32,7 +33,8 @@ void ptli_launch_reset(void)
     given = (struct ptli_launch){.rank = -1, .size = -1};
 }
 
-/* These calls apply to interfaces that are opened later.  */
+/* PTL_OK if the interface is not open yet: maps, ranks and job ids apply to interfaces that are
+ * opened later. */
 static int not_open_yet(ptl_handle_ni_t ni)
 {
     int result;
@@ -59,6 +61,15 @@ static int set_map(uint32_t **map, int *count, const uint32_t *values, int size)
 int PtlSetJID(ptl_jid_t jid)
 {
     given.jid = jid;
+    return PTL_OK;
+}
+
+int PtlSetKey(const void *key, ptl_size_t size)
+{
+    if (!key) return PTL_SEGV;
+    if (size < HANDSHAKE_KEY_LEAST || size > HANDSHAKE_KEY_MOST) return PTL_FAIL;
+    given.key.size = size;
+    memcpy(given.key.bytes, key, size);
     return PTL_OK;
 }
 
@@ -99,11 +110,11 @@ static int set_list(uint32_t **map, int *count, const char *text)
 
 static int set_from_environment(void)
 {
-    const char *rank = getenv("PTL_MY_RID"), *jid = getenv("PTL_MY_JID");
-    int size = set_list(&nids, &nid_count, getenv("PTL_NIDMAP"));
+    const char *rank = gasneti_variable("PTL_MY_RID"), *jid = gasneti_variable("PTL_MY_JID");
+    int size = set_list(&nids, &nid_count, gasneti_variable("PTL_NIDMAP"));
     char *end;
     long number;
-    if (!rank || size < 1 || set_list(&pids, &pid_count, getenv("PTL_PIDMAP")) != size)
+    if (!rank || size < 1 || set_list(&pids, &pid_count, gasneti_variable("PTL_PIDMAP")) != size)
         return PTL_FAIL;
     number = strtol(rank, &end, 0);
     if (end == rank || *end || number < 0 || number >= size) return PTL_FAIL;

@@ -37,7 +37,7 @@ void ptli_self_put(struct ptli_engine *engine, struct ptli_operation *operation,
     ptli_unlock(engine);
 }
 
-/* With the lock; the data are in place. */
+/* Passes the reply to this process's own engine, after the data were written. With the lock. */
 static void self_reply(struct ptli_engine *engine, struct ptli_operation *operation,
                        const struct ptli_header *request, ptl_size_t mlength, const void *data)
 {

@@ -1,4 +1,4 @@
-/* fast.h - what the files of the fast path have in common: where a put or get goes, and how a short
+/* fast.h - functions shared by the files of the fast path: where a put or get goes, and how a short
  * put is sent as a message.
  *
  * Included by fast_put_get.c and path.c alone.  With posting held.
@@ -23,8 +23,8 @@ HOT const struct ptli_published_entry *place_there(const struct ptli_route *rout
                                                    ptl_ac_index_t ac, ptl_match_bits_t match_bits,
                                                    ptl_size_t offset, ptl_size_t length)
 {
-    if (route->lease.state != PTLI_LEASE_HELD || !link ||
-        (int32_t)(route->node->seen - route->last) < 0 || ptli_verbs_in_flight(link) >= link->most)
+    if (route->lease.state != PTLI_LEASE_HELD || !link || route->node->seen < route->last ||
+        ptli_verbs_in_flight(link) >= link->most)
         return NULL;
     return ptli_published_find(&route->list->face.published,
                                is_put ? PTLI_PUBLISHED_PUT : PTLI_PUBLISHED_GET, ac, match_bits,
@@ -86,7 +86,8 @@ HOT ptl_note_t *fast_note(const struct ptli_wr *slot, ptl_ni_fail_t fail)
     return note;
 }
 
-/* The same, where the poll is not at hand.  With driving held.  */
+/* Appends the note of an ended operation of path.c to the list of notes that the next PtlPoll
+ * returns. With driving held. */
 static inline void ptli_path_ended(struct ptli_verbs *v, const struct ptli_wr *slot,
                                    ptl_ni_fail_t fail)
 {

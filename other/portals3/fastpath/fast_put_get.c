@@ -158,8 +158,8 @@ static void fast_grow(struct ptli_posting *posting)
     free(old.at);
 }
 
-/* Creates the route at the first operation to that table entry of the peer.  NULL: there is none to
- * this process, or no memory.  */
+/* Creates the route at the first operation to that table entry of the peer. NULL: no memory, or the
+ * peer is this process or a wildcard. */
 __attribute__((noinline, cold)) static struct ptli_route *
 fast_add_route(struct ptli_verbs *v, ptl_process_id_t id, ptl_pt_index_t pt)
 {

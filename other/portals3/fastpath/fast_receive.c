@@ -13,8 +13,8 @@ static inline bool is_message(const struct ibv_wc *wc)
     return wc->wr_id & 1 && wc->status == IBV_WC_SUCCESS;
 }
 
-/* What the header of the last message that the peer has sent says.  It tells no less than those of
- * the messages before.  */
+/* The transport field of the header of the last message that the peer has sent. It covers those of
+ * the messages before. */
 static inline uint64_t received_news(const struct ibv_wc *last)
 {
     return ptli_wire_64(ptli_verbs_receive_bytes(last), PTLI_AT_TRANSPORT);
@@ -22,7 +22,7 @@ static inline uint64_t received_news(const struct ibv_wc *last)
 
 static inline bool has_news(const struct ptli_node *node, const struct ibv_wc *last)
 {
-    return (uint32_t)received_news(last) != node->seen;
+    return received_news(last) != node->seen;
 }
 
 int ptli_verbs_fast_received(struct ptli_verbs *v, const struct ibv_wc *wc, int count)
@@ -31,7 +31,7 @@ int ptli_verbs_fast_received(struct ptli_verbs *v, const struct ibv_wc *wc, int 
     struct ptli_node *node = NULL;
     uint32_t number = ~wc->qp_num;
     int left = count;
-    /* What was held is offered first.  */
+    /* No run: held messages are offered to the engine before new ones. */
     if (__builtin_expect(v->held || v->closing, 0)) return 0;
     ptli_short_begin(&run, v->face.engine);
     for (; left && is_message(wc); left--, wc++) {

@@ -1,9 +1,9 @@
 /* list_lease.h - the right to use a published list of match entries, and its revocation.  Pure.
  *
  * A lease is the initiator's state: it asks for a peer's list after a number of requests to the
- * same table entry, counts the users of the list, and answers a revocation when there are none
- * left.  Operations that are posted at once are not counted: the answer follows them, behind a
- * fence.  A grant is the target's state.  Messages between the two arrive in the order sent:
+ * same table entry, counts the users of the list, and answers a revocation when the last user has
+ * ended. Operations that are posted at once are not counted: the answer follows them, behind a
+ * fence. A grant is the target's state. Messages between the two arrive in the order sent:
  *
  *     lease                            grant
  *     ASK            ------------>     granted
@@ -11,8 +11,8 @@
  *     leaving        <------------     REVOKE
  *     none, REVOKED  ------------>     none: the match entries may change now
  *
- * Either end may vanish at any time: lost() on both.  tests/portals3/model.c runs them with random
- * messages.
+ * Initiator and target may vanish at any time: the peer then calls ptli_lease_lost() and
+ * ptli_grant_lost(). tests/portals3/model.c runs lease and grant with random messages.
  */
 #ifndef PTLI_LEASE_H
 #define PTLI_LEASE_H

@@ -21,7 +21,7 @@ static inline struct ptli_posting *path_held(const struct ptli_route *route)
     return &route->node->verbs->posting;
 }
 
-/* With posting held, which is released.  */
+/* Sends the message and releases posting, which the caller holds. */
 HOT int path_message(struct ptli_posting *posting, struct ptli_route *route, const void *data,
                      ptl_size_t length, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
                      ptl_hdr_data_t hdr_data)
@@ -31,8 +31,8 @@ HOT int path_message(struct ptli_posting *posting, struct ptli_route *route, con
     return sent ? PTL_OK : PTL_NO_SPACE;
 }
 
-/* Another thread holds the lock.  Out of line, like the waits below: the usual way makes no call
- * but the post, and saves few registers.  */
+/* Waits for the lock, which another thread holds. noinline, as the other waiting functions of this
+ * file: the path without waiting then makes no call but the post. */
 __attribute__((noinline)) static int waiting_message(ptl_path_t route, const void *data,
                                                      ptl_size_t length, ptl_match_bits_t match_bits,
                                                      ptl_size_t remote_offset,
@@ -62,9 +62,9 @@ enum path_kind {
 typedef int path_call_t(ptl_path_t path, const void *local, ptl_size_t length,
                         ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_note_t *note);
 
-/* With posting held, which is released.  Where the cached descriptor is another one, `slowly`
- * begins anew, the same call with NULL for it, which changes it: so the usual way makes no call but
- * the post, and saves few registers.  */
+/* Puts or gets with posting held, and releases it. Where the cached descriptor is not that of the
+ * operation, `slowly` begins the operation again; it calls this function with NULL for `slowly`,
+ * which replaces the cached descriptor. So the path without waiting makes no call but the post. */
 HOT int path_locked(enum path_kind kind, struct ptli_posting *posting, struct ptli_route *route,
                     const void *local, ptl_size_t length, ptl_match_bits_t match_bits,
                     ptl_size_t remote_offset, ptl_note_t *note, path_call_t *slowly)

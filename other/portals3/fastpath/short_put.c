@@ -38,7 +38,8 @@ void ptli_short_end(struct ptli_short_run *run)
 
 #define LAST_CALL static __attribute__((noinline)) bool
 
-/* The first put of the peer, or one that says of itself something else than the one before.  */
+/* Takes the first put of the peer, or a put whose source or target entry differs from that of the
+ * put before (ptli_wire_same_whom). */
 LAST_CALL short_of_another_kind(struct ptli_short_run *run, struct ptli_peer *peer,
                                 const unsigned char *bytes, size_t size)
 {

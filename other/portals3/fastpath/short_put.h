@@ -13,7 +13,7 @@
 
 struct ptli_short_run {
     struct ptli_engine *engine;
-    struct ptli_eq *eq; /* its lock is held; NULL: none */
+    struct ptli_eq *eq; /* the queue of the run, whose lock is held; NULL: no queue yet */
     uint64_t posted;    /* events of this queue so far, those of the run included */
 };
 

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "other/portals3/transport/verbs.h"
+#include "other/tools/clock.h"
 
-/* --- both ends; with posting held --- */
+/* --- initiator and target; with posting held --- */
 
 struct ptli_route *ptli_verbs_list_lease(struct ptli_node *node, ptl_pt_index_t pt)
 {
@@ -123,7 +124,7 @@ static void lease_grant(struct ptli_route *route)
     if (!asked) return;
     size_t length = ptli_publish(v->face.engine, &node->face, route->pt, to->bytes);
     ptli_mutex_lock(&v->posting.lock);
-    if (!length && route->grant.state != PTLI_GRANT_NONE) { /* else the peer was lost */
+    if (!length && route->grant.state != PTLI_GRANT_NONE) { /* NONE: the peer was lost meanwhile */
         ptli_grant_refuse(&route->grant);
         lease_count_granted(v, -1);
     }
@@ -197,9 +198,9 @@ bool ptli_verbs_revoke(struct ptli_transport *transport, ptl_pt_index_t pt, ptl_
     struct ptli_verbs *v = ptli_verbs(transport);
     if (atomic_load(&v->lent) == 0 || !lease_any_granted(v, pt, true)) return true;
     bool driving = atomic_load(&v->driver) == (uintptr_t)pthread_self();
-    double until = ptli_verbs_clock() + timeout / 1000.0;
+    double until = gasneti_clock() + timeout / 1000.0;
     while (lease_any_granted(v, pt, false)) {
-        if (driving || (timeout != PTL_TIME_FOREVER && ptli_verbs_clock() >= until)) return false;
+        if (driving || (timeout != PTL_TIME_FOREVER && gasneti_clock() >= until)) return false;
         ptli_verbs_progress(transport, 1);
     }
     return true;

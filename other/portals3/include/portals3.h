@@ -156,9 +156,9 @@ typedef struct {
     ptl_size_t mlength; /* bytes transferred */
     ptl_size_t offset;  /* in this MD; of an ACK: the requested remote offset */
     ptl_handle_md_t md_handle;
-    ptl_md_t md; /* its state just after the operation */
+    ptl_md_t md; /* state of the MD just after the operation */
     ptl_hdr_data_t hdr_data;
-    ptl_seq_t link; /* the same in START, END and UNLINK of one operation */
+    ptl_seq_t link; /* number of the operation: equal in its START, END and UNLINK events */
     ptl_ni_fail_t ni_fail_type;
     int unlinked; /* this is the last event of the MD */
     volatile ptl_seq_t sequence;
@@ -186,7 +186,7 @@ typedef enum {
     PTL_ME_LIST_TOO_LONG,
     PTL_NI_INVALID,
     PTL_NO_INIT,
-    PTL_NO_SPACE, /* also: memory that cannot be registered */
+    PTL_NO_SPACE, /* out of resources, or memory that cannot be registered */
     PTL_PID_INVALID,
     PTL_PROCESS_INVALID,
     PTL_PT_FULL,
@@ -233,7 +233,7 @@ enum {
     PTL_SR_FAST_PUTS, /* operations started that were RDMA on published memory: puts, gets */
     PTL_SR_FAST_GETS,
     PTL_SR_ANSWERS,        /* ACKs, and other short answers, that have not been sent */
-    PTL_SR_TRANSPORT = 64, /* and above: counters of the transport, see README.md */
+    PTL_SR_TRANSPORT = 64, /* first counter of the transport, see README.md */
     PTL_SR_BREAKS = PTL_SR_TRANSPORT + 2 /* broken connections: messages may be lost */
 };
 
@@ -280,7 +280,8 @@ int PtlMEAttach(ptl_handle_ni_t ni, ptl_pt_index_t pt, ptl_process_id_t match_id
                 ptl_match_bits_t match_bits, ptl_match_bits_t ignore_bits, ptl_unlink_t unlink,
                 ptl_ins_pos_t pos, ptl_handle_me_t *me);
 
-/* The same on a table entry that has no ME now; its index is stored in *pt.  */
+/* Creates an ME, as PtlMEAttach does, on a table entry that has none; the index of the entry is
+ * stored in *pt. */
 int PtlMEAttachAny(ptl_handle_ni_t ni, ptl_pt_index_t *pt, ptl_process_id_t match_id,
                    ptl_match_bits_t match_bits, ptl_match_bits_t ignore_bits, ptl_unlink_t unlink,
                    ptl_handle_me_t *me);
@@ -321,8 +322,8 @@ int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, p
 /* Frees a queue and its events; PTL_EQ_IN_USE while an MD uses it.  */
 int PtlEQFree(ptl_handle_eq_t eq);
 
-/* Takes an event.  PTL_EQ_EMPTY: there is none.  PTL_EQ_DROPPED: an event was taken, and older ones
- * were lost.  */
+/* Takes an event. PTL_EQ_EMPTY: the queue is empty. PTL_EQ_DROPPED: an event was taken, and older
+ * ones were lost. */
 int PtlEQGet(ptl_handle_eq_t eq, ptl_event_t *event);
 
 /* Waits for an event and takes it. */

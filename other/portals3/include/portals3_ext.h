@@ -26,11 +26,12 @@ extern "C" {
 
 /* --- Names --- */
 
-/* By return code and by kind of event. */
+/* Names, indexed by return code and by kind of event. */
 extern const char *ptl_err_str[];
 extern const char *ptl_event_str[];
 
-/* The same, for any value. */
+/* The name of a return code, of a kind of event, of a failure; for any value, also an invalid
+ * one. */
 const char *PtlErrorStr(unsigned int code);
 const char *PtlEventKindStr(ptl_event_kind_t kind);
 const char *PtlNIFailStr(ptl_handle_ni_t ni, ptl_ni_fail_t fail);
@@ -156,8 +157,13 @@ int PtlSetRank(ptl_handle_ni_t ni, int rank, int size);
 int PtlSetNIDMap(ptl_handle_ni_t ni, const ptl_nid_t *nids, int size);
 int PtlSetPIDMap(ptl_handle_ni_t ni, const ptl_pid_t *pids, int size);
 
-/* The map of an open interface; PTL_FAIL if there is none.  PtlGetNIDMap and PtlGetPIDMap store up
- * to size elements, and the number of all elements in *count.  */
+/* Sets the key of the job: the next interface connects only to processes that have the same key,
+ * and does not use the key file of the user. 16 to 64 bytes at random that only the job knows.
+ * PTL_FAIL: another size. */
+int PtlSetKey(const void *key, ptl_size_t size);
+
+/* The map of an open interface; PTL_FAIL if it has no map. PtlGetNIDMap and PtlGetPIDMap store up
+ * to size elements, and the number of all elements in *count. */
 int PtlGetRank(ptl_handle_ni_t ni, int *rank, int *size);
 int PtlGetRankId(ptl_handle_ni_t ni, int rank, ptl_process_id_t *id);
 int PtlGetNIDMap(ptl_handle_ni_t ni, ptl_nid_t *nids, int size, int *count);

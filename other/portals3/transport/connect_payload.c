@@ -7,7 +7,7 @@
 
 enum { MOST_NUMBER = 0xffffff };
 
-_Static_assert(sizeof(roce_offer_t) == 68 && sizeof(ptli_connect_payload_t) == 104, "no padding");
+_Static_assert(sizeof(roce_offer_t) == 68 && sizeof(ptli_connect_payload_t) == 128, "no padding");
 _Static_assert(sizeof(ptli_connect_payload_t) <= HANDSHAKE_MOST_PAYLOAD, "it fits");
 
 const char *ptli_connect_payload_parse(const void *bytes, size_t size,
@@ -19,5 +19,6 @@ const char *ptli_connect_payload_parse(const void *bytes, size_t size,
     if (payload->qp_number > MOST_NUMBER) return "queue pair number";
     if (payload->psn > MOST_NUMBER) return "packet sequence number";
     if (!payload->window) return "window";
+    if (!payload->life || !payload->number) return "life or number";
     return NULL;
 }

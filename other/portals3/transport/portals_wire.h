@@ -25,8 +25,8 @@ enum { PTLI_WIRE_WHOM = 36 };
 #define PTLI_REMOTE_MAX ((uint32_t)1 << 30)
 
 enum ptli_type {
-    PTLI_PUT = 1, /* inline: the data, or with PTLI_LONG the places to read them from */
-    PTLI_GET,     /* inline: nothing, or with PTLI_LONG the places to write the reply to */
+    PTLI_PUT = 1, /* inline: the data, or with PTLI_LONG the remote memory to read them from */
+    PTLI_GET,     /* inline: nothing, or with PTLI_LONG the remote memory to write the reply to */
     PTLI_GETPUT,  /* inline: the data */
     PTLI_ACK,     /* answers a put that was accepted, for the program to see */
     PTLI_REPLY,   /* answers a get or getput.  Inline: the data, or nothing with PTLI_PLACED */
@@ -38,7 +38,7 @@ enum ptli_flags {
     PTLI_LONG = 1,     /* inline data are a remote list */
     PTLI_ANSWER = 2,   /* a put whose initiator keeps a record: always answered */
     PTLI_ASKS_ACK = 4, /* the answer is to be an ACK if the target MD allows it */
-    PTLI_PLACED = 8    /* the data are in place already, by RDMA on the same connection */
+    PTLI_PLACED = 8    /* the data were written before, by RDMA on the same connection */
 };
 
 /* An answer has its request's operation and nothing of match_bits, hdr_data, remote_offset, pt and
@@ -69,7 +69,7 @@ struct ptli_remote {
 
 void ptli_wire_encode(const struct ptli_header *header, unsigned char bytes[PTLI_WIRE_SIZE]);
 
-/* Where some fields are.  */
+/* Offsets of some fields in the encoded header. */
 enum {
     PTLI_AT_PT_INDEX = 28,
     PTLI_AT_AC_INDEX = 32,

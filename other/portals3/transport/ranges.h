@@ -30,10 +30,10 @@ struct ptli_ranges {
 struct ptli_range *ptli_ranges_share(struct ptli_ranges *ranges, uintptr_t base, uint64_t length,
                                      bool writable);
 
-/* A new range, length above 0, with one use; false: out of memory. */
+/* Adds a new range, of length above 0, with one use; false: out of memory. */
 bool ptli_ranges_add(struct ptli_ranges *ranges, struct ptli_range *range);
 
-/* Decrements the uses; true: none is left, and the range has been removed. */
+/* Decrements the uses; true: that was the last use, and the range has been removed. */
 bool ptli_ranges_drop(struct ptli_ranges *ranges, struct ptli_range *range);
 
 void ptli_ranges_free(struct ptli_ranges *ranges);

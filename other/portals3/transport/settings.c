@@ -1,11 +1,10 @@
 /* settings.c - see settings.h. */
 #include "other/portals3/transport/settings.h"
+#include "other/tools/environment.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-extern char **environ;
 
 static const struct gasneti_env_row rows[] = {
 #define SETTING(field, ...)                                                                        \
@@ -26,7 +25,7 @@ static void warn_of_unknown(void)
 {
     char line[300];
     const char *nearest;
-    for (char **e = environ; e && *e; e++)
+    for (char **e = gasneti_variables(); *e; e++)
         if (gasneti_env_unknown(*e, "PTL_", name_at, &nearest, line, sizeof line) && nearest)
             fprintf(stderr, "libportals: %s\n", line);
 }
@@ -37,7 +36,7 @@ void ptli_settings_read(struct ptli_settings *settings, bool report)
     gasneti_env_defaults(rows, ROWS, settings);
     for (size_t i = 0; i < ROWS; i++) {
         char why[300];
-        const char *text = getenv(rows[i].name);
+        const char *text = gasneti_variable(rows[i].name);
         if (!text || !*text || gasneti_env_parse(&rows[i], text, settings, why, sizeof why))
             continue;
         if (report) fprintf(stderr, "libportals: %s; %s is used\n", why, rows[i].initial);

@@ -16,6 +16,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include "other/handshake/seal.h"
 #include "other/portals3/engine/pieces.h"
 #include "other/portals3/fastpath/published_list.h"
 #include "other/portals3/transport/portals_wire.h"
@@ -88,12 +89,13 @@ struct ptli_published_hold {
     struct ptli_published published;
 };
 
-/* What PtlSetRank and related calls set, for ptli_verbs_open. */
+/* Settings of PtlSetRank and related calls, for ptli_verbs_open. */
 struct ptli_launch {
     int rank, size; /* -1: not set */
     const ptl_nid_t *nids;
     const ptl_pid_t *pids; /* `size` each, or NULL */
     ptl_jid_t jid;         /* PTL_JID_NONE: not set */
+    handshake_key_t key;   /* size 0: the key of the user's file */
 };
 
 enum ptli_sent {
@@ -105,7 +107,7 @@ enum ptli_sent {
 struct ptli_transport_ops {
     const char *name;
 
-    /* The device and port that are used, as one line; NULL: there is none. */
+    /* Writes a line that names the device and port in use. NULL: this transport has no device. */
     void (*describe)(struct ptli_transport *, char *text, size_t size);
 
     /* Starts the progress thread; from now on calls up may come.  A PTL_ code. */
@@ -130,7 +132,8 @@ struct ptli_transport_ops {
     /* Messages to one peer are sent, and passed to its engine, in the order of these calls.
      * Connects at first use.  Queues where there is no room. */
     enum ptli_sent (*send)(struct ptli_transport *, struct ptli_peer *, struct ptli_message *);
-    /* The same for RDMA; PTLI_SENT is not returned.  `then` keeps its order with other messages. */
+    /* Posts or queues RDMA to a peer; never returns PTLI_SENT. `then` keeps its order with other
+     * messages. */
     enum ptli_sent (*transfer)(struct ptli_transport *, struct ptli_peer *, struct ptli_transfer *);
 
     /* One round of progress by the caller; if there is nothing to do waits up to timeout ms.  True:
@@ -165,7 +168,7 @@ struct ptli_transport {
     uint32_t eager_limit; /* most bytes inline in a message; at least 1024, better 16384 (iovecs of
                              1024) */
     bool threaded;        /* a thread makes progress: waiting callers may sleep */
-    bool quick;           /* this is a struct ptli_verbs, and fast_put_get.c may post to it */
+    bool quick;           /* in a struct ptli_verbs, which fast_put_get.c may post to */
     atomic_bool due;      /* a round of progress has more to do than to take completions */
 };
 
@@ -194,11 +197,11 @@ enum ptli_taken { PTLI_TAKEN, PTLI_LATER };
 enum ptli_taken ptli_arrived(struct ptli_engine *, struct ptli_peer *, const struct ptli_header *,
                              const void *data);
 
-/* What send or transfer queued has ended.  Its memory may be used again. */
+/* The end of a message or transfer that was queued. Its memory may be used again. */
 void ptli_message_sent(struct ptli_engine *, struct ptli_message *, enum ptli_status);
 void ptli_transferred(struct ptli_engine *, struct ptli_transfer *, enum ptli_status);
 
-/* A peer has failed, and all messages and transfers to it have been given back as failed.  Ends the
+/* The failure of a peer, whose messages and transfers have all been returned as failed. Ends the
  * operations that wait for its answer. */
 void ptli_peer_failed(struct ptli_engine *, struct ptli_peer *);
 

@@ -1,9 +1,9 @@
 /* verbs.h - the inside of the transport over libibverbs; included by verbs_*.c alone.
  *
- * verbs_open.c opens and closes, verbs_address.c names processes and exchanges handshake messages,
- * verbs_link.c creates, connects and drains queue pairs, verbs_send.c queues and posts,
- * verbs_receive.c takes messages from the receive queue, verbs_list_lease.c lends and revokes
- * lists, verbs_memory.c registers, verbs_progress.c makes progress in all of these, in a thread or
+ * verbs_open.c opens and closes. verbs_address.c names processes and exchanges handshake messages.
+ * verbs_link.c creates, connects and drains queue pairs. verbs_send.c queues and posts.
+ * verbs_receive.c takes messages from the receive queue. verbs_list_lease.c lends and revokes
+ * lists. verbs_memory.c registers. verbs_progress.c makes progress in all of these, in a thread or
  * in callers.
  *
  * Locks: the thread that makes progress holds `driving`; under it links come and go, messages are
@@ -27,21 +27,23 @@
 #include "other/handshake/handshake.h"
 #include "other/portals3/engine/mutex.h"
 #include "other/portals3/fastpath/list_lease.h"
+#include "other/portals3/transport/connect_guard.h"
 #include "other/portals3/transport/connect_payload.h"
 #include "other/portals3/transport/ranges.h"
 #include "other/portals3/transport/transport.h"
 #include "other/roce/roce.h"
 
 enum {
+    PTLI_RETRIES = 7,  /* of a queue pair */
     PTLI_SLOTS = 128,  /* work requests posted to a queue pair */
-    PTLI_RESERVE = 32, /* of them kept from requests, for answers and RDMA of the target */
+    PTLI_RESERVE = 32, /* slots kept from requests, for answers and RDMA of the target */
     PTLI_FOR_REQUESTS = PTLI_SLOTS - PTLI_RESERVE,
-    PTLI_SIGNAL = 32,   /* one of so many is signalled; a power of two */
+    PTLI_SIGNAL = 32,   /* one of so many work requests is signalled; a power of two */
     PTLI_MOST_SGE = 16, /* pieces in a work request */
-    PTLI_INLINE = 256,  /* up to this no send buffer is needed */
+    PTLI_INLINE = 256,  /* bytes up to which no send buffer is needed */
     PTLI_BATCH = 16,    /* completions polled, receives posted, at once */
     PTLI_PEER_BUFFERS = 16,
-    PTLI_PEER_REQUEST_BUFFERS = 12, /* of them for requests */
+    PTLI_PEER_REQUEST_BUFFERS = 12, /* number of PTLI_PEER_BUFFERS that requests may use */
     PTLI_NUMBERS = 512,             /* hash chains of links, by queue pair number */
     PTLI_HEAR_SOON = 8, /* rounds between two looks for handshake messages; powers of two */
     PTLI_HEAR_EVERY = 256
@@ -58,7 +60,7 @@ enum ptli_verbs_type {
     PTLI_REVOKED
 };
 
-/* --- what is queued --- */
+/* --- queued items --- */
 
 /* A message, or with bit 0 set a transfer.  The next item is in scratch[0].  With bit 1 set an
  * operation of fast_put_get.c, which is never queued: the other bits are PTLI_LOGS_... and its
@@ -107,14 +109,14 @@ struct ptli_buffer {
     unsigned char *bytes;
 };
 
-/* One posted work request, until it or a later one completes. */
+/* A posted work request, until it or a later one completes. */
 struct ptli_wr {
-    struct ptli_link *link; /* constant, as the next one */
+    struct ptli_link *link; /* constant, as is `after` */
     struct ptli_wr *after;
-    uint32_t number; /* link->posted with it */
+    uint32_t number; /* link->posted, this request included */
     ptl_seq_t event_link;
-    ptli_item_t item;           /* a transfer of which it is the last, a fast operation, or 0 */
-    struct ptli_buffer *buffer; /* NULL when it has completed */
+    ptli_item_t item;           /* a transfer whose last request this is, a fast operation, or 0 */
+    struct ptli_buffer *buffer; /* NULL when the work request has completed */
     struct ptli_md *md; /* of a fast operation; NULL: its data were copied.  What follows only if it
                            logs events, is noted or is a get */
     struct ptli_route *route;
@@ -160,13 +162,13 @@ struct ptli_link {
     struct ptli_wr slot[PTLI_SLOTS];
 };
 
-/* One entry of a peer's table and of the own one: the peer's list, lent to this process (lease),
- * and this process's list, lent to the peer (grant). */
+/* An index of the table, at the peer and in this process: the peer's list, lent to this process
+ * (lease), and this process's list, lent to the peer (grant). */
 struct ptli_route {
     struct ptli_route *next;
     struct ptli_node *node;
     ptl_pt_index_t pt;
-    uint32_t last; /* number of the last request to that entry that was sent as a message */
+    uint64_t last; /* number of the last request to that entry that was sent as a message */
     struct ptli_lease lease;
     struct ptli_published_held *list; /* allocated when the first list arrives */
     struct ptli_grant grant;
@@ -205,17 +207,19 @@ struct ptli_node {
     bool seen_due;          /* a FENCE is unanswered, as there was no slot for SEEN */
     uint32_t life;          /* incremented by each loss of the link */
     uint32_t window, unanswered;
-    uint32_t queued, sent, seen; /* of requests: queued, posted, reported as matched */
-    uint32_t fenced;             /* node->sent at the last FENCE */
+    uint64_t queued, sent, seen; /* of requests: queued, posted, reported as matched */
+    uint64_t fenced;             /* node->sent at the last FENCE */
     struct ptli_route *routes;
     struct ptli_node *next_request;
     /* driving */
-    _Atomic uint32_t taken; /* requests of the peer that were matched here */
+    _Atomic uint64_t taken; /* requests of the peer that were matched here */
     handshake_t handshake;
+    ptli_guard_t guard;
     ptli_connect_payload_t theirs;
     struct ptli_link *making; /* not yet open */
     bool known;               /* was connected once */
-    struct ptli_node *next;   /* of all; posting */
+    bool other_eager;         /* the peer's PTL_EAGER differs, which was reported */
+    struct ptli_node *next;   /* the list of all peers; posting */
 };
 
 /* The hash table of peers.  Read without a lock; replaced by a larger one when it is full. */
@@ -273,8 +277,12 @@ struct ptli_verbs {
     atomic_bool wanted; /* the progress thread waits for driving: callers do not take it */
 
     /* verbs_address.c */
-    int socket, wake_fd;
+    int socket, local_socket, wake_fd; /* of UDP; of AF_UNIX, -1: none */
     handshake_times_t times;
+    handshake_key_t key;
+    uint64_t life, number; /* connect_guard.h; of the latest message sent */
+    uint64_t strangers;    /* datagrams that were not sealed with the key */
+    double strangers_due;  /* when they may be reported again */
 
     /* nodes; posting, and driving for links */
     _Atomic(struct ptli_nodes *) nodes;
@@ -333,20 +341,21 @@ static inline uint32_t ptli_receive_size(const struct ptli_verbs *v)
     return (PTLI_WIRE_SIZE + v->settings.eager + 63) & ~(uint32_t)63;
 }
 
-/* One line on stderr: "libportals: process NID:PID: ...". */
+/* Writes a line to stderr: "libportals: process NID:PID: ...". */
 void ptli_verbs_say(const struct ptli_verbs *v, const char *format, ...)
     __attribute__((format(printf, 2, 3), cold));
-double ptli_verbs_clock(void);
 
 /* verbs_settings.c */
 void ptli_verbs_read_settings(struct ptli_verbs_settings *settings);
 bool ptli_verbs_read_launch(struct ptli_verbs *v, const struct ptli_launch *given);
+/* Reads the key of the job, or the key of the user's file. False: no key, which was reported. */
+bool ptli_verbs_read_key(struct ptli_verbs *v, const struct ptli_launch *given);
 
 /* verbs_device.c */
 int ptli_verbs_device_open(struct ptli_verbs *v);
 void ptli_verbs_device_close(struct ptli_verbs *v);
 void ptli_verbs_describe(struct ptli_transport *transport, char *text, size_t size);
-/* The path to the peer; false if there is none. */
+/* Fills the path to the peer; false if no path exists. */
 bool ptli_verbs_route(const struct ptli_verbs *v, const ptli_connect_payload_t *theirs,
                       struct ibv_ah_attr *path);
 /* Why the peer's queue pair is refused, and what to check. */
@@ -355,7 +364,8 @@ void ptli_verbs_explain(const struct ptli_verbs *v, const ptli_connect_payload_t
 bool ptli_verbs_room_for_link(struct ptli_verbs *v);
 
 /* verbs_events.c; driving */
-/* Calls the program's trouble handler; false: there is none.  `node` NULL: of the device. */
+/* Calls the program's trouble handler; false: the program has no handler. `node` NULL: the trouble
+ * is the device's. */
 bool ptli_verbs_trouble(struct ptli_verbs *v, const struct ptli_node *node, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 bool ptli_verbs_has_handler(void);
@@ -363,6 +373,8 @@ void ptli_verbs_events_open(struct ptli_verbs *v);
 /* A queue pair exhausted its retries: reports the port, if that is down. */
 void ptli_verbs_gave_up(struct ptli_verbs *v);
 void ptli_verbs_events(struct ptli_verbs *v, double now);
+/* A verb has failed, perhaps since the device is lost: reports that.  Any thread. */
+void ptli_verbs_find_cause(struct ptli_verbs *v);
 
 /* verbs_address.c */
 int ptli_verbs_name(struct ptli_verbs *v, ptl_pid_t wanted);
@@ -374,6 +386,8 @@ double ptli_verbs_due(struct ptli_verbs *v);
 
 /* verbs_node.c */
 struct ptli_node *ptli_verbs_node(struct ptli_verbs *v, ptl_process_id_t id);
+/* NULL: there is no record of the process yet. */
+struct ptli_node *ptli_verbs_known_node(struct ptli_verbs *v, ptl_process_id_t id);
 struct ptli_peer *ptli_verbs_find(struct ptli_transport *transport, ptl_process_id_t id);
 void ptli_verbs_nodes_free(struct ptli_verbs *v);
 
@@ -381,13 +395,14 @@ void ptli_verbs_nodes_free(struct ptli_verbs *v);
 /* Performs what the handshake returned.  `received`: of the message, if that was the event. */
 void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actions,
                     const ptli_connect_payload_t *received);
-/* What is queued for the peer has failed, and the engine is notified. */
+/* Fails all that is queued for the peer, and notifies the engine. */
 void ptli_verbs_unreachable(struct ptli_verbs *v, struct ptli_node *node);
 void ptli_verbs_leave(struct ptli_link *link);        /* broken, or GOODBYE received */
-void ptli_verbs_link_drained(struct ptli_link *link); /* its last completion was polled */
+void ptli_verbs_link_drained(struct ptli_link *link); /* the link's last completion was polled */
 bool ptli_verbs_tend(struct ptli_verbs *v);           /* of links that leave */
 void ptli_verbs_look(struct ptli_verbs *v);           /* probes silent peers */
 bool ptli_verbs_watching(struct ptli_verbs *v);       /* whether any is to be probed */
+bool ptli_verbs_linked(struct ptli_verbs *v);         /* whether there is any */
 bool ptli_verbs_farewell(struct ptli_verbs *v);       /* GOODBYE to all; true: all have answered */
 void ptli_verbs_links_free(struct ptli_verbs *v);
 
@@ -426,7 +441,7 @@ bool ptli_verbs_offer_held(struct ptli_verbs *v);
 void ptli_verbs_forget_held(struct ptli_link *link);
 /* Acquires posting.  What the header of every message says: `transport`, requests matched; and
  * whether it `answers` a request, and so frees the window.  */
-void ptli_verbs_take_news(struct ptli_node *node, uint64_t transport, bool answers);
+void ptli_verbs_take_news(struct ptli_node *node, uint64_t seen, bool answers);
 /* Posts the receives of the batch if they are PTLI_BATCH or more.  */
 void ptli_verbs_post_batch(struct ptli_verbs *v);
 /* fast_receive.c; driving.  How many of these completions it has handled, perhaps none.  */

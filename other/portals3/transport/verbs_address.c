@@ -3,8 +3,11 @@
  * The name of a process is the IPv4 address of its host (nid) and a number (pid), which is a UDP
  * port of that host.  So peers need no name server, a name belongs to one process at a time, and
  * the kernel frees it when the process ends.  Handshake messages (other/handshake) go from port to
- * port; one whose source port is not that of the process it names is ignored.  An ICMP error "port
+ * port, sealed with the key of the job or user; what others send is ignored.  An ICMP error "port
  * unreachable" shows at once that a process has ended.
+ *
+ * Where no interface is up, not even the loopback, processes of one host use sockets of AF_UNIX
+ * with abstract names, which, as ports do, belong to the network namespace.
  *
  * All but ptli_verbs_name is called with driving held.
  */
@@ -14,18 +17,23 @@
 #include <linux/errqueue.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "other/portals3/transport/verbs.h"
+#include "other/tools/clock.h"
+#include "other/tools/uncancelled.h"
 
-/* Ports below 1024 are the system's: pids so low stand for ports above the range from which the
+/* Ports below 1024 are the system's: pids below 1024 stand for ports above the range from which the
  * kernel assigns. */
 enum { LOW_PIDS = 1024, LOW_PORTS = 61000, RECEIVED_AT_ONCE = 64 };
 
-/* A peer may still be starting: so many seconds its host's refusals are ignored. */
+/* Seconds for which refusals of a peer's host are ignored: the peer may still be starting. */
 static const double refusals_count_after = 0.5;
 
 static bool port_of(ptl_pid_t pid, in_port_t *port)
@@ -47,6 +55,26 @@ static ptl_process_id_t id_of(const struct sockaddr_in *address)
     uint16_t port = ntohs(address->sin_port);
     return (ptl_process_id_t){.nid = ntohl(address->sin_addr.s_addr),
                               .pid = port >= LOW_PORTS ? port - LOW_PORTS : port};
+}
+
+static socklen_t local_address(ptl_pid_t pid, struct sockaddr_un *address)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    const int length =
+        snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "portals3.%u", pid);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+/* False for a socket without such a name. */
+static bool local_pid(const struct sockaddr_un *address, socklen_t size, ptl_pid_t *pid)
+{
+    struct sockaddr_un same;
+    char text[sizeof address->sun_path + 1] = "";
+    const size_t before = offsetof(struct sockaddr_un, sun_path) + 1;
+    if (size <= before || size > sizeof *address) return false;
+    memcpy(text, address->sun_path + 1, size - before);
+    return sscanf(text, "portals3.%u", pid) == 1 && local_address(*pid, &same) == size &&
+           memcmp(address, &same, size) == 0;
 }
 
 /* --- the name of this process --- */
@@ -105,6 +133,18 @@ static int open_socket(struct ptli_verbs *v)
     return 0;
 }
 
+/* Without it a job where no interface is up fails later, and says that peers do not answer. */
+static void open_local_socket(struct ptli_verbs *v)
+{
+    struct sockaddr_un address;
+    const socklen_t size = local_address(v->face.id.pid, &address);
+    v->local_socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (v->local_socket < 0 || bind(v->local_socket, (struct sockaddr *)&address, size) == 0)
+        return;
+    close(v->local_socket);
+    v->local_socket = -1;
+}
+
 /* Returns an errno. */
 static int take_name(struct ptli_verbs *v, ptl_pid_t pid)
 {
@@ -131,6 +171,7 @@ int ptli_verbs_name(struct ptli_verbs *v, ptl_pid_t wanted)
     }
     if (wanted != PTL_PID_ANY && !port_of(wanted, &port)) return PTL_PID_INVALID;
     int error = take_name(v, wanted);
+    if (!error) open_local_socket(v);
     if (!error) return PTL_OK;
     if (error == EADDRINUSE || error == EACCES) return PTL_PID_INVALID;
     struct in_addr address = {.s_addr = htonl(v->face.id.nid)};
@@ -143,24 +184,57 @@ int ptli_verbs_name(struct ptli_verbs *v, ptl_pid_t wanted)
 
 /* --- handshake messages --- */
 
-/* Stamps are from the real-time clock, which processes that have one name after the other share. */
-static handshake_moment_t moment(void)
+/* Nanoseconds of the real-time clock, which processes that have one name after the other share:
+ * stamps and numbers of messages are from it. */
+static uint64_t real_time(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
-    return (handshake_moment_t){.now = ptli_verbs_clock(),
-                                .stamp = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec};
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static handshake_moment_t moment(void)
+{
+    return (handshake_moment_t){.now = gasneti_clock(), .stamp = real_time()};
+}
+
+static handshake_way_t way(ptl_process_id_t from, ptl_process_id_t to)
+{
+    return (handshake_way_t){.from = (uint64_t)from.nid << 32 | from.pid,
+                             .to = (uint64_t)to.nid << 32 | to.pid};
 }
 
 /* A message that cannot be sent counts as lost. */
+static void send_sealed(struct ptli_verbs *v, ptl_process_id_t to, uint32_t protocol,
+                        const handshake_message_t *message)
+{
+    GASNETI_UNCANCELLED;
+    char bytes[HANDSHAKE_MOST];
+    size_t size = handshake_encode(message, protocol, bytes);
+    size = handshake_seal(&v->key, way(v->face.id, to), bytes, size);
+    struct sockaddr_in address = address_of(to);
+    struct sockaddr_un local;
+    if (sendto(v->socket, bytes, size, MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address) >=
+            0 ||
+        to.nid != v->face.id.nid || v->local_socket < 0)
+        return;
+    const socklen_t local_size = local_address(to.pid, &local);
+    sendto(v->local_socket, bytes, size, MSG_NOSIGNAL, (struct sockaddr *)&local, local_size);
+}
+
 void ptli_verbs_send_handshake(struct ptli_verbs *v, struct ptli_node *node)
 {
     const struct ptli_link *link = node->making ? node->making : node->link;
     if (!link) return;
+    const uint64_t now = real_time();
+    node->guard.sent = v->number = now > v->number ? now : v->number + 1;
     ptli_connect_payload_t payload = {.nid = v->face.id.nid,
                                       .pid = v->face.id.pid,
                                       .uid = v->face.uid,
                                       .jid = v->face.jid,
+                                      .life = v->life,
+                                      .your_life = node->guard.life,
+                                      .number = v->number,
                                       .qp_number = link->qp->qp_num,
                                       .psn = link->psn,
                                       .eager = v->settings.eager,
@@ -172,29 +246,109 @@ void ptli_verbs_send_handshake(struct ptli_verbs *v, struct ptli_node *node)
     handshake_message_t message = handshake_message(&node->handshake);
     message.payload = &payload;
     message.payload_size = sizeof payload;
-    char bytes[HANDSHAKE_MOST];
-    const size_t size = handshake_encode(&message, PTLI_HANDSHAKE, bytes);
-    struct sockaddr_in address = address_of(node->face.id);
-    sendto(v->socket, bytes, size, MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address);
+    send_sealed(v, node->face.id, PTLI_HANDSHAKE, &message);
 }
 
-static void receive(struct ptli_verbs *v, const handshake_message_t *message,
-                    const struct sockaddr_in *from)
+static void challenge(struct ptli_verbs *v, ptl_process_id_t id,
+                      const ptli_connect_payload_t *theirs)
+{
+    const ptli_challenge_t payload = {
+        .nid = v->face.id.nid, .pid = v->face.id.pid, .number = theirs->number};
+    const handshake_message_t message = {.mine = v->life,
+                                         .yours = theirs->life,
+                                         .payload = &payload,
+                                         .payload_size = sizeof payload};
+    send_sealed(v, id, PTLI_CHALLENGE, &message);
+}
+
+static void receive_challenge(struct ptli_verbs *v, const handshake_message_t *message,
+                              ptl_process_id_t id)
+{
+    ptli_challenge_t theirs;
+    if (message->payload_size != sizeof theirs) return;
+    memcpy(&theirs, message->payload, sizeof theirs);
+    if (id.nid != theirs.nid || id.pid != theirs.pid) return;
+    struct ptli_node *node = ptli_verbs_known_node(v, id);
+    if (node && !node->failing && !v->closing &&
+        ptli_guard_challenged(&node->guard, v->life, message->yours, theirs.number, message->mine))
+        ptli_verbs_send_handshake(v, node);
+}
+
+/* The sender's record, created for a first message; NULL: the message is not new. */
+static struct ptli_node *accept_message(struct ptli_verbs *v, const handshake_message_t *message,
+                                        const ptli_connect_payload_t *theirs, ptl_process_id_t id)
+{
+    struct ptli_node *node = ptli_verbs_known_node(v, id);
+    switch (ptli_guard_judge(node ? &node->guard : NULL, v->life, theirs)) {
+    case PTLI_STALE:
+        if (message->ask) challenge(v, id, theirs);
+        return NULL;
+    case PTLI_REPEATED:
+        return NULL;
+    case PTLI_NEW:
+        break;
+    }
+    if (!node) node = ptli_verbs_node(v, id);
+    if (node) ptli_guard_accept(&node->guard, theirs);
+    return node;
+}
+
+static void receive(struct ptli_verbs *v, const handshake_message_t *message, ptl_process_id_t id)
 {
     ptli_connect_payload_t theirs;
     if (ptli_connect_payload_parse(message->payload, message->payload_size, &theirs)) return;
-    ptl_process_id_t id = id_of(from);
-    if (id.nid != theirs.nid || id.pid != theirs.pid) return; /* not sent by whom it names */
+    if (id.nid != theirs.nid || id.pid != theirs.pid) return; /* not by the named process */
     if (id.nid == v->face.id.nid && id.pid == v->face.id.pid) return;
+    struct ptli_node *node = accept_message(v, message, &theirs, id);
+    if (!node) return;
     if (theirs.eager != v->settings.eager) {
-        ptli_verbs_say(v, "process %u:%u has PTL_EAGER=%u, this one %u: it must be the same",
-                       id.nid, id.pid, theirs.eager, v->settings.eager);
+        if (!node->other_eager)
+            ptli_verbs_say(v, "process %u:%u has PTL_EAGER=%u, this one %u: it must be the same",
+                           id.nid, id.pid, theirs.eager, v->settings.eager);
+        node->other_eager = true;
         return;
     }
-    struct ptli_node *node = ptli_verbs_node(v, id);
-    if (!node || node->failing || v->closing) return;
+    if (node->failing || v->closing) return;
     ptli_verbs_act(v, node, handshake_receive(&node->handshake, message, moment(), &v->times),
                    &theirs);
+}
+
+/* Anybody may send datagrams: they cost no memory, and a line in ten minutes. */
+static void ignore_stranger(struct ptli_verbs *v, const struct sockaddr_in *from)
+{
+    static const double EVERY = 600;
+    const double now = gasneti_clock();
+    char text[INET_ADDRSTRLEN] = "?";
+    if (v->strangers++ && now < v->strangers_due) return;
+    v->strangers_due = now + EVERY;
+    inet_ntop(AF_INET, &from->sin_addr, text, sizeof text);
+    ptli_verbs_say(v,
+                   "datagrams ignored so far, as they are not made with the key of this %s: %llu, "
+                   "the last from %s port %u%s",
+                   v->launch.key.size ? "job" : "user", (unsigned long long)v->strangers, text,
+                   ntohs(from->sin_port),
+                   v->launch.key.size
+                       ? ""
+                       : "; if that is a process of yours, its PTL_KEYFILE has another key");
+}
+
+enum {
+    SEALED_MESSAGE = HANDSHAKE_HEADER + sizeof(ptli_connect_payload_t) + HANDSHAKE_SEAL,
+    SEALED_CHALLENGE = HANDSHAKE_HEADER + sizeof(ptli_challenge_t) + HANDSHAKE_SEAL
+};
+
+/* False: it is of a stranger. */
+static bool receive_one(struct ptli_verbs *v, const char *bytes, size_t length, ptl_process_id_t id)
+{
+    handshake_message_t message;
+    if (length != SEALED_MESSAGE && length != SEALED_CHALLENGE) return false;
+    const size_t size = handshake_unseal(&v->key, way(id, v->face.id), bytes, length);
+    if (!size) return false;
+    if (!handshake_parse(bytes, size, PTLI_HANDSHAKE, &message))
+        receive(v, &message, id);
+    else if (!handshake_parse(bytes, size, PTLI_CHALLENGE, &message))
+        receive_challenge(v, &message, id);
+    return true;
 }
 
 static bool receive_all(struct ptli_verbs *v)
@@ -202,18 +356,49 @@ static bool receive_all(struct ptli_verbs *v)
     bool any = false;
     for (int i = 0; i < RECEIVED_AT_ONCE; i++) {
         char bytes[HANDSHAKE_MOST + 1]; /* a longer datagram is seen to be too long */
-        handshake_message_t message;
         struct sockaddr_in from = {0};
         socklen_t size = sizeof from;
         ssize_t length =
             recvfrom(v->socket, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &size);
         if (length < 0 && (errno == EAGAIN || errno == EINTR)) break;
-        any = true;
-        if (length >= 0 && size == sizeof from &&
-            !handshake_parse(bytes, (size_t)length, PTLI_HANDSHAKE, &message))
-            receive(v, &message, &from);
+        if (length < 0 || size != sizeof from) continue;
+        if (receive_one(v, bytes, (size_t)length, id_of(&from)))
+            any = true;
+        else
+            ignore_stranger(v, &from);
     }
     return any;
+}
+
+static bool receive_local(struct ptli_verbs *v)
+{
+    bool any = false;
+    for (int i = 0; i < RECEIVED_AT_ONCE; i++) {
+        char bytes[HANDSHAKE_MOST + 1];
+        struct sockaddr_un from = {0};
+        socklen_t size = sizeof from;
+        ptl_process_id_t id = {.nid = v->face.id.nid};
+        const ssize_t length =
+            recvfrom(v->local_socket, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &size);
+        if (length < 0) break;
+        if (local_pid(&from, size, &id.pid) && receive_one(v, bytes, (size_t)length, id))
+            any = true;
+    }
+    return any;
+}
+
+/* An ICMP error quotes the datagram that it answers.  Anybody can forge one, but not what this
+ * process has sent to the peer last. */
+static bool is_quoted(const struct ptli_verbs *v, const struct ptli_node *node, const char *bytes,
+                      size_t length)
+{
+    ptli_connect_payload_t mine;
+    handshake_message_t message;
+    if (length != SEALED_MESSAGE) return false;
+    const size_t size = handshake_unseal(&v->key, way(v->face.id, node->face.id), bytes, length);
+    return size && !handshake_parse(bytes, size, PTLI_HANDSHAKE, &message) &&
+           !ptli_connect_payload_parse(message.payload, message.payload_size, &mine) &&
+           mine.number == node->guard.sent;
 }
 
 /* ICMP errors: no process has the name that a message was sent to. */
@@ -229,18 +414,18 @@ static void receive_refusals(struct ptli_verbs *v)
                                  .msg_iovlen = 1,
                                  .msg_control = control,
                                  .msg_controllen = sizeof control};
-        if (recvmsg(v->socket, &message, MSG_ERRQUEUE) < 0) return;
+        const ssize_t length = recvmsg(v->socket, &message, MSG_ERRQUEUE);
+        if (length < 0) return;
         struct cmsghdr *c = CMSG_FIRSTHDR(&message);
         if (!c || c->cmsg_level != IPPROTO_IP || c->cmsg_type != IP_RECVERR) continue;
         struct sock_extended_err error;
         memcpy(&error, CMSG_DATA(c), sizeof error);
         if (error.ee_errno != ECONNREFUSED || message.msg_namelen != sizeof to) continue;
-        struct ptli_node *node = ptli_verbs_node(v, id_of(&to));
-        if (!node) continue;
+        struct ptli_node *node = ptli_verbs_known_node(v, id_of(&to));
+        if (!node || !is_quoted(v, node, bytes, (size_t)length)) continue;
         /* A process that was connected before is not starting: it has ended. */
         const double least = node->known ? 0 : refusals_count_after;
-        ptli_verbs_act(v, node, handshake_refused(&node->handshake, ptli_verbs_clock(), least),
-                       NULL);
+        ptli_verbs_act(v, node, handshake_refused(&node->handshake, gasneti_clock(), least), NULL);
     }
 }
 
@@ -277,7 +462,8 @@ static void tick(struct ptli_verbs *v, struct ptli_node *node, double now)
     if ((actions & HANDSHAKE_SILENT) && node->handshake.wanted)
         ptli_verbs_trouble(v, node,
                            "it has not answered for %.0f s: does it still run, is it stopped, "
-                           "or is the network between the hosts at fault?",
+                           "or is the network between the hosts at fault? PTL_QP_TIMEOUT says how "
+                           "long to try",
                            v->times.give_up);
     ptli_verbs_act(v, node, actions, NULL);
 }
@@ -297,7 +483,8 @@ bool ptli_verbs_handshakes(struct ptli_verbs *v)
     bool any = take_requests(v);
     receive_refusals(v);
     any |= receive_all(v);
-    double now = ptli_verbs_clock();
+    if (v->local_socket >= 0) any |= receive_local(v);
+    double now = gasneti_clock();
     uint32_t waiting = 0;
     for (struct ptli_node *node = all_nodes(v); node; node = node->next) {
         if (!node->handshake.waiting) continue;
@@ -310,7 +497,7 @@ bool ptli_verbs_handshakes(struct ptli_verbs *v)
 
 double ptli_verbs_due(struct ptli_verbs *v)
 {
-    double first = -1, now = ptli_verbs_clock();
+    double first = -1, now = gasneti_clock();
     for (struct ptli_node *node = all_nodes(v); node && v->connecting; node = node->next) {
         double left = node->handshake.next - now;
         if (node->handshake.waiting && (first < 0 || left < first)) first = left > 0 ? left : 0;

@@ -11,6 +11,7 @@
 #include <portals3_ext.h>
 
 #include "other/portals3/transport/verbs.h"
+#include "other/tools/clock.h"
 
 static const double PORT_GRACE = 1; /* seconds in which the port may become active again */
 
@@ -32,6 +33,7 @@ bool ptli_verbs_trouble(struct ptli_verbs *v, const struct ptli_node *node, cons
     const ptl_trouble_handler_t call = atomic_load(&handler);
     char text[800];
     if (!call || v->closing) return false;
+    if (node) ptli_verbs_events(v, gasneti_clock()); /* the device may be the cause */
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
@@ -91,6 +93,21 @@ void ptli_verbs_events(struct ptli_verbs *v, double now)
         lost(v, ", and was not active again within 1 s; check its cable and switch (ibv_devinfo)",
              "port error");
     v->down_since = 0;
+}
+
+void ptli_verbs_find_cause(struct ptli_verbs *v)
+{
+    const uintptr_t self = (uintptr_t)pthread_self();
+    const bool driving = atomic_load(&v->driver) == self; /* in a handler of an event queue */
+    if (!driving) {
+        ptli_mutex_lock(&v->driving);
+        atomic_store(&v->driver, self);
+    }
+    ptli_verbs_events(v, gasneti_clock());
+    if (!driving) {
+        atomic_store(&v->driver, 0);
+        ptli_mutex_unlock(&v->driving);
+    }
 }
 
 void ptli_verbs_gave_up(struct ptli_verbs *v)

@@ -102,7 +102,8 @@ static struct ptli_link *make(struct ptli_verbs *v, struct ptli_node *node)
     return link;
 }
 
-/* A neighbour that was not found in time is asked for again: one packet may have been lost. */
+/* Moves the queue pair to RTR. Address resolution of the kernel that has timed out is tried again:
+ * one packet may have been lost. */
 static int to_rtr(struct ibv_qp *qp, struct ibv_qp_attr *attr)
 {
     enum { TRIES = 3 };
@@ -130,7 +131,7 @@ static int join(struct ptli_verbs *v, struct ptli_link *link, const ptli_connect
     attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
                                 .sq_psn = link->psn,
                                 .timeout = v->settings.qp_timeout,
-                                .retry_cnt = 7,
+                                .retry_cnt = PTLI_RETRIES,
                                 .rnr_retry = 7, /* no limit: the receiver takes all that arrives */
                                 .max_rd_atomic =
                                     theirs->rd_atom < v->rd_atom ? theirs->rd_atom : v->rd_atom};
@@ -358,6 +359,14 @@ bool ptli_verbs_watching(struct ptli_verbs *v)
     while (link && !watched(link)) link = link->next;
     ptli_mutex_unlock(&v->posting.lock);
     return link != NULL;
+}
+
+bool ptli_verbs_linked(struct ptli_verbs *v)
+{
+    ptli_mutex_lock(&v->posting.lock);
+    const bool any = v->links != NULL;
+    ptli_mutex_unlock(&v->posting.lock);
+    return any;
 }
 
 void ptli_verbs_look(struct ptli_verbs *v)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "other/portals3/transport/verbs.h"
+#include "other/tools/memcheck.h"
+#include "other/tools/uncancelled.h"
 
 struct region {
     struct ptli_region face;
@@ -61,19 +63,27 @@ static struct region *enroll(struct ptli_verbs *v, void *base, uint64_t length)
 int ptli_verbs_enroll(struct ptli_transport *transport, void *base, uint64_t length,
                       struct ptli_region **out)
 {
+    GASNETI_UNCANCELLED;
     struct ptli_verbs *v = ptli_verbs(transport);
     *out = NULL;
     if (length == 0 || (uintptr_t)base + (length - 1) < (uintptr_t)base) return PTL_NO_SPACE;
     ptli_mutex_lock(&v->memory);
     struct region *region = enroll(v, base, length);
     ptli_mutex_unlock(&v->memory);
-    if (!region) return PTL_NO_SPACE;
+    if (!region) {
+        const int error = errno;
+        if (error != ENOMEM) ptli_verbs_find_cause(v);
+        errno = error;
+        return PTL_NO_SPACE;
+    }
+    gasneti_written_by_others(base, length);
     *out = &region->face;
     return PTL_OK;
 }
 
 void ptli_verbs_expel(struct ptli_transport *transport, struct ptli_region *face)
 {
+    GASNETI_UNCANCELLED;
     struct ptli_verbs *v = ptli_verbs(transport);
     struct region *region = (struct region *)face;
     ptli_mutex_lock(&v->memory);

@@ -67,10 +67,20 @@ static struct ptli_node *make(struct ptli_verbs *v, ptl_process_id_t id)
     return node;
 }
 
-struct ptli_node *ptli_verbs_node(struct ptli_verbs *v, ptl_process_id_t id)
+static inline struct ptli_node *known(struct ptli_verbs *v, ptl_process_id_t id)
 {
     struct ptli_nodes *nodes = atomic_load_explicit(&v->nodes, memory_order_acquire);
-    struct ptli_node *node = nodes ? look(nodes, id) : NULL;
+    return nodes ? look(nodes, id) : NULL;
+}
+
+struct ptli_node *ptli_verbs_known_node(struct ptli_verbs *v, ptl_process_id_t id)
+{
+    return known(v, id);
+}
+
+struct ptli_node *ptli_verbs_node(struct ptli_verbs *v, ptl_process_id_t id)
+{
+    struct ptli_node *node = known(v, id);
     if (__builtin_expect(node != NULL, 1)) return node;
     ptli_mutex_lock(&v->posting.lock);
     node = make(v, id);

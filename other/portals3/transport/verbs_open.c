@@ -2,10 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "other/portals3/transport/verbs.h"
+#include "other/tools/clock.h"
 
 static const double FAREWELL = 1.0; /* seconds to wait for the GOODBYE of silent peers */
 
@@ -17,6 +19,7 @@ static int start(struct ptli_transport *transport)
 static void free_all(struct ptli_verbs *v)
 {
     if (v->socket >= 0) close(v->socket);
+    if (v->local_socket >= 0) close(v->local_socket);
     ptli_verbs_links_free(v);
     ptli_verbs_buffers_free(v);
     ptli_verbs_nodes_free(v);
@@ -39,8 +42,8 @@ static void close_transport(struct ptli_transport *transport)
     ptli_verbs_progress_stop(v);
     ptli_mutex_lock(&v->driving);
     v->closing = true;
-    double until = ptli_verbs_clock() + FAREWELL;
-    while (!ptli_verbs_farewell(v) && ptli_verbs_clock() < until) {
+    double until = gasneti_clock() + FAREWELL;
+    while (!ptli_verbs_farewell(v) && gasneti_clock() < until) {
         const struct timespec moment = {.tv_nsec = 50000};
         if (!ptli_verbs_round(v)) nanosleep(&moment, NULL);
     }
@@ -103,13 +106,27 @@ static const struct ptli_transport_ops verbs_ops = {
     .launch = launch,
 };
 
+/* Seconds for a peer to answer a handshake: it may be stopped, or one of many processes.  Four
+ * times as long as a connection retries, as in the other conduits of GASNet. */
+static double patience(const struct ptli_verbs_settings *settings)
+{
+    enum { LEAST = 5 };
+    const double timeout = 4.096e-6 * (double)(UINT64_C(1) << settings->qp_timeout);
+    const double bound = 4 * timeout * (PTLI_RETRIES + 1);
+    return bound > LEAST ? bound : LEAST;
+}
+
 static int open_steps(struct ptli_verbs *v, const struct ptli_launch *given, ptl_pid_t wanted)
 {
     ptli_verbs_read_settings(&v->settings);
     if (!ptli_verbs_read_launch(v, given)) return PTL_NO_SPACE;
+    v->times =
+        (handshake_times_t){.first = 0.02, .longest = 0.5, .give_up = patience(&v->settings)};
+    if (getrandom(&v->life, sizeof v->life, 0) != sizeof v->life || !v->life) return PTL_FAIL;
     v->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (v->wake_fd < 0) return PTL_NO_SPACE;
     int code = ptli_verbs_name(v, wanted);
+    if (code == PTL_OK && !ptli_verbs_read_key(v, given)) code = PTL_FAIL;
     if (code == PTL_OK) code = ptli_verbs_device_open(v);
     if (code == PTL_OK) code = ptli_verbs_receives_open(v);
     if (code == PTL_OK) code = ptli_verbs_buffers_open(v);
@@ -122,8 +139,7 @@ int ptli_verbs_open(struct ptli_engine *engine, const struct ptli_launch *given,
 {
     struct ptli_verbs *v = calloc(1, sizeof *v);
     if (!v) return PTL_NO_SPACE;
-    v->socket = v->wake_fd = -1;
-    v->times = (handshake_times_t){.first = 0.02, .longest = 0.5, .give_up = 10};
+    v->socket = v->local_socket = v->wake_fd = -1;
     v->face.ops = &verbs_ops;
     v->face.engine = engine;
     v->face.uid = geteuid();

@@ -17,16 +17,11 @@
 #include <portals3_ext.h>
 
 #include "other/portals3/transport/verbs.h"
+#include "other/tools/clock.h"
 #include "other/tools/quiet_thread.h"
+#include "other/tools/uncancelled.h"
 
-enum { LOOK_MS = 250, THREAD_GRACE_MS = 1, HYBRID_GRACE_MS = 20 };
-
-double ptli_verbs_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+enum { LOOK_MS = 250, IDLE_LOOK_MS = 1000, THREAD_GRACE_MS = 1, HYBRID_GRACE_MS = 20 };
 
 /* --- one round; driving --- */
 
@@ -71,8 +66,9 @@ __attribute__((noinline)) static bool chores(struct ptli_verbs *v)
 
 __attribute__((noinline)) static bool listen_and_look(struct ptli_verbs *v)
 {
+    GASNETI_UNCANCELLED;
     bool any = ptli_verbs_handshakes(v);
-    double now = ptli_verbs_clock();
+    double now = gasneti_clock();
     if (now - v->looked > LOOK_MS / 1000.0) {
         v->looked = now;
         ptli_verbs_events(v, now);
@@ -81,7 +77,8 @@ __attribute__((noinline)) static bool listen_and_look(struct ptli_verbs *v)
     return any;
 }
 
-/* What is due; the exchange precedes the look at it, and what is stored later sets it again. */
+/* Does the work that is due. `due` is cleared before the work is looked at, so work that is stored
+ * later sets it again. */
 __attribute__((noinline)) static bool work_due(struct ptli_verbs *v)
 {
     bool any = false;
@@ -121,6 +118,7 @@ bool ptli_verbs_round(struct ptli_verbs *v)
 
 static void wake_thread(struct ptli_verbs *v)
 {
+    GASNETI_UNCANCELLED;
     const uint64_t one = 1;
     if (write(v->wake_fd, &one, sizeof one) < 0 && errno != EAGAIN)
         ptli_verbs_say(v, "cannot wake the thread that makes progress: %s", strerror(errno));
@@ -146,28 +144,31 @@ static void nap(struct ptli_verbs *v, bool armed, int ms)
     struct pollfd fds[] = {{.fd = v->socket, .events = POLLIN},
                            {.fd = v->wake_fd, .events = POLLIN},
                            {.fd = v->context->async_fd, .events = POLLIN},
+                           {.fd = v->local_socket, .events = POLLIN},
                            {.fd = v->channel->fd, .events = POLLIN}};
-    int ready = poll(fds, armed ? 4 : 3, ms);
+    int ready = poll(fds, armed ? 5 : 4, ms);
     uint64_t wakes;
     /* A handshake message, or time to repeat one or to probe silent peers. */
-    if (fds[0].revents || ready == 0) call_attention(v);
+    if (fds[0].revents || fds[3].revents || ready == 0) call_attention(v);
     if (fds[1].revents & POLLIN && read(v->wake_fd, &wakes, sizeof wakes) < 0 && errno != EAGAIN)
         return;
     if (fds[2].revents & POLLIN) {
         v->looked = 0; /* read the event now */
         call_attention(v);
     }
-    if (!armed || !(fds[3].revents & POLLIN)) return;
+    if (!armed || !(fds[4].revents & POLLIN)) return;
     struct ibv_cq *cq;
     void *context;
     if (!ibv_get_cq_event(v->channel, &cq, &context)) ibv_ack_cq_events(cq, 1);
 }
 
-/* How long the thread may sleep, at most `most` ms. */
+/* How long the thread may sleep, at most `most` ms.  While it sleeps another thread may send a
+ * request to a peer that is gone already: so it looks now and then although nothing is awaited. */
 static int sleep_ms(struct ptli_verbs *v, int most)
 {
     ptli_mutex_lock(&v->driving);
     double due = ptli_verbs_due(v);
+    if (most > IDLE_LOOK_MS && ptli_verbs_linked(v)) most = IDLE_LOOK_MS;
     if ((ptli_verbs_watching(v) || v->down_since > 0) && most > LOOK_MS) most = LOOK_MS;
     ptli_mutex_unlock(&v->driving);
     return due >= 0 && due * 1000 < most ? (int)(due * 1000) + 1 : most;
@@ -275,9 +276,9 @@ static inline bool caller_round(struct ptli_verbs *v)
 
 __attribute__((noinline)) static bool rounds_until(struct ptli_verbs *v, ptl_time_t timeout)
 {
-    double until = ptli_verbs_clock() + timeout / 1000.0;
+    double until = gasneti_clock() + timeout / 1000.0;
     for (;;) {
-        double left = 1000 * (until - ptli_verbs_clock());
+        double left = 1000 * (until - gasneti_clock());
         if (timeout != PTL_TIME_FOREVER && left <= 0) return false;
         int most = timeout == PTL_TIME_FOREVER || left > 1000 ? 1000 : (int)left + 1;
         if (v->running) { /* the thread does the work */

@@ -1,9 +1,9 @@
 /* verbs_receive.c - one shared receive queue for all peers, and the delivery of messages to the
  * engine.
  *
- * With driving held.  Receives are posted again in batches, before the queue is empty; a sender
- * that finds none is retried by its device without limit (RNR).  A message for which the engine has
- * no memory stays in its buffer, as do those that the same peer sent after it.
+ * With driving held. Receives are posted again in batches, before the queue is empty; a sender that
+ * finds no receive is retried by its device without limit (RNR). A message for which the engine has
+ * no memory stays in its buffer, as do the messages that the same peer sent after it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -52,12 +52,11 @@ int ptli_verbs_receives_open(struct ptli_verbs *v)
 /* --- delivery --- */
 
 /* `seen` is written with driving held, too, so it may be read without posting. */
-void ptli_verbs_take_news(struct ptli_node *node, uint64_t transport, bool answers)
+void ptli_verbs_take_news(struct ptli_node *node, uint64_t seen, bool answers)
 {
-    uint32_t seen = (uint32_t)transport;
     if (seen == node->seen && !answers) return;
     ptli_mutex_lock(&node->verbs->posting.lock);
-    if ((int32_t)(seen - node->seen) > 0 && (int32_t)(node->sent - seen) >= 0) node->seen = seen;
+    if (seen > node->seen && seen <= node->sent) node->seen = seen;
     if (answers && node->unanswered) node->unanswered--;
     if (node->requests.head) ptli_verbs_pump(node);
     ptli_mutex_unlock(&node->verbs->posting.lock);

@@ -227,9 +227,9 @@ static bool post_transfer(struct ptli_link *link, struct ptli_transfer *transfer
 /* --- queues --- */
 
 /* Whether the peer has matched all requests up to this one; if not, sends FENCE. */
-static bool matched(struct ptli_node *node, uint32_t number)
+static bool matched(struct ptli_node *node, uint64_t number)
 {
-    if ((int32_t)(number - node->seen) <= 0) return true;
+    if (number <= node->seen) return true;
     if (node->fenced != node->sent && ptli_verbs_control(node->link, PTLI_FENCE))
         node->fenced = node->sent;
     return false;
@@ -276,7 +276,7 @@ static bool advance(struct ptli_link *link, struct ptli_queue *queue, bool reque
     struct ptli_node *node = link->node;
     struct ptli_transfer *transfer = ptli_item_transfer(queue->head);
     if (transfer) {
-        if (requests && !matched(node, (uint32_t)transfer->scratch[1])) return false;
+        if (requests && !matched(node, transfer->scratch[1] & ~STARTED)) return false;
         if (!post_transfer(link, transfer, requests ? FOR_REQUESTS : FOR_ANSWERS)) return false;
         ptli_queue_take(queue);
         if (!transfer->then) return true;
@@ -296,7 +296,7 @@ static bool advance(struct ptli_link *link, struct ptli_queue *queue, bool reque
     return true;
 }
 
-/* True: something is left. */
+/* Sends what the link has room for. True: items are left. */
 static bool pump_once(struct ptli_node *node)
 {
     struct ptli_link *link = node->link;
@@ -314,8 +314,8 @@ void ptli_verbs_pump(struct ptli_node *node)
     if (!link) return;
     bool left = pump_once(node);
     if (left) {
-        /* Slots that became free before this was stored are found now; those that become free
-         * later are reported by who has seen it. */
+        /* Slots that became free before `queued` was stored are found now; the thread that frees
+         * slots later sees `queued` and reports them. */
         atomic_store(&link->queued, true);
         left = pump_once(node);
     }
@@ -405,7 +405,7 @@ static enum ptli_sent transfer(struct ptli_node *node, struct ptli_transfer *tra
     transfer->scratch[1] = held ? held->route->last : 0;
     if (held && transfer->then) node->queued += request(&transfer->then->header);
     bool now = link && !link->broken && !queue->head && !transfer->then &&
-               (!held || matched(node, (uint32_t)transfer->scratch[1]));
+               (!held || matched(node, transfer->scratch[1]));
     if (now && post_transfer(link, transfer, held ? FOR_REQUESTS : FOR_ANSWERS)) return PTLI_QUEUED;
     enqueue(node, queue, (ptli_item_t)transfer + 1);
     return PTLI_QUEUED;

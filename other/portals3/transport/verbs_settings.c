@@ -3,12 +3,14 @@
  *
  * Called once for each opening, by verbs_open.c.
  */
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "other/portals3/engine/launch.h"
+#include "other/portals3/transport/key_file.h"
 #include "other/portals3/transport/settings.h"
 #include "other/portals3/transport/verbs.h"
 
@@ -43,6 +45,21 @@ void ptli_verbs_read_settings(struct ptli_verbs_settings *settings)
                                              .mode = (enum ptli_progress_mode)values.mode};
     copy_text(values.iface, settings->iface, sizeof settings->iface);
     copy_text(values.device, settings->device, sizeof settings->device);
+}
+
+bool ptli_verbs_read_key(struct ptli_verbs *v, const struct ptli_launch *given)
+{
+    char why[PATH_MAX + 200];
+    struct ptli_settings values;
+    if (given && given->key.size) {
+        v->key = given->key;
+        return true;
+    }
+    ptli_settings_read(&values, false);
+    if (ptli_key_file_read(values.keyfile ? values.keyfile : "", &v->key, why, sizeof why))
+        return true;
+    ptli_verbs_say(v, "%s", why);
+    return false;
 }
 
 /* --- the map of ranks --- */

@@ -13,10 +13,9 @@ void shca_worker_wake(void);
 void shca_worker_sweep(void);                  /* a peer died: recover its unfinished work */
 void shca_worker_wait_for(struct shca_qp *qp); /* send lock held */
 void shca_worker_drop(struct shca_qp *qp);
-void shca_worker_progress(void);     /* also called by poll_cq */
-void shca_worker_progress_now(void); /* waits for the lock instead */
+void shca_worker_progress(void);     /* ibv_poll_cq() calls this one too */
+void shca_worker_progress_now(void); /* waits for the lock, unlike shca_worker_progress() */
 void shca_worker_in_child(void);
-uint64_t shca_now(void);
 
 /* short_write.c, send.c, recv.c */
 int shca_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
@@ -43,8 +42,8 @@ int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr);
 
 /* A range of a target's memory. */
 struct shca_piece {
-    void *direct; /* its address in this process, NULL when not mapped */
-    uint64_t va;  /* its address in the owner */
+    void *direct; /* address in this process, NULL when not mapped */
+    uint64_t va;  /* address in the owner */
     size_t len;
 };
 
@@ -61,7 +60,7 @@ struct shca_receive {
 enum {
     SHCA_NOT_READY = -1,
     SHCA_NO_TARGET = -2,
-    SHCA_STALLED = -3, /* this and SHCA_DROPPED: by an injected fault */
+    SHCA_STALLED = -3, /* by an injected fault, as SHCA_DROPPED */
     SHCA_DROPPED = -4,
     SHCA_REMOTE = -5,      /* the target is on another host: tcp_send.c sends the WR */
     SHCA_NOT_ATTACHED = -6 /* the peer's segment has not been received yet */
@@ -70,8 +69,9 @@ void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type fr
                uint32_t from, uint32_t to);
 bool shca_link_up(struct shca_link *l);
 int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g);
-/* A message of which only a part is at hand. MOVE copies as many bytes at AT as it can, to or from
- * the pieces that it is given, and advances AT by their number; 0 or an errno value. */
+/* A message that arrives in parts: the bytes of the present part. MOVE copies as many bytes at AT
+ * as it can, to or from the pieces that it is given, and advances AT by their number; 0 or an errno
+ * value. */
 struct shca_part {
     uint64_t at, total;
     struct shca_receive *receive; /* kept between the parts; r = NULL: none is claimed */

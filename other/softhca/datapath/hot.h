@@ -94,14 +94,14 @@ HOT bool shca_sleeps(const struct shm_header *h)
     return atomic_load_explicit(&h->sleeper, memory_order_relaxed) != 0;
 }
 
-/* Something has arrived at the process: wakes the program's thread, if one sleeps there. */
+/* Wakes the thread of process P that sleeps, if one does, as data or a completion has arrived. */
 static inline void shca_wake_sleeper(struct shca_peer *p)
 {
     atomic_signal_fence(memory_order_seq_cst); /* pairs with the membarrier of the sleeper */
     if (__builtin_expect(shca_sleeps(p->h), 0)) shca_peer_wake_sleeper(p);
 }
 
-/* The usual case in place: one SGE, and one mapped piece at the target. */
+/* The usual case is inlined: one SGE, and one mapped piece at the target. */
 HOT int shca_move_fast(struct shca_peer *p, bool write, struct shca_gather *g,
                        const struct shca_piece *there, int n)
 {

@@ -87,7 +87,8 @@ static void recv_flush_qp_srq(struct shca_qp *qp)
 static bool recv_is_flushed(const struct shca_qp *qp)
 {
     if (qp->private_srq) return qp->srq->s->head == qp->srq->s->prod;
-    return qp->rq_flushed == qp->s->rq_prod;
+    if (qp->srq || !qp->rq_size) return true;
+    return qp->flushing && qp->rq_flushed == qp->s->rq_prod;
 }
 
 /* The QP is in ERR: every receive without a completion is flushed. The initiator may have died
@@ -102,7 +103,7 @@ void shca_recv_flush(struct shca_qp *qp)
     }
     shca_lock(&qp->rq);
     uint32_t i = shca_cq_received(qp->recv_cq, qp->base.qp_num, &qp->rq_done);
-    if ((int32_t)(qp->rq_flushed - i) > 0) i = qp->rq_flushed;
+    if (qp->flushing && (int32_t)(qp->rq_flushed - i) > 0) i = qp->rq_flushed;
     for (; i != qp->s->rq_prod; i++) {
         struct shm_cqe e = {.wr_id = recv_wr_at(qp, i)->wr_id,
                             .qpn = qp->base.qp_num,
@@ -113,5 +114,6 @@ void shca_recv_flush(struct shca_qp *qp)
         shca_cq_push(&shca.me, qp->recv_cq->index, &e);
     }
     qp->rq_flushed = i;
+    qp->flushing = true;
     shca_unlock(&qp->rq);
 }

@@ -130,8 +130,8 @@ bool shca_link_up(struct shca_link *l)
     return true;
 }
 
-/* Sets *L up for QP TO at PLACE. *L keeps a reference to the peer, if there is one, until
- * shca_peer_put(). */
+/* Sets *L up for QP TO at PLACE. If PLACE is on this host, *L keeps a reference to the process of
+ * TO until shca_peer_put(). */
 void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type from_type,
                uint32_t from, uint32_t to)
 {

@@ -1,10 +1,10 @@
 /* send.c - the send queue: posting, waiting, completing, flushing.
  *
  * A WR normally runs inside ibv_post_send(), and a plain WRITE in short_write.c. When the target
- * has no receive or does not accept this QP, the WR is copied to the ring and runs later, with all
- * that follow it, from ibv_poll_cq() or the worker thread. A slot counts as used until a signalled
- * completion at or after it is polled, as on real devices, so a program that never signals runs
- * into ENOMEM.
+ * has no receive or does not accept this QP, the WR is copied to the ring. The WR and all that
+ * follow it run later, from ibv_poll_cq() or the worker thread. A slot counts as used until a
+ * signalled completion at or after it is polled, as on real devices, so a program that never
+ * signals runs into ENOMEM.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/datapath/hot.h"
@@ -14,6 +14,7 @@
 #include "other/softhca/segment/segment.h"
 #include "other/softhca/tcp/remote.h"
 #include "other/softhca/tcp/tcp.h"
+#include "other/tools/clock.h"
 
 #include <string.h>
 
@@ -64,7 +65,7 @@ void shca_send_completion(struct shca_qp *qp, const struct ibv_send_wr *wr, uint
     shca_forget_region(qp);
     atomic_store_explicit(&qp->in_cq_ring, index + 1, memory_order_relaxed);
     shca_cq_push(&shca.me, qp->send_cq->index, &e);
-    shca_wake_sleeper(&shca.me); /* this may be another thread than the poster's */
+    shca_wake_sleeper(&shca.me); /* wakes the poster too, which may be another thread */
 }
 
 static void send_complete(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index,
@@ -91,12 +92,12 @@ static uint64_t send_deadline(struct shca_qp *qp, int reason)
 {
     if (reason == SHCA_NOT_READY) {
         if (qp->attr.rnr_retry == 7) return 0;
-        return shca_now() + qp->attr.rnr_retry * shca_retry_ns(qp, reason);
+        return gasneti_clock_ns() + qp->attr.rnr_retry * shca_retry_ns(qp, reason);
     }
     uint64_t timeout = shca_retry_ns(qp, SHCA_NO_TARGET) * (qp->attr.retry_cnt + 1u);
     if (reason == SHCA_NOT_ATTACHED && timeout < ATTACH_TIME) timeout = ATTACH_TIME;
     bool endless = qp->attr.timeout == 0 && (reason == SHCA_NO_TARGET || qp->link.reliable);
-    return endless ? 0 : shca_now() + timeout;
+    return endless ? 0 : gasneti_clock_ns() + timeout;
 }
 
 /* The target of the WR at sq_exec does not exist. A WR of an unreliable QP is executed all the
@@ -129,7 +130,7 @@ static int send_wait_status(struct shca_qp *qp, int reason)
         qp->s->waiting = rnr ? SHCA_WAITS_RECEIVE : SHCA_WAITS_PEER;
         atomic_fetch_add(rnr ? &shca.h->counts.rnr : &shca.h->counts.no_target, 1);
     }
-    uint64_t now = shca_now();
+    uint64_t now = gasneti_clock_ns();
     if (qp->link.peer && now >= qp->check_at) { /* a system call: not in every poll */
         if (shca_peer_dead_slow(qp->link.peer) && !send_target_closed(qp))
             return send_no_target(qp);

@@ -34,8 +34,8 @@ static inline bool short_may_append(const struct shca_qp *qp)
 
 enum { SHORT_MOST = 64 }; /* bytes of a WRITE that takes the shortest way */
 
-/* Remembers the region, if it is mapped here as a whole. The counts were read before what they
- * stand for. */
+/* Remembers the region, if all of it is mapped here. The caller has read the change counts in KNOWN
+ * before the fields that they stand for. */
 static void short_remember(struct shca_qp *qp, const struct shm_mr *mr, struct shca_known known)
 {
     const struct shca_peer *p = qp->link.peer;
@@ -69,8 +69,8 @@ HOT void *short_target(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_
     return to;
 }
 
-/* The same for a small inlined WRITE, with which more of its kind may follow: remembers the region.
- * The counts are read before what they stand for. */
+/* The address that a small inlined WRITE writes to, by short_target(). More such WRITEs may follow,
+ * so the region is remembered. The change counts are read before the fields that they stand for. */
 static __attribute__((noinline)) void *
 short_target_to_remember(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t length)
 {
@@ -96,7 +96,7 @@ HOT void short_complete(struct shca_qp *qp, const struct ibv_send_wr *wr)
     if (!qp->done_listed) shca_done_list(qp);
     shca_done_append(qp, wr->wr_id, qp->sq_head);
     if (qp->send_cq->base.channel) shca_done_notify(qp->send_cq);
-    shca_wake_sleeper(&shca.me); /* this may be another thread than the poster's */
+    shca_wake_sleeper(&shca.me); /* wakes the poster too, which may be another thread */
 }
 
 /* Does what send_run_or_wait() does, for a plain WRITE to memory that is mapped here; false if it
@@ -185,8 +185,9 @@ HOT bool short_same(struct shca_link *l, struct shm_qp *t)
  * values are kept, so that registers need not be saved. */
 HOT bool short_write_again(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
-    /* Not in the order of the fields: a compiler loads two neighbours at once, and such a load
-     * waits until the program's stores of each have left the processor's store buffer. */
+    /* The fields are not tested in their order: a compiler loads two adjacent ones at once, and
+     * such a load waits until the program's stores of each have left the processor's store
+     * buffer. */
     if (wr->opcode != IBV_WR_RDMA_WRITE || !(wr->send_flags & IBV_SEND_INLINE) || wr->num_sge != 1)
         return false;
     struct shca_link *l = &qp->link;

@@ -1,8 +1,9 @@
 /* worker.c - the worker thread: everything that must happen while the program sleeps.
  *
- * It sleeps on the doorbell. It retries sends that wait for a receive or for a peer, gives up on
- * them at their deadline, moves QPs to ERR when an initiator reported a fault, flushes receive
- * queues, and recovers what a dead peer left unfinished. It may wait for peers.
+ * The thread sleeps on the doorbell. It retries sends that wait for a receive or for a peer, and
+ * ends them with an error at their deadline. It moves QPs to ERR when an initiator reported a
+ * fault, flushes receive queues, and recovers what a dead peer left unfinished. It may wait for
+ * peers.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/faults/inject.h"
@@ -17,13 +18,6 @@
 static pthread_mutex_t wait_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shca_qp *waiters; /* QPs with waiting WRs */
 static _Atomic bool sweep_due;
-
-uint64_t shca_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
 
 void shca_worker_wake(void)
 {
@@ -80,7 +74,8 @@ static void worker_resume_all(void)
     }
 }
 
-/* Also called by ibv_poll_cq(), so it does not wait for the lock: the holder does the same work. */
+/* Retries waiting sends. ibv_poll_cq() calls this too, so it does not wait for the lock: the thread
+ * that holds the lock does the same work. */
 void shca_worker_progress(void)
 {
     if (pthread_mutex_trylock(&wait_lock)) return;

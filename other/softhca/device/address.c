@@ -1,14 +1,15 @@
 /* address.c - LIDs, GUIDs and GIDs: their assignment and resolution.
  *
- * With a list of hosts they follow from the list and the host's place in it, so that every process
- * of the fabric can compute all of them; else from the host's name and boot id, so that all
- * processes of the host agree. Addresses are resolved when a queue pair is connected and when an
- * address handle is created, not on the data path.
+ * With a list of hosts, addresses follow from the list and the host's index in it, so that every
+ * process of the fabric can compute all of them. Without one, they follow from the host's name and
+ * boot id, so that all processes of the host agree. Addresses are resolved when a queue pair is
+ * connected and when an address handle is created, not on the data path.
  */
 #include "other/softhca/device/device.h"
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/objects/object.h"
 #include "other/softhca/tcp/fabric.h"
+#include "other/tools/fnv.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -16,26 +17,47 @@
 #include <string.h>
 #include <unistd.h>
 
-static uint64_t address_hash(uint64_t h, const char *s, size_t n)
+/* Reads the boot id: 0 or an errno value. *LENGTH is 0 where the host has no boot id. */
+static int address_read_boot_id(char *text, size_t room, size_t *length)
 {
-    while (n-- > 0) h = (h ^ (unsigned char)*s++) * 0x100000001b3ull;
-    return h;
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC), error;
+    ssize_t n;
+    *length = 0;
+    if (fd < 0) return errno == ENOENT || errno == EACCES || errno == EPERM ? 0 : errno;
+    while ((n = read(fd, text + *length, room - *length)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0) *length += (size_t)n;
+    error = n < 0 ? errno : 0;
+    close(fd);
+    return error;
+}
+
+/* A process that computed another hash would seem to be on another host: 0 or an errno value. */
+static int address_find_host_hash(uint64_t *hash)
+{
+    static _Atomic uint64_t known;
+    char name[256] = "", id[256];
+    size_t length;
+    if ((*hash = known)) return 0;
+    if (gethostname(name, sizeof name - 1) < 0) return errno;
+    int error = address_read_boot_id(id, sizeof id, &length);
+    *hash = gasneti_fnv(gasneti_fnv(GASNETI_FNV_START, name, strlen(name)), id, length) | 1;
+    if (!error) known = *hash;
+    return error;
 }
 
 static uint64_t address_host_hash(void)
 {
-    static _Atomic uint64_t known;
-    if (known) return known;
-    char text[256] = "";
-    gethostname(text, sizeof text - 1);
-    uint64_t h = address_hash(0xcbf29ce484222325ull, text, strlen(text));
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        ssize_t n = read(fd, text, sizeof text);
-        if (n > 0) h = address_hash(h, text, n);
-        close(fd);
-    }
-    return known = h | 1;
+    uint64_t hash = 0;
+    address_find_host_hash(&hash);
+    return hash;
+}
+
+int shca_host_is_known(void)
+{
+    uint64_t hash;
+    int error = address_find_host_hash(&hash);
+    if (error) shca_say("cannot read the name and the boot id of this host: %s", strerror(error));
+    return error;
 }
 
 /* 48 bits: with a list, 32 bits of its hash and 16 with the number of the host. */
@@ -187,7 +209,7 @@ static bool address_find_port(uint32_t from, const struct ibv_ah_attr *ah, bool 
     return false;
 }
 
-/* This host is searched first; else the GID or the LID names the host. */
+/* The port that has the address: of this host, or of the host that the GID or the LID names. */
 static struct shca_place address_find(uint32_t from, const struct ibv_ah_attr *ah, bool any_type)
 {
     const struct shca_fabric *f = shca_fabric();

@@ -41,6 +41,7 @@ void shca_ports_in_child(void);
 
 /* address.c: assignment and resolution of LIDs and GIDs */
 uint64_t shca_guid(uint32_t device); /* network order */
+int shca_host_is_known(void);        /* 0; or an errno value, and said why */
 uint16_t shca_lid(uint32_t port);
 void shca_gid(uint32_t port, uint32_t index, union ibv_gid *gid);
 int shca_address_error(uint32_t from_port, const struct ibv_ah_attr *ah); /* 0 or an errno */

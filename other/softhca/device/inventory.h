@@ -70,9 +70,9 @@ struct shca_inventory {
 bool shca_inventory_parse(const char *text, struct shca_inventory *inventory, char *why,
                           size_t room);
 bool shca_inventory_check(const char *text, char *why, size_t room);
-/* gid_list.c: parses a list of GIDs such as v1-local+v2-ipv4; false if it is none. */
+/* gid_list.c: parses a list of GIDs such as v1-local+v2-ipv4; false if VALUE is not such a list. */
 bool shca_gid_list_parse(struct shca_span value, struct shca_port_model *m);
-/* Writes the words of such a list, separated by commas. */
+/* Writes the words that a list of GIDs may have, separated by commas. */
 void shca_gid_list_words(char *list, size_t room);
 /* Completes the GIDs of a port, once all its attributes are known; false if they are not of its
  * link layer. */

@@ -2,6 +2,7 @@
  * process, before settings_read.c reads the settings there.
  */
 #include "other/softhca/softhca.h"
+#include "other/tools/environment.h"
 
 #include <stdlib.h>
 
@@ -14,8 +15,9 @@ __attribute__((visibility("default"))) int softhca_hosts(const char *hosts, cons
         if (value && *value) setenv(names[i], value, 0);
     }
     /* A list that the user has set to nothing stands too. */
-    if (!*hosts || user_value(names[0])) return 0;
-    setenv(names[0], hosts, 1);
-    setenv(names[1], secret, 0);
-    return 1;
+    const int is_used = *hosts && !user_value(names[0]);
+    if (is_used) setenv(names[0], hosts, 1);
+    const char *list = gasneti_variable(names[0]);
+    if (list && *list) setenv(names[1], secret, 0); /* of the user's list too */
+    return is_used;
 }

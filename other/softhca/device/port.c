@@ -1,8 +1,8 @@
 /* port.c - the devices of the inventory and the states of their ports.
  *
  * Each process has its own view of the state of a port. A change of state changes the sender id and
- * the accepted sender of the port's QPs, so that the data path needs no check, and raises the event
- * on every open context of the device.
+ * the accepted sender of the port's QPs, so that the data path needs no check. It also raises the
+ * event on every open context of the device.
  */
 #include "other/softhca/device/device.h"
 #include "other/softhca/device/settings.h"

@@ -103,7 +103,8 @@ int shca_query_gid(struct ibv_context *c, uint32_t number, int index, union ibv_
     return 0;
 }
 
-/* The entry of a table, or NULL when there is none. */
+/* The entry INDEX of the GID table of port NUMBER; NULL when the port or the entry does not
+ * exist. */
 const struct shca_gid_model *shca_query_gid_model(struct ibv_context *c, uint32_t number,
                                                   uint32_t index)
 {

@@ -7,11 +7,10 @@
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/objects/object.h"
 #include "other/softhca/softhca.h"
+#include "other/tools/environment.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-extern char **environ;
 
 static struct {
     pthread_once_t once;
@@ -27,7 +26,7 @@ static void warn_of_unknown(void)
 {
     char line[300];
     const char *nearest;
-    for (char **e = environ; e && *e; e++)
+    for (char **e = gasneti_variables(); *e; e++)
         if (gasneti_env_unknown(*e, "SOFTHCA_", shca_setting_name, &nearest, line, sizeof line))
             shca_say("%s", line);
 }
@@ -37,7 +36,7 @@ static void read_all(void)
     shca_settings_default(&env.values);
     for (size_t i = 0; i < shca_setting_count; i++) {
         const struct gasneti_env_row *row = &shca_setting_rows[i];
-        const char *text = getenv(row->name);
+        const char *text = gasneti_variable(row->name);
         char why[400];
         if (!text || !*text) continue;
         if (gasneti_env_parse(row, text, &env.values, why, sizeof why)) continue;
@@ -66,7 +65,7 @@ uint32_t shca_process_number(void)
     if (shca_settings()->process >= 0) return (uint32_t)shca_settings()->process;
     if (program_number != SHCA_NO_PROCESS) return program_number;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *text = getenv(names[i]);
+        const char *text = gasneti_variable(names[i]);
         uint64_t n;
         if (text && shca_span_number(shca_span(text), 0, INT32_MAX, &n)) return (uint32_t)n;
     }

@@ -7,6 +7,7 @@
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/faults/inject.h"
 #include "other/softhca/objects/verbs.h"
+#include "other/tools/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,7 +121,7 @@ static bool delayed_hold(struct shca_cq *cq, const struct shm_cqe *e)
         uint64_t polls = r->polls ? r->polls : r->us ? 0 : 1000;
         new.rule = r - all->rule;
         new.polls = polls ? h->empty_polls + polls : 0;
-        new.time = shca_now() + (r->us ? r->us * 1000 : SHCA_DELAY_LIMIT_S * 1000000000ull);
+        new.time = gasneti_clock_ns() + (r->us ? r->us * 1000 : SHCA_DELAY_LIMIT_S * 1000000000ull);
     }
     delayed_append(cq, &new);
     if (r) delayed_gathered(h, r, e);
@@ -138,7 +139,7 @@ static bool delayed_is_due(const struct shca_delayed *h, const struct held *x, u
 static int delayed_deliver(struct shca_cq *cq, int num, struct ibv_wc *wc)
 {
     struct shca_delayed *h = cq->delayed;
-    uint64_t now = h->n ? shca_now() : 0;
+    uint64_t now = h->n ? gasneti_clock_ns() : 0;
     uint32_t kept = 0;
     int n = 0;
     for (uint32_t i = 0; i < h->n; i++) {
@@ -234,7 +235,7 @@ bool shca_delayed_pending(void)
 static void delayed_attend_cq(struct shca_cq *cq)
 {
     struct shca_delayed *h = cq->delayed;
-    uint64_t now = shca_now();
+    uint64_t now = gasneti_clock_ns();
     bool wake = false;
     shca_lock(&cq->lock);
     if (h->n && shca_inject_asleep(now)) h->woken = true;

@@ -99,7 +99,7 @@ static const struct key keys[KEYS] = {
 static const struct fault {
     const char *name;
     uint32_t takes;
-    uint32_t one_of; /* one of these keys is required; 0: none */
+    uint32_t one_of; /* mask of keys of which one is required; 0: no key is required */
     const char *help;
 } table[SHCA_FAULTS] = {
     [SHCA_RNR] = {"rnr", MESSAGE | BIT(RETRIES), 0,

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "other/tools/clock.h"
 #include "other/tools/quiet_thread.h"
 
 static struct {
@@ -148,7 +149,7 @@ static bool inject_uses_receive(enum ibv_wr_opcode o)
     return inject_op_of(o) == SHCA_OP_SEND || o == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
-/* --- what is made --- */
+/* --- creation of objects --- */
 
 int shca_inject_creation(enum shca_kind kind)
 {
@@ -179,7 +180,7 @@ static void inject_stall(struct shca_injector *f, const struct shca_fault_rule *
     f->stalled = true;
     f->polls = r->polls ? inject.empty_polls + r->polls : 0;
     f->messages = r->messages ? inject.posted - f->posted + r->messages : 0;
-    f->time = shca_now() + (r->us ? r->us * 1000 : SHCA_DELAY_LIMIT_S * 1000000000ull);
+    f->time = gasneti_clock_ns() + (r->us ? r->us * 1000 : SHCA_DELAY_LIMIT_S * 1000000000ull);
 }
 
 /* RETRIES attempts fail: a delay when the QP allows so many, else the error for REASON. */
@@ -199,7 +200,7 @@ static void inject_retry(struct shca_qp *qp, const struct shca_fault_rule *r, in
     }
     f->stalled = true;
     f->polls = f->messages = 0;
-    f->time = shca_now() + r->retries * shca_retry_ns(qp, reason);
+    f->time = gasneti_clock_ns() + r->retries * shca_retry_ns(qp, reason);
 }
 
 static void inject_tear(struct shca_injector *f, const struct shca_fault_rule *r,
@@ -236,7 +237,7 @@ static void inject_decide(struct shca_qp *qp, const struct ibv_send_wr *wr, uint
 
 static bool inject_stall_is_over(const struct shca_injector *f)
 {
-    uint64_t now = shca_now();
+    uint64_t now = gasneti_clock_ns();
     return (f->polls && inject.empty_polls >= f->polls) ||
            (f->messages && inject.posted - f->posted >= f->messages) || now >= f->time ||
            ((f->polls || f->messages) && shca_inject_asleep(now));
@@ -264,7 +265,7 @@ void shca_inject_tear(struct shca_qp *qp, struct shca_gather *g)
     if (t->order) g->iov[g->n++] = (struct iovec){&nothing, 0};
 }
 
-/* --- what happens when a message is posted --- */
+/* --- faults of a message, when it is posted --- */
 
 bool shca_inject_cuts(const struct shca_qp *qp)
 {
@@ -344,7 +345,7 @@ static int inject_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct 
 
 void shca_inject_polled(bool nothing)
 {
-    if (inject.last_poll) inject.last_poll = shca_now();
+    if (inject.last_poll) inject.last_poll = gasneti_clock_ns();
     if (!nothing) return;
     inject.empty_polls++;
     if (shca.waiting) shca_worker_progress_now();
@@ -358,7 +359,7 @@ bool shca_inject_asleep(uint64_t now)
 
 static int inject_req_notify(struct ibv_cq *cq, int solicited_only)
 {
-    inject.last_poll = shca_now();
+    inject.last_poll = gasneti_clock_ns();
     return shca_req_notify(cq, solicited_only);
 }
 

@@ -8,6 +8,7 @@
  */
 #include "other/softhca/datapath/hot.h"
 #include "other/softhca/faults/inject.h"
+#include "other/tools/uncancelled.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ static void tear_order_steps(const struct shca_tear *t, uint16_t *step, uint32_t
 
 static void tear_pause_for(const struct shca_tear *t)
 {
+    GASNETI_UNCANCELLED;
     struct timespec time = {t->us / 1000000, t->us % 1000000 * 1000};
     if (t->us)
         nanosleep(&time, NULL);

@@ -11,6 +11,7 @@
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/objects/object.h"
 #include "other/softhca/softhca.h"
+#include "other/tools/environment.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,11 +27,12 @@ static struct decision decision;
 static _Atomic int decided; /* 1 while it is being written, 2 once it is valid */
 static _Thread_local bool deciding;
 
-/* A list returned to the program, with the real list whose devices it contains. */
+/* A list returned to the program, with the real list whose devices it contains. The array is a
+ * block of malloc of its own, as that of libibverbs is: some programs give it to free(). */
 struct list {
     struct list *next;
     struct ibv_device **real;
-    struct ibv_device *device[];
+    struct ibv_device **device;
 };
 static pthread_mutex_t lists_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct list *lists;
@@ -149,7 +151,7 @@ static void device_select_shown(struct decision *d)
  * not kept. */
 static bool device_select_is_hidden(void)
 {
-    return getenv("GASNET_SPAWN_HIDDEN_DEVICE") != NULL;
+    return gasneti_variable("GASNET_SPAWN_HIDDEN_DEVICE") != NULL;
 }
 
 /* The real library is called without a lock, and its own calls that come back here meanwhile see no
@@ -178,7 +180,8 @@ __attribute__((constructor)) static void device_select_begin(void)
     shca_watch_forks();
 }
 
-/* Another thread may have held the lock, or been writing the decision, at the fork. */
+/* In the child of a fork: makes the lock and the decision usable, which another thread of the
+ * parent may have held or been writing. */
 void shca_device_select_in_child(void)
 {
     if (decided == 1) decided = 0;
@@ -196,40 +199,59 @@ SHCA_EXPORT const char *softhca_describe(void)
     return decision.why;
 }
 
+/* lists_lock held. */
+static struct list *device_select_unlink(struct ibv_device **array)
+{
+    struct list **link = &lists;
+    while (*link && (*link)->device != array) link = &(*link)->next;
+    struct list *l = *link;
+    if (l) *link = l->next;
+    return l;
+}
+
+/* An earlier list whose array is at the same address was given to free(). Its devices may be in use
+ * still, so its real list stays. */
+static void device_select_enter(struct list *l)
+{
+    pthread_mutex_lock(&lists_lock);
+    free(device_select_unlink(l->device));
+    l->next = lists;
+    lists = l;
+    pthread_mutex_unlock(&lists_lock);
+}
+
 struct ibv_device **shca_list(int *num)
 {
     int n;
     struct ibv_device **real = device_select_real_list(&n);
     int ours = shca_inventory()->devices;
-    struct list *l = calloc(1, sizeof *l + (n + ours + 1) * sizeof *l->device);
-    if (!l) {
+    struct list *l = calloc(1, sizeof *l);
+    struct ibv_device **array = l ? calloc(n + ours + 1, sizeof *array) : NULL;
+    if (!array) {
+        free(l);
         device_select_real_free(real);
         errno = ENOMEM;
         return NULL;
     }
     l->real = real;
-    if (n > 0) memcpy(l->device, real, n * sizeof *real);
-    for (int i = 0; i < ours; i++) l->device[n++] = &shca_devices[i].base;
-    pthread_mutex_lock(&lists_lock);
-    l->next = lists;
-    lists = l;
-    pthread_mutex_unlock(&lists_lock);
+    l->device = array;
+    if (n > 0) memcpy(array, real, n * sizeof *real);
+    for (int i = 0; i < ours; i++) array[n++] = &shca_devices[i].base;
+    device_select_enter(l);
     if (num) *num = n;
     errno = 0;
-    return l->device;
+    return array;
 }
 
 /* False when the list is not from shca_list(). */
 bool shca_list_free(struct ibv_device **list)
 {
     pthread_mutex_lock(&lists_lock);
-    struct list **link = &lists;
-    while (*link && (*link)->device != list) link = &(*link)->next;
-    struct list *l = *link;
-    if (l) *link = l->next;
+    struct list *l = device_select_unlink(list);
     pthread_mutex_unlock(&lists_lock);
     if (!l) return false;
     device_select_real_free(l->real);
     free(l);
+    free(list);
     return true;
 }

@@ -47,7 +47,8 @@ static inline intptr_t shca_fail(intptr_t how, int why)
         why ? (__typeof__(f(__VA_ARGS__)))shca_fail((intptr_t)(fail), why) : f(__VA_ARGS__);       \
     })
 
-/* The same for a function without a return value. */
+/* Calls a real function without a return value, looked up once; nothing happens when it does not
+ * exist or the object is dead. */
 #define REAL_VOID(name, ...)                                                                       \
     do {                                                                                           \
         static __typeof__(name) *_Atomic f;                                                        \

@@ -28,7 +28,7 @@ SHCA_EXPORT int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned
     return m ? 0 : -1;
 }
 
-/* False: the entry is empty, or there is none. */
+/* Fills *ENTRY with a GID entry of the port. False: the entry is empty or does not exist. */
 static bool interpose_gid_entry(struct ibv_context *c, uint32_t port, uint32_t index, void *entry)
 {
     enum { LOOPBACK = 1 }; /* the interface below Ethernet ports */

@@ -44,7 +44,7 @@ static int real_verbs_compose(char text[LINE], const char *format, va_list args)
 static void real_verbs_write_line(char text[LINE], int n)
 {
     text[n++] = '\n';
-    /* One write, so that lines of processes do not mix. */
+    /* A single write, so that lines of processes do not mix. */
     if (write(STDERR_FILENO, text, n) < 0) return;
 }
 

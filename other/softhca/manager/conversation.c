@@ -16,6 +16,11 @@
 
 enum { MAGIC = 0x73636d31, NO_SERVICE = 8, BY_PROGRAM = 28 }; /* reasons of InfiniBand's REJ */
 
+/* Anybody may connect and say nothing: of the conversations without a request there are at most so
+ * many, and the oldest goes first. */
+enum { MOST_HEARING = 64 };
+static struct shca_cm_id *hearing; /* the latest */
+
 static bool conversation_is_iwarp(const struct shca_cm_id *c)
 {
     return c->id.verbs && c->id.verbs->device->transport_type == IBV_TRANSPORT_IWARP;
@@ -62,7 +67,7 @@ int shca_cm_listen(struct shca_cm_id *c, int backlog)
 int shca_cm_call(struct shca_cm_id *c)
 {
     const struct sockaddr *to = &c->id.route.addr.dst_addr;
-    if (c->fd >= 0) shca_cm_hang_up(c); /* it only checked the source address */
+    if (c->fd >= 0) shca_cm_hang_up(c); /* the socket was opened to check the source address */
     c->fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (c->fd < 0) return -1;
     if (connect(c->fd, to, conversation_length(to)) && errno != EINPROGRESS &&
@@ -84,14 +89,45 @@ int shca_cm_send(struct shca_cm_id *c, enum shca_cm_kind kind)
     return -1;
 }
 
-/* The other end is gone, or does not speak this language. */
+static void conversation_forget(const struct shca_cm_id *c)
+{
+    struct shca_cm_id **at = &hearing;
+    while (*at && *at != c) at = &(*at)->next;
+    if (*at) *at = c->next;
+}
+
+static void conversation_drop(struct shca_cm_id *c)
+{
+    conversation_forget(c);
+    shca_cm_free(c);
+}
+
+static void conversation_remember(struct shca_cm_id *c)
+{
+    unsigned count = 1;
+    struct shca_cm_id *oldest = c;
+    c->next = hearing;
+    hearing = c;
+    for (; oldest->next; oldest = oldest->next) count++;
+    if (count > MOST_HEARING) conversation_drop(oldest);
+}
+
+void shca_cm_stop_listening(struct shca_cm_id *listener)
+{
+    for (struct shca_cm_id *c = hearing, *next; c; c = next) {
+        next = c->next;
+        if (c->listener == listener) conversation_drop(c);
+    }
+}
+
+/* Ends the conversation after the peer has gone, or has sent what is not of this protocol. */
 static void conversation_lost(struct shca_cm_id *c, int error)
 {
     const bool refused =
         error == ECONNREFUSED || error == ECONNRESET || error == EPIPE || error == ENOTCONN;
     shca_cm_hang_up(c);
     if (c->state == SHCA_CM_HEARING) {
-        shca_cm_free(c);
+        conversation_drop(c);
         return;
     }
     const enum shca_cm_state was = c->state;
@@ -120,6 +156,7 @@ static void conversation_take(struct shca_cm_id *listener)
     c->listener = listener;
     memcpy(&c->id.route.addr.dst_storage, &from, length);
     if (!getsockname(fd, (struct sockaddr *)&at, &own)) shca_cm_place(c, (struct sockaddr *)&at);
+    conversation_remember(c);
     shca_cm_watch(c, EPOLLIN);
 }
 
@@ -152,6 +189,7 @@ static void conversation_heard(struct shca_cm_id *c)
                       f->transport == c->id.verbs->device->transport_type;
     c->got = 0;
     if (fits && c->state == SHCA_CM_HEARING && f->kind == SHCA_CM_REQUEST) {
+        conversation_forget(c);
         c->state = SHCA_CM_ASKED;
         shca_cm_watch(c, 0);
         shca_cm_raise(c, RDMA_CM_EVENT_CONNECT_REQUEST, 0);

@@ -22,7 +22,7 @@
 
 pthread_mutex_t shca_cm_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* One context for each device, opened when it is first needed and kept. */
+/* A context for each device, opened when it is first needed and kept. */
 static struct ibv_context *contexts[SHCA_DEVICES + 1];
 
 static struct ibv_context *manager_context(uint32_t device)
@@ -146,7 +146,7 @@ static int create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id,
     return c ? 0 : -1;
 }
 
-/* Its events that nobody has taken yet go with it. */
+/* Frees the id, and its events that the program has not taken yet. */
 void shca_cm_free(struct shca_cm_id *c)
 {
     struct shca_cm_channel *channel = (struct shca_cm_channel *)c->id.channel;
@@ -166,6 +166,7 @@ void shca_cm_free(struct shca_cm_id *c)
 static int destroy_id(struct rdma_cm_id *id)
 {
     pthread_mutex_lock(&shca_cm_lock);
+    if (shca_cm_id(id)->state == SHCA_CM_LISTENING) shca_cm_stop_listening(shca_cm_id(id));
     shca_cm_free(shca_cm_id(id));
     pthread_mutex_unlock(&shca_cm_lock);
     return 0;

@@ -45,9 +45,10 @@ enum shca_cm_state {
 struct shca_cm_id {
     struct rdma_cm_id id; /* first */
     enum shca_cm_state state;
-    int fd;                             /* -1: none */
-    bool writing;                       /* CALLING: the TCP connection is not there yet */
-    struct shca_cm_id *listener, *next; /* in the list of all */
+    int fd;       /* -1: none */
+    bool writing; /* CALLING: the TCP connection is not there yet */
+    struct shca_cm_id *listener;
+    struct shca_cm_id *next; /* HEARING: the one accepted before it */
     struct shca_cm_frame mine, theirs;
     size_t got; /* bytes of `theirs` */
 };
@@ -64,7 +65,7 @@ struct shca_cm_channel {
     struct shca_cm_event *first, **end;
 };
 
-/* One for all ids, events and channels: nothing here is on a hot path. */
+/* A single lock protects all ids, events and channels: no code of the manager is on a hot path. */
 extern pthread_mutex_t shca_cm_lock;
 
 static inline struct shca_cm_id *shca_cm_id(struct rdma_cm_id *id)
@@ -84,8 +85,10 @@ int shca_cm_call(struct shca_cm_id *c);
 int shca_cm_send(struct shca_cm_id *c, enum shca_cm_kind kind);
 void shca_cm_watch(struct shca_cm_id *c, uint32_t events);
 void shca_cm_hang_up(struct shca_cm_id *c);
-/* Its descriptor is ready for something. */
+/* Advances the conversation; called when the descriptor of the id is readable or writable. */
 void shca_cm_hear(struct shca_cm_id *c);
+/* Ends the conversations that LISTENER has accepted and the program has not seen yet. */
+void shca_cm_stop_listening(struct shca_cm_id *listener);
 
 /* queue_pairs.c */
 /* Fills what the peer needs to connect to a queue pair of the id's port. */

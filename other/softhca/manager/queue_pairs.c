@@ -1,5 +1,5 @@
-/* queue_pairs.c - what the connection manager knows of ports and queue pairs: the description that
- * travels to the peer, and the attributes that connect a queue pair to the peer's.
+/* queue_pairs.c - ports and queue pairs of the connection manager: the description that travels to
+ * the peer, and the attributes that connect a queue pair to the peer's.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,8 +15,8 @@ static uint32_t port_of(const struct shca_cm_id *c)
     return shm_port(shca_device(c->id.verbs)->index, c->id.port_num);
 }
 
-/* The first entry of the port's GID table that a path can use, and, unless `like` is NULL, that is
- * of the same type and family; false if there is none. */
+/* Finds the first entry of the port's GID table that a path can use; unless `like` is NULL, the
+ * first such entry of the same type and family. False if the table has no such entry. */
 static bool find_gid(uint32_t port, const struct shca_cm_frame *like, uint32_t *index)
 {
     const struct shca_port_model *m = shca_port_model(port);

@@ -17,7 +17,7 @@
 enum { NEXT_HEADER_IBA = 0x1b, NEXT_HEADER_UDP = 17, IP_VERSION = 6 };
 enum { TIMEOUT_MS = 1000 }; /* to wait for a peer that is not attached: a datagram is not queued */
 
-/* What a receiver of RoCE v2 with IPv4 finds in the last 20 bytes of the 40 before the payload. */
+/* The last 20 of the 40 bytes before the payload, at a receiver of RoCE v2 with IPv4. */
 struct ah_ipv4 {
     uint8_t version_length, tclass;
     uint16_t length, id, fragment;
@@ -176,7 +176,7 @@ struct shca_peer *shca_peer_for(struct shca_link *l, int host, uint32_t number)
     if (!l->peers && !(l->peers = calloc(SHCA_SLOTS, sizeof *l->peers))) return NULL;
     struct shca_peer *p = l->peers[slot];
     if (p && p->registered && !shca_peer_dead(p)) return p;
-    if (!p || shca_peer_dead_slow(p)) { /* another process may have the slot now */
+    if (!p || shca_peer_dead_slow(p)) { /* the slot may belong to another process now */
         shca_peer_put(p);
         p = l->peers[slot] = shca_peer_get(host, slot);
     }

@@ -12,11 +12,14 @@
 #include "other/softhca/objects/ring.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
+#include "other/tools/clock.h"
 #include "other/tools/hot.h"
+#include "other/tools/uncancelled.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { MIN_SPINS = 64, MAX_SPINS = 4096, SHORT_YIELD = 2000 /* ns */ };
@@ -110,6 +113,7 @@ struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
 
 int shca_destroy_cq(struct ibv_cq *base)
 {
+    GASNETI_UNCANCELLED;
     struct shca_cq *cq = shca_cq(base);
     if (cq->users) return EBUSY;
     if (base->channel) shca_channel_remove(cq);
@@ -178,7 +182,9 @@ void shca_cq_notify(struct shca_peer *owner, struct shm_cq *s, bool solicited)
     atomic_fetch_add(&s->ev_produced, 1);
     int fd = shca_peer_channel(owner, s->channel);
     uint64_t one = 1;
-    if (fd >= 0 && write(fd, &one, sizeof one) == sizeof one) return;
+    /* syscall() is not a cancellation point, as write() is: the callers of this function hold
+     * locks. */
+    if (fd >= 0 && syscall(SYS_write, fd, &one, sizeof one) == sizeof one) return;
     s->ev_lost = 1;
     shca_peer_ring(owner);
 }
@@ -335,9 +341,9 @@ bool shca_cq_take(struct shca_cq *cq, struct shm_cqe *e)
  * the sender may be among them: yield again soon. Otherwise yield less often. */
 static void cq_yield(struct shca_cq *cq, uint32_t spins_before_yield)
 {
-    uint64_t start = shca_now();
+    uint64_t start = gasneti_clock_ns();
     sched_yield();
-    if (shca_now() - start > SHORT_YIELD)
+    if (gasneti_clock_ns() - start > SHORT_YIELD)
         spins_before_yield = MIN_SPINS;
     else if (spins_before_yield < MAX_SPINS)
         spins_before_yield *= 2;
@@ -423,8 +429,8 @@ int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
     return n;
 }
 
-/* Whether there may be completions of which no event has told. An event that the program took tells
- * of all that it finds by its next poll. */
+/* True when the CQ may have completions that no event has reported. An event that the program took
+ * reports all completions that the program's next poll finds. */
 static bool cq_holds_untold(struct shca_cq *cq)
 {
     if (atomic_load_explicit(&cq->empty, memory_order_relaxed) == (uint32_t)SHCA_NOT_POLLED)

@@ -122,7 +122,7 @@ static bool cq_resize_replace(struct shca_cq *cq, uint64_t word, uint64_t spare)
     shca_lock(&cq->lock);
     cq_resize_move_entries(old, new, done, end);
     shca_unlock(&cq->lock);
-    /* A thread that slept, or polled meanwhile and found nothing, must poll again. */
+    /* A thread that slept, or whose poll was empty meanwhile, must poll again. */
     if (end) shca_cq_notify(&shca.me, cq->s, true);
     return fits;
 }
@@ -149,7 +149,8 @@ int shca_resize_cq(struct ibv_cq *base, int cqe)
     if (cqe < 1 || cqe > (int)shca_device(base->context)->model->max_cqe) return EINVAL;
     uint32_t shift = 0;
     while (1 << shift < cqe) shift++;
-    /* Both rings are charged for while entries move. */
+    /* The new ring is charged before the old charge ends, as both rings exist while entries move.
+     */
     size_t pinned;
     if (shca_memlock_queue(&pinned, shca_memlock_entries(1u << shift, SHCA_MEMLOCK_CQE)))
         return ENOMEM;

@@ -137,7 +137,6 @@ int shca_done_take(struct shca_cq *cq, int num, struct ibv_wc *wc)
 /* The QP is being reset: its completions are dropped. Nothing is posted to it meanwhile. */
 void shca_done_forget(struct shca_cq *cq, struct shca_qp *qp)
 {
-    qp->in_cq_ring = 0;
     if (!qp->done_listed) return;
     shca_lock(&cq->lock);
     done_welcome(cq);
@@ -162,7 +161,8 @@ uint32_t shca_done_count(struct shca_cq *cq)
     return n;
 }
 
-/* Moves one completion to *E, for the ring of a CQ that is resized; false: there is none. */
+/* Moves one completion to *E, for the ring of a CQ that is resized; false: no completion is
+ * left. */
 bool shca_done_move(struct shca_cq *cq, struct shm_cqe *e)
 {
     struct shca_qp *qp = cq->busy;

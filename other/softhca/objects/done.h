@@ -1,15 +1,16 @@
 /* done.h - completions of short WRITEs, in memory of this process alone.
  *
- * A WRITE that took the short way of send.c has succeeded, so its completion is its wr_id and its
- * place in the send queue. It goes into a ring of its queue pair, which the holder of the send lock
- * fills and the holder of the CQ's lock empties; no locked instruction is needed to append. The CQ
- * lists the queue pairs whose rings may hold something. All other completions go into the ring of
- * the CQ, which other processes share.
+ * A WRITE that took the short way (short_write.c) has succeeded, so its completion consists of the
+ * wr_id and the index in the send queue. The completion goes into a ring of its queue pair, which
+ * the holder of the send lock fills and the holder of the CQ's lock empties; no locked instruction
+ * is needed to append. The CQ lists the queue pairs whose rings may hold something. All other
+ * completions go into the ring of the CQ, which other processes share.
  *
- * Order: an entry is appended here only when no completion of the same send queue is in the CQ's
- * ring, so those here are older than those there, and a poll delivers them first. Overflow: entries
- * are appended here only while the queues of the CQ cannot hold more WRs than the CQ has entries.
- * Where that ends, shca_done_reserve() stops the queue pairs that do not look for each WRITE.
+ * Order: an entry is appended to the QP's ring only when the CQ's ring has no completion of the
+ * same send queue. Entries of the QP's ring are therefore older, and a poll delivers them first.
+ * Overflow: entries are appended to QPs' rings only while the queues of the CQ cannot hold more WRs
+ * than the CQ has entries. When they can, shca_done_reserve() stops the queue pairs that do not
+ * check this for each WRITE.
  */
 #ifndef SOFTHCA_DONE_H
 #define SOFTHCA_DONE_H

@@ -6,6 +6,7 @@
  */
 #include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
+#include "other/tools/uncancelled.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -143,6 +144,7 @@ void shca_ack_cq_events(struct ibv_cq *cq, unsigned n)
 
 void shca_raise(struct ibv_context *base, const struct ibv_async_event *e)
 {
+    GASNETI_UNCANCELLED;
     struct shca_context *c = shca_context(base);
     struct shca_event *x = calloc(1, sizeof *x);
     if (!x) return;

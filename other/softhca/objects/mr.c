@@ -9,6 +9,8 @@
 #include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
+#include "other/tools/memcheck.h"
+#include "other/tools/uncancelled.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,11 +112,20 @@ static bool mr_access_valid(unsigned access)
     return !remote_change || access & IBV_ACCESS_LOCAL_WRITE;
 }
 
-/* msync(MS_ASYNC) walks the mappings and does nothing else; ENOMEM for a hole. */
+/* mincore fails where nothing is mapped.  (So does msync, whose range memory checkers take for an
+ * access.) */
 static bool mr_is_mapped(void *addr, size_t len)
 {
-    uintptr_t start = (uintptr_t)addr & ~4095ul, end = (uintptr_t)addr + len;
-    return len == 0 || (end > start && msync((void *)start, end - start, MS_ASYNC) == 0);
+    enum { PAGE = 4096, PAGES = 4096 };
+    unsigned char resident[PAGES];
+    uintptr_t start = (uintptr_t)addr & ~(PAGE - 1ul), end = (uintptr_t)addr + len;
+    if (end < start) return false;
+    for (; start < end; start += PAGE * PAGES) {
+        const size_t left = end - start;
+        if (mincore((void *)start, left < PAGE * PAGES ? left : PAGE * PAGES, resident))
+            return false;
+    }
+    return true;
 }
 
 static bool mr_is_usable(void *addr, size_t len, unsigned access)
@@ -140,11 +151,12 @@ static void mr_give(struct ibv_context *c, const void *addr, size_t len, uint32_
 
 struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova, unsigned acc)
 {
+    GASNETI_UNCANCELLED;
     uint64_t most = shca_device(pd->context)->model->max_mr_size;
     uint32_t index;
-    int error = !mr_access_valid(acc) || len > most ? EINVAL
-                : !mr_is_usable(addr, len, acc)     ? EFAULT
-                                                    : mr_take(pd->context, addr, len, &index);
+    int error = !mr_access_valid(acc) || !len || len > most ? EINVAL
+                : !mr_is_usable(addr, len, acc)             ? EFAULT
+                                                : mr_take(pd->context, addr, len, &index);
     struct shca_mr *mr = error ? NULL : calloc(1, sizeof *mr);
     if (!mr) {
         if (!error) mr_give(pd->context, addr, len, index);
@@ -171,6 +183,7 @@ struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t i
                                .lkey = key,
                                .rkey = key};
     shca_pd(pd)->users++;
+    if (acc & IBV_ACCESS_LOCAL_WRITE) gasneti_written_by_others(addr, len);
     return &mr->base;
 }
 
@@ -215,6 +228,7 @@ static int mr_check_changes(const struct ibv_mr *mr, int flags, const struct ibv
 int shca_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, void *addr, size_t len,
                   unsigned access)
 {
+    GASNETI_UNCANCELLED;
     struct shca_mr *mr = shca_mr(base);
     struct shm_mr *s = mr->s;
     if (!(flags & IBV_REREG_MR_CHANGE_ACCESS)) access = s->access;

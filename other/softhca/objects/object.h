@@ -53,8 +53,8 @@ struct shca_context {
     struct verbs_context v;
     struct shca_event *events, **events_end; /* under v.context.mutex */
     bool inherited;                          /* made by the parent of a forked process */
-    bool removed;                            /* its device was removed */
-    struct shca_context *next;               /* of these */
+    bool removed;                            /* the context's device was removed */
+    struct shca_context *next;               /* in shca.contexts */
 };
 
 struct shca_pd {
@@ -105,8 +105,8 @@ struct shca_cq {
                                they may overflow it, or it is resized */
     _Atomic uint32_t fresh; /* some QP may have one */
     struct shca_qp *_Atomic arrived;  /* QPs that were listed since the last poll */
-    struct shca_qp *busy, *busy_last; /* the other listed ones, and */
-    uint32_t n_busy;                  /* how many; under lock */
+    struct shca_qp *busy, *busy_last; /* QPs that a poll has moved here; under lock */
+    uint32_t n_busy;                  /* number of QPs in busy; under lock */
     bool ring_first;                  /* in the last poll; under lock */
     size_t pinned;                    /* charged for the ring */
     uint32_t ev_consumed, ev_given;   /* under channel_lock */
@@ -122,18 +122,19 @@ struct shca_peer {
     _Atomic uint64_t len;
     _Atomic bool attached, lost; /* attached: its segment is mapped; lost: it never will be */
     _Atomic bool awaited;        /* a sender has waited for the segment once */
-    _Atomic bool unmappable;     /* its memory cannot be mapped here: reported */
+    _Atomic bool unmappable;     /* mapping the peer's memory fails, as was reported */
     bool self;
     uint32_t slot;
     int refs; /* under shca.peer_lock */
     int sock;
     bool timed; /* timeouts are set on the socket */
-    int memfd;  /* its number in the owner, and the file behind it: */
+    int memfd;  /* descriptor number in the owner of the segment; its file: */
     dev_t dev;
     ino_t ino;
     pid_t pid;
-    _Atomic bool no_pvm;     /* process_vm_* is refused here */
-    _Atomic bool registered; /* has a UD access word there, see ud_access_guard.c */
+    _Atomic bool no_pvm;     /* the system refuses process_vm_* to this process */
+    _Atomic bool registered; /* this process has a UD access word in the peer's header, see
+                                ud_access_guard.c */
     struct shca_lock rpc;    /* one request at a time on sock */
     _Atomic(char *) arena;
     _Atomic uint64_t arena_len;
@@ -150,7 +151,7 @@ struct shca_wqe {
 
 struct shca_srq {
     struct ibv_srq base;
-    enum ibv_srq_type type; /* these four fields complete libibverbs' verbs_srq */
+    enum ibv_srq_type type; /* TYPE to SRQ_NUM complete libibverbs' verbs_srq */
     struct ibv_xrcd *xrcd;
     struct ibv_cq *cq;
     uint32_t srq_num;
@@ -166,7 +167,7 @@ struct shca_srq {
 
 /* The host that an address belongs to. */
 enum {
-    /* this process by way of a mapping, as other processes see it: no direct pointers */
+    /* this process through a mapping as another process has it: no direct pointers */
     SHCA_OUTSIDE = -2,
     SHCA_NOWHERE = -1,
     SHCA_HERE = 0 /* 1 and more: another host */
@@ -203,13 +204,14 @@ struct shca_known {
 struct shca_link {
     struct shca_peer *peer; /* the process whose queue and memory are used; NULL: the target is */
     struct shca_remote *remote; /* on another host, or, when this is NULL too, does not exist */
-    struct shm_qp *t;           /* its entry; NULL until the peer is attached */
+    struct shm_qp *t;           /* the target QP's entry; NULL until the peer is attached */
     struct shca_peer *owner;    /* of the target QP: PEER, but for messages to an XRC target */
     struct shca_peer **peers;   /* processes that a UD or XRC QP has sent to, or NULL */
     uint32_t from, to;          /* QP numbers */
     uint32_t source;            /* of a datagram: FROM, for its completion; otherwise 0 */
     uint32_t dest_port;
-    uint64_t sender_id; /* what the target must accept, see shm_sender_id(); or SHCA_NO_SENDER */
+    uint64_t sender_id; /* identity that the target must accept, see shm_sender_id(); or
+                           SHCA_NO_SENDER */
     struct shm_route route;
     const struct shca_tear *tear; /* how a fault tears the message being executed, or NULL */
     uint32_t active;              /* last even value left in t->active */
@@ -228,18 +230,18 @@ struct shca_qp {
         struct ibv_qp base;
         struct ibv_qp_ex ex;
     };
-    uint32_t comp_mask; /* these two fields complete libibverbs' verbs_qp */
+    uint32_t comp_mask; /* this and verbs_qp_tail complete libibverbs' verbs_qp */
     void *verbs_qp_tail;
     struct shm_qp *s;
     struct shca_link link;
     struct shca_cq *send_cq, *recv_cq;
-    struct shca_srq *srq;  /* where it receives; NULL: its own ring */
+    struct shca_srq *srq;  /* the SRQ that the QP receives from; NULL: the QP's own ring */
     struct ibv_xrcd *xrcd; /* of an XRC target */
     bool managed;          /* the connection manager is connecting it */
     bool acceptor;         /* iWARP: in RTR until the first message of the peer */
-    bool private_srq;      /* SRQ is the QP's own: a UD QP, which many senders send to */
-    uint32_t opcodes;      /* mask of what it may send */
-    uint32_t sink_access;  /* that the memory of a READ needs */
+    bool private_srq;      /* SRQ is the QP's own, as a UD QP has it: many senders send to the QP */
+    uint32_t opcodes;      /* mask of the opcodes that the QP may send */
+    uint32_t sink_access;  /* access flags that the memory of a READ needs */
     uint32_t index;
     uint32_t port; /* from INIT on */
 
@@ -275,6 +277,7 @@ struct shca_qp {
     struct shca_lock rq;
     uint32_t rq_size, max_recv_sge;
     _Atomic uint32_t rq_done; /* freed by polled completions */
+    bool flushing;            /* receives were flushed, up to: */
     uint32_t rq_flushed;
     uint32_t receives; /* the most of which completions may be in recv_cq */
 
@@ -298,7 +301,7 @@ struct shca_process {
     pthread_mutex_t peer_lock; /* table of peers */
     pthread_mutex_t channel_lock;
     struct shca_qp *qps;
-    struct shca_qp *_Atomic qp[SHCA_QPS]; /* this and srq: ibv_poll_cq() takes no lock */
+    struct shca_qp *_Atomic qp[SHCA_QPS]; /* as srq: ibv_poll_cq() takes no lock */
     struct shca_cq *cq[SHCA_CQS];
     struct shca_srq *srqs;
     struct shca_srq *_Atomic srq[SHCA_SRQS];

@@ -11,6 +11,7 @@
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 #include "other/softhca/tcp/tcp.h"
+#include "other/tools/uncancelled.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,7 @@ static void qp_fill_base(struct shca_qp *qp, struct ibv_pd *pd, struct ibv_xrcd 
     qp->srq = shca_srq(a->srq);
     if (!target) qp->cap = a->cap;
     qp->sig_all = a->sq_sig_all;
+    qp->done_head = qp->done_tail = SHCA_FIRST_WR;
     qp_set_rights(qp, shca_device(qp->base.context)->model);
     pthread_mutex_init(&qp->base.mutex, NULL);
     pthread_cond_init(&qp->base.cond, NULL);
@@ -300,7 +302,8 @@ void shca_qp_quiesce(struct shca_qp *qp)
     }
 }
 
-/* The same for all QPs of the process; shca.lock held. */
+/* Waits until no initiator that was inside a QP of this process on entry is inside still; shca.lock
+ * held. */
 void shca_quiesce(void)
 {
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next)
@@ -324,13 +327,13 @@ void shca_qp_reset(struct shca_qp *qp)
     if (qp->private_srq) shca_srq_clear(qp->srq);
     shca_peers_put(&qp->link);
     qp->s->accepts = SHCA_ACCEPTS_NONE;
-    qp->s->rq_prod = qp->s->rq_cons = 0;
+    qp->s->rq_prod = qp->s->rq_cons = SHCA_FIRST_WR;
     qp->s->active = qp->s->sender_waits = qp->s->fault = qp->s->comm_est = 0;
     qp->s->bytes = 0;
     qp->s->waiting = SHCA_WAITS_NOT;
-    qp->sq_head = qp->sq_exec = 0;
-    qp->sq_done = qp->rq_done = 0;
-    qp->rq_flushed = 0;
+    qp->sq_head = qp->sq_exec = SHCA_FIRST_WR;
+    qp->sq_done = qp->rq_done = qp->in_cq_ring = SHCA_FIRST_WR;
+    qp->flushing = false;
     qp->last_wqe_raised = qp->drain_wanted = false;
     qp->deadline = SHCA_NO_DEADLINE;
     if (qp->faults) qp->faults->decided = false;
@@ -339,6 +342,7 @@ void shca_qp_reset(struct shca_qp *qp)
 
 int shca_destroy_qp(struct ibv_qp *base)
 {
+    GASNETI_UNCANCELLED;
     struct shca_qp *qp = shca_qp(base);
     if (shca_close_qp(qp)) return 0;
     pthread_mutex_lock(&shca.lock);

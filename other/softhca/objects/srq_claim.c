@@ -23,8 +23,8 @@ static void srq_claim_check_limit(struct shca_peer *owner, struct shm_srq *q, ui
     if (left < limit && !atomic_exchange(&q->limit_hit, 1)) shca_peer_ring(owner);
 }
 
-/* Claims the slot at the head; NULL when there is none. WAIT: the owner wakes this process when it
- * posts a receive. */
+/* Claims the slot at the head; NULL when the SRQ has no receive. WAIT: the owner wakes this process
+ * when it posts a receive. */
 struct shm_slot *shca_srq_claim(struct shca_peer *owner, struct shm_srq *q, bool wait,
                                 uint32_t *index)
 {

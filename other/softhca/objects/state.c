@@ -1,4 +1,4 @@
-/* state.c - ibv_modify_qp(): what changes of state and attributes do.
+/* state.c - ibv_modify_qp(): effects of changes of state and attributes.
  *
  * Which changes are allowed is in transition.c. Connecting (INIT to RTR) opens the connection to
  * the peer; a peer that does not exist is noticed when sending, as on a network.

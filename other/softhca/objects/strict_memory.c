@@ -1,11 +1,11 @@
 /* strict_memory.c - SOFTHCA_MEMORY=strict: a region cannot be used any more when the program has
- * given a part of its memory back.
+ * unmapped a part of its memory.
  *
  * A device has pinned the pages: it would access the old ones, which are not at that address any
- * more. Here each later access to the region fails, as one outside it. The kernel's events of a
- * userfaultfd report munmap, mmap over a mapping, mremap, madvise and brk, for anonymous memory; a
- * thread reads them. A program that gives memory back waits until it has, so this thread takes no
- * lock and frees nothing.
+ * more. On this device each later access to the region fails, as an access outside the region does.
+ * The kernel's events of a userfaultfd report munmap, mmap over a mapping, mremap, madvise and brk,
+ * for anonymous memory; a thread reads them. The program's call waits until the thread has read its
+ * event, so this thread takes no lock and frees nothing.
  */
 #include "other/softhca/device/settings.h"
 #include "other/softhca/interpose/edge.h"
@@ -92,11 +92,12 @@ void shca_strict_memory(const void *addr, size_t len)
         .mode = UFFDIO_REGISTER_MODE_WP, /* no page is ever protected: events alone */
     };
     ioctl(strict.fd, UFFDIO_REGISTER, &r); /* refused for files and shared memory */
-    /* What was there before has been given back: the new region is not to be taken for it. */
+    /* Waits until the thread has handled the events that it has read: they are of the memory that
+     * was at this address before, and must not end the new region. */
     while (atomic_load(&strict.busy)) sched_yield();
 }
 
-/* Its mappings are not the parent's. */
+/* Closes the parent's userfaultfd in the child of a fork, whose mappings it does not report. */
 void shca_strict_in_child(void)
 {
     if (strict.fd >= 0) close(strict.fd);

@@ -24,8 +24,8 @@ void shca_strict_in_child(void);
 /* memlock.c */
 bool shca_memlock_take(const void *addr, size_t len); /* false: the limit does not allow it */
 void shca_memlock_give(const void *addr, size_t len);
-/* The bytes that a queue's buffer is charged with, and the charge; 0 or ENOMEM. *PINNED is then to
- * be given back by shca_memlock_give(NULL, *PINNED). */
+/* shca_memlock_entries() returns the bytes of the buffer of a queue. shca_memlock_queue() charges
+ * them: 0 or ENOMEM. The caller ends the charge by shca_memlock_give(NULL, *PINNED). */
 enum { SHCA_MEMLOCK_CQE = 64 };
 size_t shca_memlock_entries(uint32_t entries, size_t each);
 int shca_memlock_queue(size_t *pinned, size_t bytes);
@@ -121,7 +121,7 @@ int shca_destroy_qp(struct ibv_qp *qp);
 void shca_qp_quiesce(struct shca_qp *qp);
 void shca_quiesce(void); /* shca.lock held */
 void shca_qp_reset(struct shca_qp *qp);
-void shca_qp_to_error(struct shca_qp *qp);      /* these two: send lock held */
+void shca_qp_to_error(struct shca_qp *qp);      /* send lock held, as for shca_qp_raise_drained */
 void shca_qp_raise_drained(struct shca_qp *qp); /* IBV_EVENT_SQ_DRAINED */
 void shca_qp_to_send_error(struct shca_qp *qp);
 bool shca_transition_allowed(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to,

@@ -122,9 +122,13 @@ static bool find_inspect(struct process *p, uint32_t slot)
     *p = (struct process){.slot = slot, .memfd = -1, .why = "it does not answer"};
     int s = find_connect(slot);
     if (s < 0) return errno == EAGAIN; /* the backlog is full: the process does not accept */
-    struct ucred cred = {0};
+    struct ucred cred = {.uid = (uid_t)-1};
     socklen_t len = sizeof cred;
     getsockopt(s, SOL_SOCKET, SO_PEERCRED, &cred, &len);
+    if (cred.uid != geteuid() && cred.uid != 0) { /* another user has taken the name */
+        close(s);
+        return false;
+    }
     p->pid = cred.pid;
     if (p->pid) find_read_proc(p);
     if (!find_is_stopped(p)) p->memfd = find_request_memfd(s);

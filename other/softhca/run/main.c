@@ -5,6 +5,7 @@
  */
 #include "other/softhca/device/settings.h"
 #include "other/softhca/run/run.h"
+#include "other/tools/printed.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -133,6 +134,15 @@ static int main_exec(char **words, bool files)
     return RUN_NOT_EXECUTABLE;
 }
 
+/* The exit status of a command that printed something: `status`, unless that is lost. */
+static int main_end_print(int status)
+{
+    int error = gasneti_printed();
+    if (!error) return status;
+    run_say("cannot write to standard output: %s", strerror(error));
+    return RUN_FAILED;
+}
+
 int main(int argc, char **argv)
 {
     bool files = false;
@@ -142,13 +152,13 @@ int main(int argc, char **argv)
             files = true;
             break;
         case STATUS:
-            return main_status(optarg);
+            return main_end_print(main_status(optarg));
         case HELP:
             main_help();
-            return 0;
+            return main_end_print(0);
         case HELP_ENV:
             shca_settings_print(stdout);
-            return 0;
+            return main_end_print(0);
         case '?':
             return RUN_FAILED;
         default:

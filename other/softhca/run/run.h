@@ -9,13 +9,14 @@
 /* The exit statuses of env, nice and timeout. */
 enum { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
 
-/* One line on stderr that begins with the program's name. */
+/* Writes a line to stderr that begins with the program's name. */
 void run_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* library.c */
 bool library_find(char *path, size_t size); /* reports it when not found */
 bool library_preload(const char *path);     /* inserts it first in LD_PRELOAD */
-/* The path that execvp() would execute for PROGRAM; false when there is none. */
+/* Finds the path that execvp() would execute for PROGRAM; false when execvp() would find no
+ * file. */
 bool program_find(const char *program, char *path, size_t size);
 /* Warns when the loader ignores LD_PRELOAD for the program at PATH. */
 void program_warn(const char *path);

@@ -207,7 +207,9 @@ static void status_add_qp(struct table *t, const struct processes *all, const st
         snprintf(sent, sizeof sent, "%u", other->active >> 1);
         status_amount(other->bytes, sent_bytes, sizeof sent_bytes);
     }
-    if (!qp->srq) snprintf(receives, sizeof receives, "%u/%u", qp->rq_cons, qp->rq_prod);
+    if (!qp->srq)
+        snprintf(receives, sizeof receives, "%u/%u", qp->rq_cons - SHCA_FIRST_WR,
+                 qp->rq_prod - SHCA_FIRST_WR);
     table_add(t, "0x%06x\t%s\t%s\t%s\t%s\t%s\t%u\t%s\t%s\t%u\t%s", qpn, status_qp_type(qp->type),
               status_qp_state(qp->state), dest, sent, sent_bytes, qp->active >> 1,
               status_amount(qp->bytes, bytes, sizeof bytes), receives, qp->recv_cq,

@@ -1,4 +1,4 @@
-/* status.h - what softhca-run --status knows of a process. */
+/* status.h - the data of a process that softhca-run --status prints. */
 #ifndef SOFTHCA_STATUS_H
 #define SOFTHCA_STATUS_H
 

@@ -9,6 +9,8 @@
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
+#include "other/tools/clock.h"
+#include "other/tools/uncancelled.h"
 
 #include <linux/futex.h>
 #include <poll.h>
@@ -32,8 +34,12 @@ static void peer_release(struct shca_peer *p)
 
 static struct shca_peer *peer_begin(uint32_t slot)
 {
+    GASNETI_UNCANCELLED;
     struct shca_peer *p = calloc(1, sizeof *p);
-    if (!p) return NULL;
+    if (!p) {
+        shca_say_of_peer("out of memory for a connection to the process in slot %u", slot);
+        return NULL;
+    }
     p->slot = slot;
     p->sock = shca_connect_slot(slot);
     if (p->sock == SHCA_NO_SOCKET) { /* the process may exist */
@@ -49,13 +55,15 @@ static struct shca_peer *peer_begin(uint32_t slot)
     return NULL;
 }
 
-static void peer_learn_pid(struct shca_peer *p)
+/* Whether the process that answers is of this user: anyone may take a name that is free. */
+static bool peer_learn_process(struct shca_peer *p)
 {
-    struct ucred cred = {0};
+    struct ucred cred = {.uid = (uid_t)-1};
     socklen_t len = sizeof cred;
     getsockopt(p->sock, SOL_SOCKET, SO_PEERCRED, &cred, &len);
     p->pid = cred.pid; /* 0 when the peer is in another pid namespace */
     if (p->pid == 0) p->no_pvm = true;
+    return cred.uid == geteuid() || cred.uid == 0;
 }
 
 static bool peer_take_segment(struct shca_peer *p, const struct shca_greeting *g, int fd)
@@ -84,11 +92,12 @@ static void peer_take_greeting(struct shca_peer *p)
     ssize_t n = shca_receive(p->sock, &iov, 1, &fd, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     bool attached = false;
-    if (n == sizeof g) {
+    if (n > 0 && !peer_learn_process(p)) {
+        shca_say("the process in slot %u is of another user, and is not connected to", p->slot);
+    } else if (n == sizeof g) {
         p->memfd = g.memfd;
         p->dev = g.dev;
         p->ino = g.ino;
-        peer_learn_pid(p);
         if (fd < 0) fd = shca_peer_map_open(p);
         if (fd < 0) {
             shca_say_of_peer("no descriptor of the memory of process %d: %m (see ulimit -n)",
@@ -109,6 +118,7 @@ static void peer_take_greeting(struct shca_peer *p)
 /* Waits up to MS for the greeting. A thread that finds the lock taken returns at once. */
 static bool peer_await_greeting(struct shca_peer *p, int ms)
 {
+    GASNETI_UNCANCELLED;
     struct pollfd f = {.fd = p->sock, .events = POLLIN};
     if (atomic_load_explicit(&p->attached, memory_order_acquire)) return true;
     if (p->lost || !shca_trylock(&p->rpc)) return false;
@@ -123,8 +133,9 @@ bool shca_peer_attached(struct shca_peer *p)
     return peer_await_greeting(p, 0);
 }
 
-/* The same for a thread that is about to send; it waits up to MS, once per peer, because a peer may
- * be stopped. Sleeping lets the peer's thread run where processors are few. */
+/* True when the segment is mapped. Called by a thread that is about to send; waits up to MS, once
+ * per peer, because a peer may be stopped. Sleeping lets the peer's thread run where processors are
+ * few. */
 bool shca_peer_attach_within(struct shca_peer *p, int ms)
 {
     if (shca_peer_attached(p)) return true;
@@ -132,12 +143,12 @@ bool shca_peer_attach_within(struct shca_peer *p, int ms)
     return peer_await_greeting(p, ms);
 }
 
-/* The same for a verb that cannot be retried: waits up to 10 s. */
+/* True when the segment is mapped. Called by a verb that cannot be retried; waits up to 10 s. */
 bool shca_peer_attach(struct shca_peer *p)
 {
     static const uint64_t timeout = 10000000000;
-    uint64_t start = shca_now();
-    while (!peer_await_greeting(p, 100) && !p->lost && shca_now() - start < timeout)
+    uint64_t start = gasneti_clock_ns();
+    while (!peer_await_greeting(p, 100) && !p->lost && gasneti_clock_ns() - start < timeout)
         sched_yield(); /* another thread is receiving the greeting */
     return p->attached;
 }
@@ -150,7 +161,8 @@ struct shca_peer *shca_peer_get(int host, uint32_t slot)
     pthread_mutex_lock(&shca.peer_lock);
     struct shca_peer *p = shca.peer[slot];
     if (p && (p->lost || shca_peer_dead_slow(p))) {
-        /* Another process may have the slot now; QPs of the old one keep their references. */
+        /* The slot may belong to another process now; QPs of the ended process keep their
+         * references. */
         shca.peer[slot] = NULL;
         p = NULL;
     }
@@ -191,11 +203,13 @@ void shca_peers_in_child(void)
  * earlier, when its RPC thread ends. */
 bool shca_peer_gone(struct shca_peer *p)
 {
+    GASNETI_UNCANCELLED;
     struct pollfd f = {.fd = p->sock, .events = POLLRDHUP};
     return !p->self && poll(&f, 1, 0) > 0 && f.revents & (POLLHUP | POLLRDHUP | POLLERR);
 }
 
-/* Also finds processes whose robust mutex is not marked; takes a system call. */
+/* True for a process that has ended, even if its robust mutex is not marked; takes a system
+ * call. */
 bool shca_peer_dead_slow(struct shca_peer *p)
 {
     return !p->self && ((p->attached && shca_peer_dead(p)) || shca_peer_gone(p));
@@ -241,6 +255,7 @@ int shca_peer_channel(struct shca_peer *p, uint32_t id)
     if (entry && *entry >> 32 == id)
         fd = (int)(uint32_t)*entry;
     else if (entry) {
+        GASNETI_UNCANCELLED;
         fd = shca_rpc_channel(p, id);
         if (*entry) close((int)(uint32_t)*entry);
         *entry = fd < 0 ? 0 : (uint64_t)id << 32 | (uint32_t)fd;

@@ -9,6 +9,7 @@
 #include "other/softhca/segment/segment.h"
 #include "other/softhca/tcp/fabric.h"
 #include "other/softhca/tcp/tcp.h"
+#include "other/tools/uncancelled.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -63,13 +64,30 @@ int shca_claim_slot(uint32_t *slot)
     return -1;
 }
 
+/* Any user may bind a name that is free: only a process of this one is a peer, or one of root. */
+static bool registry_is_peer(int s)
+{
+    struct ucred cred;
+    socklen_t len = sizeof cred;
+    return getsockopt(s, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
+           (cred.uid == geteuid() || cred.uid == 0);
+}
+
+/* A connection to a local socket that was interrupted has not begun. */
+static int registry_connect(int s, const struct sockaddr_un *a, socklen_t len)
+{
+    int error;
+    while ((error = connect(s, (const struct sockaddr *)a, len)) < 0 && errno == EINTR) continue;
+    return error;
+}
+
 /* The peer's backlog is full (net.core.somaxconn): wait for room. */
 static int registry_connect_within(int s, const struct sockaddr_un *a, socklen_t len)
 {
     struct timeval timeout = {.tv_sec = 10}; /* the peer may be stopped */
     setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
     fcntl(s, F_SETFL, 0);
-    int error = connect(s, (const struct sockaddr *)a, len);
+    int error = registry_connect(s, a, len);
     fcntl(s, F_SETFL, O_NONBLOCK);
     return error;
 }
@@ -78,6 +96,7 @@ static int registry_connect_within(int s, const struct sockaddr_un *a, socklen_t
  * only when the backlog of the peer is full. */
 int shca_connect_slot(uint32_t slot)
 {
+    GASNETI_UNCANCELLED;
     int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (s < 0) {
         shca_say_of_peer("cannot create a socket to a peer: %m%s",
@@ -86,8 +105,9 @@ int shca_connect_slot(uint32_t slot)
     }
     struct sockaddr_un a;
     socklen_t len = registry_slot_address(&a, slot);
-    if (connect(s, (struct sockaddr *)&a, len) == 0) return s;
-    if (errno == EAGAIN && registry_connect_within(s, &a, len) == 0) return s;
+    bool connected = registry_connect(s, &a, len) == 0;
+    if (!connected && errno == EAGAIN) connected = registry_connect_within(s, &a, len) == 0;
+    if (connected && registry_is_peer(s)) return s;
     close(s);
     return -1;
 }

@@ -27,7 +27,7 @@ struct shca_rpc_reply {
  * peer_map.c opens it). */
 struct shca_greeting {
     uint32_t slot;
-    int32_t memfd; /* its number in the owner, and its file: */
+    int32_t memfd; /* descriptor number in the owner of the segment; its file: */
     uint64_t dev, ino;
     uint64_t heap_end, arena_end; /* used parts of */
 };

@@ -6,6 +6,7 @@
  */
 #include "other/softhca/objects/object.h"
 #include "other/softhca/segment/segment.h"
+#include "other/tools/uncancelled.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -43,6 +44,7 @@ static void rpc_client_set_timeout(struct shca_peer *p)
 static int rpc_client_call(struct shca_peer *p, struct shca_rpc_request *q, void *data,
                            uint64_t *value, int *fd)
 {
+    GASNETI_UNCANCELLED;
     struct iovec out[2] = {{q, sizeof *q}, {data, q->len}};
     struct msghdr m = {.msg_iov = out, .msg_iovlen = q->what == RPC_WRITE ? 2 : 1};
     ssize_t n;
@@ -109,6 +111,7 @@ int shca_rpc_atomic(struct shca_peer *p, bool swap, uint64_t va, uint64_t a, uin
 /* Wakes the worker thread of a peer that is not attached yet. There is no reply. */
 void shca_rpc_ring(struct shca_peer *p)
 {
+    GASNETI_UNCANCELLED;
     struct shca_rpc_request q = {.what = RPC_RING};
     send(p->sock, &q, sizeof q, MSG_NOSIGNAL | MSG_DONTWAIT);
 }

@@ -43,7 +43,9 @@ static bool rpc_server_send_with_fd(int sock, const void *data, size_t len, int 
         c->cmsg_len = CMSG_LEN(sizeof fd);
         memcpy(CMSG_DATA(c), &fd, sizeof fd);
     }
-    return sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+    ssize_t sent;
+    while ((sent = sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL)) < 0 && errno == EINTR) continue;
+    return sent >= 0;
 }
 
 static bool rpc_server_same_user(int sock)
@@ -91,12 +93,17 @@ static int rpc_server_accept(void)
     }
     struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP,
                             .data.u64 = rpc_server_client_data(sock, 0)};
-    if (!rpc_server_same_user(sock) || server.clients == server.room ||
-        epoll_ctl(server.epoll, EPOLL_CTL_ADD, sock, &e) < 0)
-        close(sock);
-    else
+    int error = 0;
+    if (server.clients == server.room)
+        error = ENOMEM;
+    else if (epoll_ctl(server.epoll, EPOLL_CTL_ADD, sock, &e) < 0)
+        error = errno;
+    if (!error && rpc_server_same_user(sock)) {
         server.client[server.clients++] = sock;
-    return 0;
+        return 0;
+    }
+    close(sock); /* also removes it from the epoll set */
+    return error;
 }
 
 static void rpc_server_admit(void)
@@ -105,9 +112,10 @@ static void rpc_server_admit(void)
     pthread_mutex_lock(&server.lock);
     int error = rpc_server_accept();
     pthread_mutex_unlock(&server.lock);
-    if (error != EMFILE && error != ENFILE) return;
-    if (!reported++) shca_say("cannot accept a peer: %s (raise ulimit -n)", strerror(error));
-    usleep(100000); /* the backlog stays readable */
+    const bool files = error == EMFILE || error == ENFILE;
+    if (error && error != EINTR && error != EAGAIN && error != ECONNABORTED && !reported++)
+        shca_say("cannot accept a peer: %s%s", strerror(error), files ? " (raise ulimit -n)" : "");
+    if (files) usleep(100000); /* the backlog stays readable */
 }
 
 /* The first message is the slot of the client. Only then is the segment sent: after a death the
@@ -125,8 +133,9 @@ static void rpc_server_greet(int sock, uint32_t slot)
                               .ino = shca.me.ino,
                               .heap_end = shca.me.h->heap_end,
                               .arena_end = shca.me.h->arena_end};
-    if (!rpc_server_send_with_fd(sock, &g, sizeof g, shca.me.memfd))
-        rpc_server_send_with_fd(sock, &g, sizeof g, -1);
+    if (!rpc_server_send_with_fd(sock, &g, sizeof g, shca.me.memfd) &&
+        !rpc_server_send_with_fd(sock, &g, sizeof g, -1))
+        shutdown(sock, SHUT_RDWR); /* the client must not wait for it */
 }
 
 /* The socket calls themselves read and write the memory: the kernel reports EFAULT instead of a

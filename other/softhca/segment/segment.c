@@ -14,6 +14,7 @@
 #include "other/softhca/segment/segment.h"
 #include "other/softhca/tcp/fabric.h"
 #include "other/softhca/tcp/tcp.h"
+#include "other/tools/clock.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ struct shca_process shca = {
 };
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static int failed; /* why the threads could not be started: for good, since some of them run */
 static pthread_mutex_t extent_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shca_extents heap, arena;
 static struct shca_extent *inherited; /* blocks of the parent, in a forked child */
@@ -92,13 +94,14 @@ static uint64_t segment_make_nonce(void)
 {
     uint64_t nonce;
     if (getrandom(&nonce, sizeof nonce, 0) == sizeof nonce) return nonce | 1; /* 0 means no nonce */
-    return (((uint64_t)getpid() << 40) ^ shca_now()) | 1;
+    return (((uint64_t)getpid() << 40) ^ gasneti_clock_ns()) | 1;
 }
 
 static int segment_start(void)
 {
     if (!shca_fabric_good() || !shca_lids_suffice()) return EINVAL;
-    int listener, e = segment_make();
+    int listener, e = shca_host_is_known();
+    if (!e) e = segment_make();
     if (e) return e;
     listener = shca_claim_slot(&shca.slot);
     if (listener < 0) {
@@ -120,8 +123,7 @@ static int segment_start(void)
     if (!e) e = shca_remote_process_start();
     if (e) {
         shca_say("cannot start a thread: %s (see ulimit -u)", strerror(e));
-        shca.h = NULL;
-        return e;
+        return failed = e; /* threads that have started use the segment */
     }
     /* Yama allows process_vm_* between siblings only so. */
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
@@ -131,7 +133,7 @@ static int segment_start(void)
 int shca_start(void)
 {
     pthread_mutex_lock(&start_lock);
-    int e = shca.h ? 0 : segment_start();
+    int e = failed ? failed : shca.h ? 0 : segment_start();
     pthread_mutex_unlock(&start_lock);
     return e;
 }

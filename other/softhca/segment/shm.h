@@ -16,15 +16,15 @@
 
 enum {
     SHCA_MAGIC = 0x53484341,
-    SHCA_LAYOUT = 9, /* increase when the meaning of this file changes */
+    SHCA_LAYOUT = 10, /* increase when the meaning of this file changes */
     SHCA_SLOTS = 4096,
     SHCA_QPS = 4096,
     SHCA_CQS = 4096,
-    SHCA_SRQS = 8192, /* those of programs, and one for each UD QP */
+    SHCA_SRQS = 8192, /* SRQs of programs, and one SRQ for each UD QP */
     SHCA_MRS = 1 << 18,
     SHCA_CHANNELS = 1024,
     SHCA_INLINE_CQE = 20,   /* a SEND up to this size travels in its completion */
-    SHCA_INLINE_RECV = 256, /* one up to this size may wait in the receive slot */
+    SHCA_INLINE_RECV = 256, /* a SEND up to this size may wait in the receive slot */
     SHCA_MAX_WR = 16384,
     SHCA_MAX_SGE = 32,
     SHCA_MAX_INLINE = 1024,
@@ -38,7 +38,7 @@ enum {
 
 enum { SHCA_SIDE_SEND, SHCA_SIDE_RECV };
 enum {
-    /* these three as in ibv_wc.wc_flags */
+    /* GRH, IMM and INV: as in ibv_wc.wc_flags */
     SHCA_CQE_GRH = IBV_WC_GRH,
     SHCA_CQE_IMM = IBV_WC_WITH_IMM,
     SHCA_CQE_INV = IBV_WC_WITH_INV, /* imm: the key that was invalidated */
@@ -72,9 +72,9 @@ _Static_assert(sizeof(struct shm_cqe) == 64, "an entry moves between processors 
 
 enum { SHCA_ARM_NONE, SHCA_ARM_ANY, SHCA_ARM_SOLICITED };
 /* The ring of a completion queue: this header, struct shm_cqe[1 << shift], and an array of claims,
- * one for each entry. Positions count from 0 in every ring. A producer claims the entry at the tail
- * with its lap and, in the top bits, its own slot, so that the owner knows whose entry it is when
- * it does not become valid. */
+ * one for each entry. Positions count from 0 in every ring. A producer claims the entry at the
+ * tail: the claim holds the lap and, in the top bits, the slot of the producer's process. By it the
+ * owner knows which process left an entry that never becomes valid. */
 struct shm_ring {
     /* the owner's line; entries before head were polled */
     _Atomic uint64_t head;
@@ -87,14 +87,18 @@ struct shm_ring {
 };
 struct shm_cq {
     _Atomic uint64_t ring; /* offset of struct shm_ring, page-aligned, and its shift; 0: no CQ */
-    uint32_t channel;      /* 1 + index of the channel, 0 when there is none */
+    uint32_t channel;      /* id of the channel, 0: the CQ has no channel */
     _Atomic uint32_t overflow;
-    _Atomic uint32_t resizing; /* a producer that finds the ring full waits for another ring */
+    _Atomic uint32_t resizing; /* a producer that finds the ring full waits for the new ring */
     _Atomic uint32_t armed SHCA_LINE;
     _Atomic uint32_t ev_produced;
     _Atomic uint32_t ev_lost; /* a producer could not signal the channel: the owner does */
 };
 enum { SHCA_CLAIM_SLOT = 52 };
+
+/* Positions in the queues of a QP count posted WRs, modulo 2^32. They begin just before the wrap,
+ * so that every program passes it. */
+#define SHCA_FIRST_WR ((uint32_t)-64)
 
 /* One receive WR: this header, sge[], then SHCA_INLINE_RECV bytes at the QP's rq_data. */
 struct shm_rwr {
@@ -122,7 +126,7 @@ struct shm_srq {
     uint32_t mask, stride, data; /* data: offset of the SHCA_INLINE_RECV bytes from r */
     uint32_t pd;
     uint32_t cq;            /* of an SRQ in an XRC domain */
-    _Atomic uint64_t xrcd;  /* that domain, or 0 */
+    _Atomic uint64_t xrcd;  /* the XRC domain, or 0 */
     _Atomic uint32_t limit; /* armed when not 0 */
     _Atomic uint64_t prod SHCA_LINE;
     _Atomic uint64_t head SHCA_LINE;
@@ -146,8 +150,8 @@ struct shm_qp {
     uint32_t min_rnr_timer;
     uint32_t max_dest_rd_atomic;
     uint32_t qkey;
-    /* Increases after each change of the words above: an initiator that has found them good need
-     * not read them again while it is the same (short_write.c). */
+    /* Increases after each change of the words from state to qkey: an initiator that has found them
+     * good need not read them again while this is unchanged (short_write.c). */
     _Atomic uint32_t changes;
     /* the line of the owner that posts receives */
     _Atomic uint32_t rq_prod SHCA_LINE;
@@ -209,8 +213,8 @@ struct shm_header {
     _Atomic uint64_t heap_end, arena_end; /* how far rings and blocks reach */
     /* The worker thread sleeps on this futex while it is 0. */
     _Atomic uint32_t doorbell SHCA_LINE;
-    /* 1 + the number by which a thread of the program that sleeps is woken; see softhca_sleeper().
-     * Who clears it wakes the thread. */
+    /* 1 + the number by which a sleeping thread of the program is woken; see softhca_sleeper(). The
+     * process that clears it wakes the thread. */
     _Atomic uint32_t sleeper;
     /* Held by the owner's RPC thread until the process ends. A robust mutex: the kernel marks it
      * when the process dies, and peers see the mark without a system call. */
@@ -267,7 +271,7 @@ static inline uint32_t shm_port_number(uint32_t port)
  * destination port. */
 static inline uint64_t shm_sender_id(enum ibv_qp_type type, uint32_t qpn, uint32_t port)
 {
-    if (type == IBV_QPT_XRC_RECV) type = IBV_QPT_XRC_SEND; /* both ends have one type */
+    if (type == IBV_QPT_XRC_RECV) type = IBV_QPT_XRC_SEND; /* one type stands for both ends */
     return (uint64_t)type << 32 | port << 24 | qpn;
 }
 /* The P_Key of an end in its identity: the key, and a bit for each end that is a limited member. */

@@ -8,8 +8,8 @@
 #include "other/softhca/objects/object.h"
 #include "other/softhca/segment/segment.h"
 
-/* Once for each peer, before the first entry. The previous process in this slot may have died
- * inside: make the word even. */
+/* Registers this process in the header of P, once, before the first entry. The previous process in
+ * this slot may have died inside, so the word is made even. */
 void shca_ud_access_register(struct shca_peer *p)
 {
     struct shm_header *h = p->h;
@@ -22,8 +22,8 @@ void shca_ud_access_register(struct shca_peer *p)
     pthread_mutex_unlock(&shca.peer_lock);
 }
 
-/* One thread of this process at a time. The compare-and-swap is a full fence: reads of the target
- * come after it. */
+/* Enters P, one thread of this process at a time. The compare-and-swap is a full fence: reads of
+ * the target come after it. */
 void shca_ud_access_enter(struct shca_peer *p)
 {
     _Atomic uint32_t *inside = &p->h->ud_access[shca.slot].inside;

@@ -7,13 +7,14 @@
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/tcp/remote_process.h"
 #include "other/softhca/tcp/tcp.h"
+#include "other/tools/clock.h"
 
 static const uint64_t unreachable_limit = 2000000000; /* ns; of a wait for a connection */
 
-/* There is no connection to F: wait for one, or drop the datagram. */
+/* Without a connection to F: waits for one, or drops the datagram. */
 static int datagram_wait_or_lose(struct shca_remote_process *f)
 {
-    uint64_t since = f->down_since, now = shca_now();
+    uint64_t since = f->down_since, now = gasneti_clock_ns();
     bool late = since && now - since > unreachable_limit;
     f->wanted = now;
     if (f->wake == REMOTE_NEVER) shca_remote_process_kick(f);

@@ -2,7 +2,7 @@
  * the wire thread.
  */
 #include "other/softhca/tcp/greet.h"
-#include "other/softhca/tcp/sha256.h"
+#include "other/tools/mutual_proof.h"
 
 #include <string.h>
 
@@ -10,12 +10,14 @@
 static void greet_prove(const struct greet *g, const struct greet_self *self, char side,
                         uint8_t mac[WIRE_MAC])
 {
-    uint8_t text[1 + 2 * WIRE_GREETING] = {(uint8_t)side};
+    uint8_t hello[WIRE_GREETING], challenge[WIRE_GREETING];
     struct wire_challenge c = g->challenge;
     memset(c.mac, 0, sizeof c.mac);
-    size_t n = 1 + wire_put_hello(&g->hello, text + 1);
-    n += wire_put_challenge(&c, text + n);
-    shca_hmac(self->secret, self->secret ? strlen(self->secret) : 0, text, n, mac);
+    const struct gasneti_said said = {.connector = hello,
+                                      .connector_len = wire_put_hello(&g->hello, hello),
+                                      .acceptor = challenge,
+                                      .acceptor_len = wire_put_challenge(&c, challenge)};
+    gasneti_mutual_proof(self->secret, side, &said, mac);
 }
 
 static void greet_emit(struct greet *g, enum wire_type type, uint64_t value, size_t length)
@@ -87,7 +89,7 @@ static bool greet_on_challenge(struct greet *g, const struct greet_self *self,
     uint8_t mac[WIRE_MAC];
     if (!wire_get_challenge(payload, f->length, &g->challenge)) return false;
     greet_prove(g, self, 'a', mac);
-    if (!shca_digest_equal(mac, g->challenge.mac)) {
+    if (!gasneti_digest_equal(mac, g->challenge.mac)) {
         greet_reject(g, WIRE_OTHER_SECRET);
         return true;
     }
@@ -105,7 +107,7 @@ static bool greet_on_proof(struct greet *g, const struct greet_self *self,
     uint8_t mac[WIRE_MAC];
     if (f->length != WIRE_MAC) return false;
     greet_prove(g, self, 'c', mac);
-    if (shca_digest_equal(mac, payload))
+    if (gasneti_digest_equal(mac, payload))
         g->state = GREET_PROVEN;
     else
         greet_reject(g, WIRE_OTHER_SECRET);

@@ -4,6 +4,7 @@
  * fabric.c resolves the names.
  */
 #include "other/softhca/tcp/hosts.h"
+#include "other/tools/fnv.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@ void shca_hosts_free(struct shca_hosts *h)
     while (h->n > 0) free(h->name[--h->n]);
 }
 
-/* What is wrong with a name of LEN bytes, or NULL. */
+/* The fault of a name of LEN bytes, as words for a message; NULL if it is valid. */
 static const char *hosts_fault_of(const char *name, size_t len)
 {
     if (len == 0) return "is empty";
@@ -41,7 +42,8 @@ static const char *hosts_fault_of(const char *name, size_t len)
     return NULL;
 }
 
-/* WHERE names the entry or line, for WHY. */
+/* Adds a name to H; false, with a message in WHY, if it is invalid. WHERE names the entry or line
+ * in the message. */
 static bool hosts_add(struct shca_hosts *h, const char *name, size_t len, const char *where,
                       char *why, size_t room)
 {
@@ -118,10 +120,11 @@ bool shca_hosts_parse(struct shca_hosts *h, bool file, const char *text, char *w
 
 uint64_t shca_hosts_hash(const struct shca_hosts *h)
 {
-    uint64_t hash = 0xcbf29ce484222325ull;
+    uint64_t hash = GASNETI_FNV_START;
     for (unsigned i = 0; i < h->n; i++)
         for (const char *c = h->name[i];; c++) {
-            hash = (hash ^ (unsigned char)tolower((unsigned char)*c)) * 0x100000001b3ull;
+            const unsigned char lower = (unsigned char)tolower((unsigned char)*c);
+            hash = gasneti_fnv(hash, &lower, 1);
             if (!*c) break; /* the terminator is hashed: "ab","c" is not "a","bc" */
         }
     return hash;

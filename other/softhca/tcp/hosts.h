@@ -20,7 +20,7 @@ struct shca_hosts {
 bool shca_hosts_is_path(const char *value);
 
 /* Parses TEXT into the empty list H: the lines of a file, with # comments, or words between commas.
- * False, with one line in WHY and H empty: a name is invalid or there is none. */
+ * False, with one line in WHY and H empty: a name is invalid, or TEXT has no name. */
 bool shca_hosts_parse(struct shca_hosts *h, bool file, const char *text, char *why, size_t room);
 void shca_hosts_free(struct shca_hosts *h);
 

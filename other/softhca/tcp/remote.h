@@ -3,9 +3,9 @@
  * Pure: no globals, no I/O, no locks, no clock. The requester numbers the WRs of the send queue,
  * chooses the next frame to send, and reports when the oldest WR has ended and how. The responder
  * decides which requests to execute, which were executed before, and what to answer. The engine
- * (tcp_send.c, tcp_respond.c) puts frames on a connection and executes requests. It reports a lost
- * connection to both, and the requester goes back to the oldest WR that has not ended. Times are ns
- * of one clock.
+ * (tcp_send.c, tcp_respond.c) puts frames on a connection and executes requests. The engine reports
+ * a lost connection to requester and responder, and the requester goes back to the oldest WR that
+ * has not ended. Times are ns of one clock.
  */
 #ifndef SOFTHCA_REMOTE_H
 #define SOFTHCA_REMOTE_H
@@ -97,7 +97,7 @@ struct responder {
     struct wire_frame nak;
     uint32_t first_fetch, fetches;
     struct responder_fetch fetch[WIRE_FETCHES]; /* a ring */
-    uint32_t atomics;                           /* number executed */
+    uint64_t atomics;                           /* number executed */
     struct {
         uint32_t msn;
         uint64_t value;

@@ -12,6 +12,7 @@
 #include "other/softhca/segment/segment.h"
 #include "other/softhca/tcp/remote_process.h"
 #include "other/softhca/tcp/tcp.h"
+#include "other/tools/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +131,7 @@ static void remote_process_retry_later(struct shca_remote_process *f)
     remote_process_drop_attempt(f);
     f->pause = f->pause ? f->pause * 2 : 10 * MS;
     if (f->pause > 200 * MS) f->pause = 200 * MS;
-    f->retry_at = shca_now() + f->pause;
+    f->retry_at = gasneti_clock_ns() + f->pause;
     f->address++;
     shca_remote_process_wake(f, f->retry_at);
 }
@@ -244,12 +245,13 @@ static void remote_process_disconnect(struct shca_remote_process *f, uint64_t si
     shca_remote_process_wake(f, 0);
 }
 
-/* The process WHO; a process known in its slot with another nonce has ended. */
+/* Finds or creates the record of process WHO; a process known in the same slot with another nonce
+ * has ended. */
 static struct shca_remote_process *remote_process_identify(const struct wire_process *who)
 {
     struct shca_remote_process *f = shca_remote_process_find(who->host, who->slot);
     if (f && f->who.nonce && f->who.nonce != who->nonce) {
-        if (f->up) remote_process_disconnect(f, shca_now());
+        if (f->up) remote_process_disconnect(f, gasneti_clock_ns());
         remote_process_drop_attempt(f);
         remote_process_set_gone(f);
         shca_remote_process_put(f);
@@ -275,11 +277,11 @@ static void remote_process_decide(struct shca_conn *c)
     }
     uint32_t serial = (f->serial > g->hello.serial ? f->serial : g->hello.serial) + 1;
     remote_process_drop_attempt(f);
-    if (f->up) remote_process_disconnect(f, shca_now());
+    if (f->up) remote_process_disconnect(f, gasneti_clock_ns());
     greet_welcome(g, serial);
     remote_process_send_greeting(c);
     remote_process_set_up(f, c, serial);
-    shca_remote_process_put(f); /* its connection keeps F alive */
+    shca_remote_process_put(f); /* the connection keeps F alive */
 }
 
 static void remote_process_report_failure(const struct shca_conn *c)
@@ -346,7 +348,7 @@ void shca_remote_process_lost(struct shca_conn *c)
 {
     struct shca_remote_process *f = c->process;
     if (f && f->up == c) {
-        remote_process_disconnect(f, shca_now());
+        remote_process_disconnect(f, gasneti_clock_ns());
         shca_remote_process_release(f);
     } else if (f && f->attempt == c)
         remote_process_retry_later(f);

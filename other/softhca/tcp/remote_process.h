@@ -23,7 +23,7 @@ enum {
     CONN_BATCH = 1 << 18, /* bytes that one QP may send before the next QP */
 };
 
-/* Where the payload that is arriving goes. */
+/* What is done with the payload that is arriving. */
 enum conn_sink { SINK_HEADER, SINK_WHOLE, SINK_STREAM, SINK_DROP };
 
 enum conn_state { CONN_DIALLING, CONN_GREETING, CONN_UP };
@@ -32,7 +32,7 @@ struct shca_conn {
     int fd;
     enum conn_state state;
     bool connector;
-    bool confirmed;                      /* the other end is known to use this connection */
+    bool confirmed;                      /* the peer is known to use this connection */
     bool broken;                         /* a write failed; the wire thread closes the connection */
     struct shca_remote_process *process; /* NULL until an accepted connection is identified */
     struct shca_conn *next;
@@ -72,8 +72,8 @@ struct shca_remote_process {
     _Atomic uint64_t down_since; /* of the connection; 0: up, or not needed */
     uint64_t unanswered_since;
     _Atomic uint64_t wanted; /* time of the last message of a sender that does not wait */
-    _Atomic uint64_t wake;   /* when the tick is due; REMOTE_NEVER: a poster must kick, */
-    _Atomic bool kicked;     /* and has done so */
+    _Atomic uint64_t wake;   /* when the tick is due; REMOTE_NEVER: a poster must set KICKED */
+    _Atomic bool kicked;     /* a poster asks for a tick */
     struct shca_remote *due, **due_end; /* responders with an answer to send; wire lock */
     struct shca_lock out;
     struct shca_conn *_Atomic up;
@@ -86,13 +86,13 @@ struct shca_remote {
     struct shca_remote_process *process;
     uint32_t dest_qpn;
     uint32_t decided;            /* faults of messages before this one are decided; send lock */
-    uint32_t ran;                /* its local WRs (bind, invalidate) before this one are done */
+    uint32_t began;              /* WRs before this message were begun; local ones are done */
     struct requester out;        /* send lock */
     struct responder in;         /* wire lock */
-    struct shca_link link;       /* to the QP itself, for respond.c */
-    uint64_t port_down_since;    /* its port is not active; send lock */
+    struct shca_link link;       /* to this process's own QP, for respond.c */
+    uint64_t port_down_since;    /* since when the QP's port is not active; send lock */
     struct ibv_send_wr wr;       /* the request being executed */
-    struct shca_receive receive; /* its receive, when it arrives in parts */
+    struct shca_receive receive; /* the receive of WR, when its message arrives in parts */
     struct shca_remote *next, *ready_next, *due_next;
     bool ready, due;
     _Atomic bool receive_posted; /* a receive was posted after an RNR NAK */
@@ -136,7 +136,7 @@ void shca_tcp_break(struct shca_conn *c);
 
 /* remote_process.c: processes of other hosts and the connection to each. Wire lock held. */
 struct shca_remote_process *
-shca_remote_process_find(uint32_t host, uint32_t slot); /* these three also without the lock */
+shca_remote_process_find(uint32_t host, uint32_t slot); /* as put, kick: also without lock */
 void shca_remote_process_put(struct shca_remote_process *f);
 void shca_remote_process_kick(struct shca_remote_process *f);    /* the wire thread ticks F */
 void shca_remote_process_release(struct shca_remote_process *f); /* frees F when it is not used */

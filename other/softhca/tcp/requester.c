@@ -304,7 +304,10 @@ bool requester_done(struct requester *q, int *status)
     } else if (requester_is_fetch(q, q->una) ? !wire_before(q->una, q->fetched)
                                              : !wire_before(q->una, q->acked))
         return false;
+    if (*status == IBV_WC_SUCCESS && q->una == q->rnr_msn) q->rnr_tries = 0;
     q->una++;
+    /* None stays behind: it would be ahead 2^31 messages later. */
+    requester_raise_to(&q->acked, q->una);
     requester_raise_to(&q->fetched, q->una);
     requester_raise_to(&q->next, q->una);
     return true;

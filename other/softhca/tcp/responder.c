@@ -64,8 +64,11 @@ static enum responder_verdict responder_answer_fetch(struct responder *r,
 static enum responder_verdict responder_repeat_atomic(struct responder *r,
                                                       const struct wire_frame *f)
 {
-    for (int i = 0; i < WIRE_FETCHES && i < (int)r->atomics; i++)
-        if (r->saved[i].msn == f->msn) return responder_answer_fetch(r, f, r->saved[i].value);
+    /* The latest first: an old one may have the same number, 2^32 messages ago. */
+    for (uint64_t i = 1; i <= WIRE_FETCHES && i <= r->atomics; i++) {
+        const uint64_t at = (r->atomics - i) % WIRE_FETCHES;
+        if (r->saved[at].msn == f->msn) return responder_answer_fetch(r, f, r->saved[at].value);
+    }
     return RESPONDER_BAD;
 }
 
@@ -136,7 +139,7 @@ enum responder_verdict responder_finish(struct responder *r, uint64_t value)
         return RESPONDER_DROP;
     }
     if (r->request.opcode != WIRE_READ) {
-        uint32_t i = r->atomics++ % WIRE_FETCHES;
+        const uint64_t i = r->atomics++ % WIRE_FETCHES;
         r->saved[i].msn = msn;
         r->saved[i].value = value;
     }

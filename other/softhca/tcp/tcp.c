@@ -10,6 +10,8 @@
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/tcp/remote_process.h"
 #include "other/softhca/tcp/tcp.h"
+#include "other/tools/clock.h"
+#include "other/tools/uncancelled.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -21,6 +23,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+/* Accepted connections whose other end has proven nothing yet: the oldest is closed for one more.
+ */
+enum { MOST_GREETING = 64 };
 enum { TAG_KICK, TAG_TIMER, TAG_LISTENER, TAGS = TAG_LISTENER + SHCA_ADDRESSES };
 
 struct shca_wire shca_wire = {.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1};
@@ -122,7 +127,7 @@ static struct shca_conn *tcp_new_conn(int fd, enum conn_state state,
     c->state = state;
     c->events = events;
     c->address = *a;
-    c->since = shca_now();
+    c->since = gasneti_clock_ns();
     c->next = shca_wire.conns;
     shca_wire.conns = c;
     return c;
@@ -146,6 +151,7 @@ static void tcp_bind_to_port(int fd, int family)
 /* NULL and errno, or a connection for which shca_remote_process_dialled() will be called. */
 struct shca_conn *shca_tcp_dial(const struct sockaddr_storage *to)
 {
+    GASNETI_UNCANCELLED;
     int fd = tcp_open_socket(to->ss_family);
     if (fd < 0) return NULL;
     tcp_tune(fd);
@@ -217,6 +223,7 @@ static bool tcp_is_transient(int error)
 
 bool shca_tcp_send(struct shca_conn *c, struct iovec *iov, int n, size_t total)
 {
+    GASNETI_UNCANCELLED;
     struct msghdr m = {.msg_iov = iov, .msg_iovlen = n};
     ssize_t sent = sendmsg(c->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent == (ssize_t)total) return true;
@@ -238,6 +245,7 @@ bool shca_tcp_send(struct shca_conn *c, struct iovec *iov, int n, size_t total)
 /* Sends the stash; true when the socket has room for more. Out lock held. */
 bool shca_tcp_flush(struct shca_conn *c)
 {
+    GASNETI_UNCANCELLED;
     if (c->broken) return false;
     while (c->stash) {
         ssize_t n = send(c->fd, c->stash + c->stash_at, c->stash_end - c->stash_at,
@@ -274,15 +282,50 @@ uint64_t shca_tcp_silence(struct shca_conn *c, uint64_t now)
     return acked < waited ? acked : waited;
 }
 
+static bool tcp_is_unproven(const struct shca_conn *c)
+{
+    return !c->process && c->state == CONN_GREETING;
+}
+
+static uint32_t tcp_random(void)
+{
+    uint32_t number = 0;
+    if (getrandom(&number, sizeof number, GRND_NONBLOCK) < 0) number = (uint32_t)gasneti_clock_ns();
+    return number;
+}
+
+static struct shca_conn *tcp_next_unproven(struct shca_conn *c)
+{
+    while (c && !tcp_is_unproven(c)) c = c->next;
+    return c;
+}
+
+/* Closes one of the unproven connections if there are more than `most`.  A random one: nothing that
+ * a stranger does makes its own safer than an honest one, which is made again. */
+static void tcp_bound_unproven(unsigned most)
+{
+    struct shca_conn *first = tcp_next_unproven(shca_wire.conns), *chosen = first;
+    unsigned count = 0;
+    for (struct shca_conn *c = first; c; c = tcp_next_unproven(c->next)) count++;
+    if (count <= most) return;
+    for (uint32_t skip = tcp_random() % count; skip; skip--)
+        chosen = tcp_next_unproven(chosen->next);
+    shca_tcp_close(chosen);
+}
+
 static void tcp_admit(int listener)
 {
     struct sockaddr_storage a = {0};
     socklen_t len = sizeof a;
     int fd = accept4(listener, (struct sockaddr *)&a, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0) return;
+    if (fd < 0) {
+        if (errno == EMFILE || errno == ENFILE) tcp_bound_unproven(0);
+        return;
+    }
     tcp_tune(fd);
     struct shca_conn *c = tcp_new_conn(fd, CONN_GREETING, &a);
     if (c && !shca_remote_process_accepted(c)) shca_tcp_close(c);
+    tcp_bound_unproven(MOST_GREETING);
 }
 
 static void tcp_dialled(struct shca_conn *c)
@@ -292,7 +335,7 @@ static void tcp_dialled(struct shca_conn *c)
     getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len);
     if (!error) {
         c->state = CONN_GREETING;
-        c->since = shca_now();
+        c->since = gasneti_clock_ns();
         tcp_set_events(c, EPOLLIN | EPOLLRDHUP);
     }
     shca_remote_process_dialled(c, error);
@@ -346,7 +389,7 @@ static void *tcp_main(void *unused)
         int n = epoll_wait(shca_wire.epoll, e, 32, -1);
         pthread_mutex_lock(&shca_wire.lock);
         for (int i = 0; i < n; i++) tcp_event(&e[i]);
-        uint64_t now = shca_now();
+        uint64_t now = gasneti_clock_ns();
         if (now >= shca_wire.wake) shca_wire.wake = shca_remote_process_tick(now);
         tcp_set_timer(shca_wire.wake);
         tcp_free_closed();
@@ -357,6 +400,7 @@ static void *tcp_main(void *unused)
 
 void shca_tcp_kick(void)
 {
+    GASNETI_UNCANCELLED;
     uint64_t one = 1;
     if (write(shca_wire.kick, &one, sizeof one) < 0) return; /* a kick is pending */
 }

@@ -14,11 +14,11 @@ void shca_tcp_in_child(void);
 int shca_tcp_send_bind(struct shca_qp *qp, struct shca_place place);
 void shca_tcp_send_drop(struct shca_qp *qp);
 uint32_t shca_tcp_send_number(const struct shca_remote *r); /* of the process, for faults */
-void shca_tcp_send_tune(struct shca_qp *qp);                /* these five: send lock held */
-void shca_tcp_send_push(struct shca_qp *qp);                /* WRs were posted */
-void shca_tcp_send_stop(struct shca_qp *qp);                /* all WRs were flushed */
-bool shca_tcp_send_draining(struct shca_qp *qp);            /* in SQD, a message is on its way */
-void shca_tcp_send_receive(struct shca_qp *qp); /* posted: a remote sender waits for it */
+void shca_tcp_send_tune(struct shca_qp *qp);     /* from here to receive: send lock held */
+void shca_tcp_send_push(struct shca_qp *qp);     /* WRs were posted */
+void shca_tcp_send_stop(struct shca_qp *qp);     /* all WRs were flushed */
+bool shca_tcp_send_draining(struct shca_qp *qp); /* in SQD, a message is on its way */
+void shca_tcp_send_receive(struct shca_qp *qp);  /* posted: a remote sender waits for it */
 
 /* datagram.c */
 int shca_tcp_send_datagram(const struct shca_link *l, struct shca_place place,

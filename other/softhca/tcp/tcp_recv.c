@@ -1,11 +1,12 @@
 /* tcp_recv.c - receives from connections: parses frames and dispatches them.
  *
  * Called by the wire thread when a socket is readable. Small payloads are gathered in the
- * connection's buffer. Long ones are read directly to their place in memory, except for their last
- * bytes: these are stored last and together, because programs poll them.
+ * connection's buffer. Long payloads are read directly to their destination, except for their last
+ * bytes: the last bytes are stored last and together, because programs poll them.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/tcp/remote_process.h"
+#include "other/tools/clock.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -38,7 +39,7 @@ static bool tcp_recv_store_answer(struct shca_remote *r, const struct wire_frame
     if (pieces < 0) return false;
     bool good = shca_user_memory_write(bytes, to, pieces);
     if (good)
-        requester_received(&r->out, n, shca_now());
+        requester_received(&r->out, n, gasneti_clock_ns());
     else
         requester_fail(&r->out, f->msn, IBV_WC_LOC_PROT_ERR);
     return good;
@@ -61,7 +62,7 @@ static ssize_t tcp_recv_read_answer(struct shca_conn *c, struct shca_remote *r, 
         c->sink = SINK_DROP;
         return 0;
     }
-    if (got > 0) requester_received(&r->out, got, shca_now());
+    if (got > 0) requester_received(&r->out, got, gasneti_clock_ns());
     return got;
 }
 
@@ -94,7 +95,7 @@ static void tcp_recv_answered(struct shca_conn *c, const struct wire_frame *f,
     else if (f->type == WIRE_RESPONSE)
         tcp_recv_store_answer(r, f, f->value, payload, f->length);
     else
-        requester_on_frame(&r->out, f, shca_now());
+        requester_on_frame(&r->out, f, gasneti_clock_ns());
     shca_tcp_send_settle(r);
     shca_unlock(&r->qp->sq);
 }
@@ -204,7 +205,7 @@ static bool tcp_recv_consume(struct shca_conn *c, bool *over)
     }
 }
 
-/* One system call on the socket. 0: nothing to read; -1: the connection is over. */
+/* Reads from the socket by one system call. 0: nothing to read; -1: the connection is over. */
 static ssize_t tcp_recv_fill(struct shca_conn *c)
 {
     enum { WORTH_IT = 2048 };

@@ -11,6 +11,7 @@
 #include "other/softhca/segment/segment.h"
 #include "other/softhca/tcp/remote_process.h"
 #include "other/softhca/tcp/tcp.h"
+#include "other/tools/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +97,7 @@ static void tcp_send_wake_wire_thread(struct shca_remote_process *f, bool now)
     if (now || f->wake == REMOTE_NEVER) shca_remote_process_kick(f);
 }
 
-/* What to do with the next frame. */
+/* What is done with the next frame. */
 enum { GOES, STAYS, IS_SKIPPED };
 
 /* Injected faults: decided once per message, before it is first sent. */
@@ -105,7 +106,7 @@ static int tcp_send_decide(struct shca_remote *r, uint32_t msn, const struct ibv
     if (!r->qp->faults || wire_before(msn, r->decided)) return GOES;
     int status = shca_inject_message(r->qp, w, msn);
     if (status == SHCA_STALLED) {
-        r->out.pause_until = shca_now() + 1000000; /* then the fault is checked again */
+        r->out.pause_until = gasneti_clock_ns() + 1000000; /* then the fault is checked again */
         tcp_send_wake_wire_thread(r->process, true);
         return STAYS;
     }
@@ -121,11 +122,9 @@ static int tcp_send_decide(struct shca_remote *r, uint32_t msn, const struct ibv
 static int tcp_send_local_side(struct shca_remote *r, const struct wire_frame *f,
                                const struct ibv_send_wr *w, struct shca_gather *g)
 {
-    if (f->opcode == WIRE_NOTHING) {
-        if (wire_before(f->msn, r->ran)) return IBV_WC_SUCCESS; /* once */
-        r->ran = f->msn + 1;
-        return shca_mw_run(r->qp, w);
-    }
+    const bool again = wire_before(f->msn, r->began);
+    if (!again) r->began = f->msn + 1;
+    if (f->opcode == WIRE_NOTHING) return again ? IBV_WC_SUCCESS : shca_mw_run(r->qp, w);
     int status = shca_gather(r->qp, w, g);
     if (status == IBV_WC_SUCCESS && f->opcode > WIRE_READ && g->total != 8)
         return IBV_WC_LOC_LEN_ERR;
@@ -184,7 +183,7 @@ static void tcp_send_gather_frames(struct shca_remote *r, struct batch *b, int m
  * have more. Send lock and out lock held. */
 static bool tcp_send_batch(struct shca_remote *r, struct shca_conn *c)
 {
-    uint64_t now = shca_now();
+    uint64_t now = gasneti_clock_ns();
     struct batch b;
     int most = FRAMES;
     for (size_t sent = 0; sent < CONN_BATCH; sent += b.bytes) {
@@ -241,7 +240,7 @@ static bool tcp_send_port_is_down(struct shca_remote *r)
     if (r->qp->link.sender_id != SHCA_NO_SENDER)
         r->port_down_since = 0;
     else if (!r->port_down_since)
-        r->port_down_since = shca_now();
+        r->port_down_since = gasneti_clock_ns();
     return r->port_down_since;
 }
 
@@ -276,7 +275,7 @@ static uint64_t tcp_send_pass_time(struct shca_remote *r)
     uint64_t down_since = tcp_send_port_is_down(r) ? r->port_down_since : r->process->down_since;
     /* An unreliable QP does not wait for a process that does not listen. */
     bool gone = r->process->gone || (!r->out.reliable && r->process->refused);
-    return requester_tick(&r->out, shca_now(), down_since, gone);
+    return requester_tick(&r->out, gasneti_clock_ns(), down_since, gone);
 }
 
 void shca_tcp_send_settle(struct shca_remote *r)
@@ -291,7 +290,7 @@ void shca_tcp_send_push(struct shca_qp *qp)
 {
     struct shca_remote *r = qp->link.remote;
     if (shca_state(qp) != IBV_QPS_RTS || r->out.head == qp->sq_head) return;
-    uint64_t now = shca_now();
+    uint64_t now = gasneti_clock_ns();
     requester_posted(&r->out, qp->sq_head, now);
     if (!r->out.reliable) r->process->wanted = now;
     tcp_send_wake_wire_thread(r->process, false);
@@ -349,6 +348,8 @@ int shca_tcp_send_bind(struct shca_qp *qp, struct shca_place place)
     r->out = (struct requester){
         .reliable = r->in.reliable, .life = ++lives, .look = tcp_send_read_wr, .owner = qp};
     requester_start(&r->out);
+    requester_stop(&r->out, qp->sq_head);
+    r->decided = r->began = qp->sq_head;
     responder_start(&r->in);
     shca_link(&r->link, (struct shca_place){SHCA_OUTSIDE, 0}, qp->base.qp_type, r->dest_qpn,
               qp->base.qp_num);

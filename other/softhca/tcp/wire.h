@@ -111,7 +111,7 @@ struct wire_hello {
 };
 struct wire_challenge {
     uint64_t nonce;  /* of the accepting process, */
-    uint32_t number; /* and its process number */
+    uint32_t number; /* process number of the accepting process */
     uint8_t challenge[WIRE_NONCE];
     uint8_t mac[WIRE_MAC];
 };

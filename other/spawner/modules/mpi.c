@@ -10,6 +10,7 @@
 #include <mpi.h>
 
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ extern const struct spawner_ops SPAWNER_SYMBOL;
 static MPI_Comm comm = MPI_COMM_NULL;
 static int rank, size;
 static bool ours; /* MPI was initialised here */
+static bootstrap_meanwhile_fn meanwhile_fn;
 
 static void mpi_check(int error, const char *call)
 {
@@ -56,7 +58,8 @@ static int mpi_thread_level(void)
     if (want && strcmp(want, "SINGLE") == 0) return MPI_THREAD_SINGLE;
     if (want && strcmp(want, "FUNNELED") == 0) return MPI_THREAD_FUNNELED;
     if (want && strcmp(want, "MULTIPLE") == 0) return MPI_THREAD_MULTIPLE;
-    return MPI_THREAD_SERIALIZED; /* so that any thread may abort; calls are serialised */
+    return MPI_THREAD_SERIALIZED; /* needed so that any thread may abort; this module serialises
+                                     the calls */
 }
 
 /* Hides the software device while MPI initialises, unless the user chose MPI's transports. */
@@ -161,9 +164,24 @@ static MPI_Datatype mpi_block_type(size_t len)
     return type;
 }
 
+/* MPI makes progress inside its calls only. */
+static void mpi_await(MPI_Request *request)
+{
+    int done = 0;
+    while (meanwhile_fn) {
+        meanwhile_fn();
+        mpi_check(MPI_Test(request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        if (done) return;
+        sched_yield();
+    }
+    mpi_check(MPI_Wait(request, MPI_STATUS_IGNORE), "MPI_Wait");
+}
+
 static void mpi_barrier(void)
 {
-    mpi_check(MPI_Barrier(comm), "MPI_Barrier");
+    MPI_Request request;
+    mpi_check(MPI_Ibarrier(comm, &request), "MPI_Ibarrier");
+    mpi_await(&request);
 }
 
 static void mpi_exchange(const void *mine, size_t len, void *all)
@@ -172,8 +190,10 @@ static void mpi_exchange(const void *mine, size_t len, void *all)
         mpi_barrier();
         return;
     }
+    MPI_Request request;
     MPI_Datatype type = mpi_block_type(len);
-    mpi_check(MPI_Allgather(mine, 1, type, all, 1, type, comm), "MPI_Allgather");
+    mpi_check(MPI_Iallgather(mine, 1, type, all, 1, type, comm, &request), "MPI_Iallgather");
+    mpi_await(&request);
     MPI_Type_free(&type);
 }
 
@@ -183,15 +203,24 @@ static void mpi_alltoall(const void *mine, size_t len, void *all)
         mpi_barrier();
         return;
     }
+    MPI_Request request;
     MPI_Datatype type = mpi_block_type(len);
-    mpi_check(MPI_Alltoall(mine, 1, type, all, 1, type, comm), "MPI_Alltoall");
+    mpi_check(MPI_Ialltoall(mine, 1, type, all, 1, type, comm, &request), "MPI_Ialltoall");
+    mpi_await(&request);
     MPI_Type_free(&type);
 }
 
 static void mpi_broadcast(void *data, size_t len, uint32_t root)
 {
     if (len > INT_MAX) mpi_check(MPI_ERR_COUNT, "a broadcast of more than 2 GiB");
-    mpi_check(MPI_Bcast(data, (int)len, MPI_BYTE, (int)root, comm), "MPI_Bcast");
+    MPI_Request request;
+    mpi_check(MPI_Ibcast(data, (int)len, MPI_BYTE, (int)root, comm, &request), "MPI_Ibcast");
+    mpi_await(&request);
+}
+
+static void mpi_meanwhile(bootstrap_meanwhile_fn meanwhile)
+{
+    meanwhile_fn = meanwhile;
 }
 
 /* --- leaving --- */
@@ -227,6 +256,7 @@ __attribute__((visibility("default"))) const struct spawner_ops SPAWNER_SYMBOL =
     .exchange = mpi_exchange,
     .alltoall = mpi_alltoall,
     .broadcast = mpi_broadcast,
+    .meanwhile = mpi_meanwhile,
     .watch = module_watch_arm,
     .answer = module_answer,
     .fini = mpi_fini,

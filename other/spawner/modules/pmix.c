@@ -7,6 +7,7 @@
 #include "other/spawner/modules/module_answer.h"
 #include "other/spawner/modules/module_watch.h"
 #include "other/spawner/spawner_ops.h"
+#include "other/tools/fnv.h"
 
 #include <pmix.h>
 
@@ -58,13 +59,45 @@ static void pmix_publish(const void *data, size_t len)
     pmix_check(PMIx_Commit(), "PMIx_Commit");
 }
 
+/* The fence that goes on; posted by PMIx's thread. */
+static struct {
+    bool begun; /* the fence has begun, and has not been waited for to its end */
+    sem_t over;
+    pmix_status_t status;
+    bootstrap_meanwhile_fn meanwhile;
+} fence;
+
+static void pmix_on_fence(pmix_status_t status, void *unused)
+{
+    fence.status = status;
+    sem_post(&fence.over);
+}
+
+/* Whether it is over before that time. */
+static bool pmix_fence_over(const struct timespec *until)
+{
+    int error;
+    do error = sem_timedwait(&fence.over, until);
+    while (error != 0 && errno == EINTR);
+    fence.begun = fence.begun && error != 0;
+    return error == 0;
+}
+
 /* Fence over all ranks; with `collect` the published values are on every host afterwards. */
 static void pmix_fence(bool collect)
 {
     pmix_info_t info;
+    struct timespec next;
+    unsigned turn = 0;
     PMIX_INFO_CONSTRUCT(&info);
     PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
-    pmix_check(PMIx_Fence(NULL, 0, &info, 1), "PMIx_Fence");
+    fence.begun = true;
+    pmix_check(PMIx_Fence_nb(NULL, 0, &info, 1, pmix_on_fence, NULL), "PMIx_Fence_nb");
+    do {
+        if (fence.meanwhile) fence.meanwhile();
+        next = spawner_next_turn(turn++);
+    } while (!pmix_fence_over(&next));
+    pmix_check(fence.status, "PMIx_Fence_nb");
     PMIX_INFO_DESTRUCT(&info);
 }
 
@@ -140,16 +173,14 @@ static bool pmix_get_u32(uint32_t rank, const char *key, uint32_t *answer)
     return good;
 }
 
-/* A key of this host: the server's number for it, else an FNV-1a hash of its name. */
+/* A key of this host: the server's number for it, else a hash of its name. */
 static uint64_t pmix_host_key(void)
 {
     uint32_t node;
     if (pmix_get_u32(me.rank, PMIX_NODEID, &node)) return node;
     char name[256] = "";
-    uint64_t hash = 0xcbf29ce484222325;
     gethostname(name, sizeof name - 1);
-    for (const char *c = name; *c; c++) hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
-    return hash | UINT64_C(1) << 63;
+    return gasneti_fnv(GASNETI_FNV_START, name, strlen(name)) | UINT64_C(1) << 63;
 }
 
 static bool pmix_map_hosts(struct bootstrap_job *job)
@@ -215,6 +246,7 @@ static enum bootstrap_status pmix_init(int *argc, char ***argv, struct bootstrap
                                        struct spawner_console *console, char *why, size_t why_size)
 {
     pmix_status_t status = pmix_start();
+    sem_init(&fence.over, 0, 0);
     if (status != PMIX_SUCCESS) {
         snprintf(why, why_size,
                  "spawner pmix: the PMIx server named by PMIX_SERVER_URI* does not "
@@ -237,28 +269,26 @@ static enum bootstrap_status pmix_init(int *argc, char ***argv, struct bootstrap
     return BOOTSTRAP_OK;
 }
 
-/* --- leaving --- */
-
-static sem_t all_leave;
-
-static void pmix_on_all_leave(pmix_status_t status, void *unused)
+static void pmix_meanwhile(bootstrap_meanwhile_fn meanwhile)
 {
-    sem_post(&all_leave);
+    fence.meanwhile = meanwhile;
 }
 
+/* --- leaving --- */
+
 /* The launcher ends the other ranks when one has exited with a code other than 0.  So all ranks
- * meet here before they exit, for at most FINI_MS. */
+ * meet here before they exit, for at most FINI_MS.  A rank that ends while it waits in a fence is
+ * met there. */
 static void pmix_fini(int exitcode)
 {
     struct timespec until;
     if (atomic_exchange(&leaving, true)) return;
-    sem_init(&all_leave, 0, 0);
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += FINI_MS * 1000000L;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    if (PMIx_Fence_nb(NULL, 0, NULL, 0, pmix_on_all_leave, NULL) == PMIX_SUCCESS)
-        while (sem_timedwait(&all_leave, &until) != 0 && errno == EINTR) continue;
+    if (fence.begun || PMIx_Fence_nb(NULL, 0, NULL, 0, pmix_on_fence, NULL) == PMIX_SUCCESS)
+        pmix_fence_over(&until);
     PMIx_Finalize(NULL, 0);
 }
 
@@ -282,6 +312,7 @@ __attribute__((visibility("default"))) const struct spawner_ops SPAWNER_SYMBOL =
     .exchange = pmix_exchange,
     .alltoall = pmix_alltoall,
     .broadcast = pmix_broadcast,
+    .meanwhile = pmix_meanwhile,
     .watch = module_watch_arm,
     .answer = module_answer,
     .fini = pmix_fini,

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -245,71 +246,124 @@ static int ask_connect(const struct sockaddr_un *address, socklen_t len, int sec
 
 enum answer { ANSWERED, SILENT, UNTRUSTED };
 
-/* Prints the answer up to its end.  Only root accepts an answer from a process of another user. */
+/* Whether what listens there may be believed.  Anyone may listen under any name: it must be of this
+ * user, or of root; root also believes the user of the process that names the job. */
+static bool ask_believed(int fd, pid_t job, uid_t *user)
+{
+    char process[32];
+    struct stat of_job;
+    if (ask_trusted(fd, user)) return true;
+    snprintf(process, sizeof process, "/proc/%d", (int)job);
+    const bool known = stat(process, &of_job) == 0;
+    if (known && of_job.st_uid == *user && geteuid() == 0) return true;
+    launcher_log(known && of_job.st_uid != *user
+                     ? "--stats %d: user %u, whose job that is not, listens under its name"
+                     : "--stats %d: that job is of user %u, who alone may ask",
+                 (int)job, (unsigned)*user);
+    return false;
+}
+
+/* Replaces control characters: another user's text must not command this user's terminal. */
+static void ask_make_plain(char *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (((unsigned char)bytes[i] < ' ' && bytes[i] != '\n' && bytes[i] != '\t') ||
+            bytes[i] == 0x7f)
+            bytes[i] = '?';
+}
+
+/* Prints the answer up to its end. */
 static enum answer ask_print_answer(int fd, pid_t job)
 {
     char bytes[65536];
-    size_t all = 0;
+    bool any = false;
     ssize_t n;
     uid_t user = 0;
-    if (!ask_trusted(fd, &user) && geteuid() != 0) {
-        launcher_log("--stats %d: that job is of user %u, who alone may ask", (int)job,
-                     (unsigned)user);
-        return UNTRUSTED;
+    if (!ask_believed(fd, job, &user)) return UNTRUSTED;
+    while ((n = recv(fd, bytes, sizeof bytes, 0)) > 0 || (n < 0 && errno == EINTR)) {
+        if (n < 0) continue;
+        if (user != geteuid()) ask_make_plain(bytes, (size_t)n);
+        any = true;
+        fwrite(bytes, 1, (size_t)n, stdout); /* launcher_end_print reports a failure */
     }
-    while ((n = recv(fd, bytes, sizeof bytes, 0)) > 0 || (n < 0 && errno == EINTR))
-        if (n > 0) all += fwrite(bytes, 1, (size_t)n, stdout);
-    return n < 0 || all == 0 ? SILENT : ANSWERED;
+    return n < 0 || !any ? SILENT : ANSWERED;
 }
 
 /* --- ranks that answer for themselves --- */
 
-static void ask_rank(pid_t job, uint32_t rank, uint32_t size)
+/* A name under which a rank of the job would listen; not known yet whether one does. */
+struct found {
+    uint32_t rank, size;
+};
+
+enum rank_found { RANK_ENDED, RANK_HERE, RANK_FALSE };
+
+static enum rank_found ask_rank(pid_t job, const struct found *found)
 {
     struct sockaddr_un address;
-    socklen_t len = ask_address(job, rank, size, &address);
+    socklen_t len = ask_address(job, found->rank, found->size, &address);
     int fd = ask_connect(&address, len, ANSWER_TIME / 1000);
     if (fd < 0 && errno == ECONNREFUSED) {
-        printf("# rank %" PRIu32 " of %" PRIu32 ": has ended\n", rank, size);
-    } else if (fd < 0 || ask_print_answer(fd, job) == SILENT) {
-        printf("# rank %" PRIu32 " of %" PRIu32 ": no answer within %d s: is it stopped?\n", rank,
-               size, ANSWER_TIME / 1000);
+        printf("# rank %" PRIu32 " of %" PRIu32 ": has ended\n", found->rank, found->size);
+        return RANK_ENDED;
     }
+    const enum answer answer = fd < 0 ? SILENT : ask_print_answer(fd, job);
+    if (answer == SILENT)
+        printf("# rank %" PRIu32 " of %" PRIu32 ": no answer within %d s: is it stopped?\n",
+               found->rank, found->size, ANSWER_TIME / 1000);
     if (fd >= 0) close(fd);
+    return answer == UNTRUSTED ? RANK_FALSE : RANK_HERE;
 }
 
-/* Returns which ranks of the job are on this host: [size], or NULL if none is. */
-static bool *find_ranks(pid_t job, uint32_t *size)
+static int compare_found(const void *left, const void *right)
+{
+    const struct found *a = left, *b = right;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    return (a->size > b->size) - (a->size < b->size);
+}
+
+/* Returns the names on this host, in the order of ranks, each once. */
+static struct found *find_ranks(pid_t job, size_t *count)
 {
     char line[512], format[64];
-    bool *here = NULL;
+    struct ssh_wire_buf buf = {0};
     FILE *sockets = fopen("/proc/net/unix", "r");
     snprintf(format, sizeof format, "@" ASK_NAME "/%%" SCNu32 "/%%" SCNu32, (int)job);
     while (sockets && fgets(line, sizeof line, sockets)) {
         const char *name = strchr(line, '@');
-        uint32_t rank, ranks;
-        if (!name || sscanf(name, format, &rank, &ranks) != 2 || rank >= ranks) continue;
-        if (!here && (here = calloc(ranks, sizeof *here))) *size = ranks;
-        if (here && rank < *size) here[rank] = true;
+        struct found one;
+        if (!name || sscanf(name, format, &one.rank, &one.size) != 2 || one.rank >= one.size)
+            continue;
+        ssh_wire_put(&buf, &one, sizeof one);
     }
     if (sockets) fclose(sockets);
-    return here;
+    struct found *all = (struct found *)(void *)buf.data;
+    size_t kept = 0, n = buf.len / sizeof *all;
+    if (n) qsort(all, n, sizeof *all, compare_found);
+    for (size_t i = 0; i < n; i++)
+        if (!i || compare_found(&all[i], &all[i - 1])) all[kept++] = all[i];
+    *count = kept;
+    return all;
 }
 
 static bool ask_ranks(pid_t job)
 {
-    uint32_t size = 0, elsewhere = 0;
-    bool *here = find_ranks(job, &size);
-    for (uint32_t r = 0; r < size; r++) {
-        if (here[r]) ask_rank(job, r, size);
-        elsewhere += !here[r];
+    size_t count, false_names = 0;
+    uint32_t size = 0, here = 0;
+    struct found *all = find_ranks(job, &count);
+    for (size_t i = 0; i < count; i++) {
+        const enum rank_found found = ask_rank(job, &all[i]);
+        false_names += found == RANK_FALSE;
+        if (found != RANK_HERE) continue;
+        size = all[i].size;
+        here++;
     }
-    if (size && elsewhere)
+    if (here && here < size)
         printf("# %" PRIu32 " of %" PRIu32 " ranks are not on this machine, or have ended: ask on "
                "their hosts: --stats %d\n",
-               elsewhere, size, (int)job);
-    free(here);
-    return size > 0;
+               size - here, size, (int)job);
+    free(all);
+    return count > false_names;
 }
 
 int ssh_ask(pid_t job)
@@ -319,7 +373,7 @@ int ssh_ask(pid_t job)
     int fd = ask_connect(&address, len, PATIENCE_SECONDS);
     if (fd < 0) {
         int error = errno;
-        if (ask_ranks(job)) return fflush(stdout) != 0;
+        if (ask_ranks(job)) return launcher_end_print();
         ask_explain_failure(job, error);
         return 1;
     }
@@ -329,5 +383,5 @@ int ssh_ask(pid_t job)
                      "stopped",
                      (int)job);
     close(fd);
-    return answer != ANSWERED || fflush(stdout) != 0;
+    return launcher_end_print() || answer != ANSWERED;
 }

@@ -13,7 +13,7 @@
 
 struct ssh_master;
 
-/* One question at a time; further clients wait in the listener's queue. */
+/* The client that asks, one at a time; further clients wait in the listener's queue. */
 struct ssh_ask {
     int listener; /* -1: not available */
     int client;   /* -1: none */

@@ -36,7 +36,7 @@ static void children_guard(const struct ssh_children *kids, pid_t parent, int fd
     __attribute__((noreturn));
 static void children_guard(const struct ssh_children *kids, pid_t parent, int fd, int up)
 {
-    struct pollfd ends[2] = {{.fd = fd}, {.fd = up, .events = POLLRDHUP}};
+    struct pollfd ends[2] = {{.fd = fd, .events = POLLIN}, {.fd = up, .events = POLLRDHUP}};
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
@@ -45,7 +45,10 @@ static void children_guard(const struct ssh_children *kids, pid_t parent, int fd
     for (int i = 0; i < 3 && null >= 0; i++) dup2(null, i);
     poll(ends, 2, -1);
     if (!ends[0].revents && poll(ends, 1, GUARD_PATIENCE) == 0) kill(parent, SIGKILL);
-    shutdown(up, SHUT_RDWR); /* so that the parent's end is noticed before that of its children */
+    ends[0].events = 0;
+    if (ends[0].revents == POLLIN) poll(ends, 1, -1); /* ssh_children_ending_well */
+    shutdown(up, SHUT_RDWR); /* makes the launcher notice the parent's end before that of its
+                                children */
     for (size_t i = 0; i < kids->slots; i++)
         if (kids->groups[i] > 0) kill(-kids->groups[i], SIGKILL);
     _exit(0);
@@ -123,6 +126,11 @@ void ssh_children_close(struct ssh_children *kids)
     kids->ranks = NULL;
 }
 
+void ssh_children_ending_well(const struct ssh_children *kids)
+{
+    while (write(kids->guard_fd, "", 1) < 0 && errno == EINTR) continue;
+}
+
 /* --- starting --- */
 
 /* In the child, before exec. */
@@ -135,7 +143,7 @@ static void children_new_session(const struct ssh_children *kids, pid_t parent)
     sigprocmask(SIG_SETMASK, &kids->mask_before, NULL);
 }
 
-/* The same; then no more descriptors can be made than the user allows. */
+/* Sets the limit of descriptors that the user had set: then no more can be made. */
 static void children_limit(const struct ssh_children *kids)
 {
     setrlimit(RLIMIT_NOFILE, &kids->fds_before);
@@ -150,7 +158,18 @@ static void children_note_group(struct ssh_children *kids, pid_t pid)
     }
 }
 
-/* Executes the program; on failure sends the errno to the launcher through the rank's socket. */
+/* Sends the error to the launcher, through the rank's socket. */
+static void children_failed(const struct ssh_program *program, int fd, uint32_t rank, int error)
+    __attribute__((noreturn));
+static void children_failed(const struct ssh_program *program, int fd, uint32_t rank, int error)
+{
+    uint8_t frame[SSH_WIRE_VALUE_FRAME];
+    size_t len = ssh_wire_value_frame(frame, SSH_WIRE_EXEC_FAILED, rank, (uint32_t)error);
+    if (send(fd, frame, len, MSG_NOSIGNAL) < 0) perror(program->path);
+    _exit(127);
+}
+
+/* Executes the program. */
 static void children_exec(const struct ssh_program *program, const char **envp, int fd,
                           uint32_t rank) __attribute__((noreturn));
 static void children_exec(const struct ssh_program *program, const char **envp, int fd,
@@ -170,10 +189,7 @@ static void children_exec(const struct ssh_program *program, const char **envp, 
             execve(argv[0], (char *const *)argv, (char *const *)envp);
         }
     }
-    uint8_t frame[SSH_WIRE_VALUE_FRAME];
-    size_t len = ssh_wire_value_frame(frame, SSH_WIRE_EXEC_FAILED, rank, (uint32_t)error);
-    if (send(fd, frame, len, MSG_NOSIGNAL) < 0) perror(program->path);
-    _exit(127);
+    children_failed(program, fd, rank, error);
 }
 
 /* Returns the program's environment with `control` added and other private variables left out. */
@@ -237,7 +253,7 @@ static int sibling_run(void *arg)
     snprintf(control, sizeof control, SPAWNER_CONTROL "=ssh %d %ju %" PRIu32, s->fds[0],
              (uintmax_t)st.st_ino, s->order.rank);
     const char **envp = children_environment(s->program, control);
-    if (!envp) _exit(127);
+    if (!envp) children_failed(s->program, s->fds[0], s->order.rank, ENOMEM);
     children_limit(s->kids);
     children_exec(s->program, envp, s->fds[0], s->order.rank);
 }
@@ -256,7 +272,9 @@ static bool nursery_take(int orders, struct order *order, int fds[ORDER_FDS])
                              .msg_control = &control,
                              .msg_controllen = sizeof control};
     for (int i = 0; i < ORDER_FDS; i++) fds[i] = -1;
-    if (recvmsg(orders, &message, MSG_CMSG_CLOEXEC) != sizeof *order) return false;
+    ssize_t got;
+    while ((got = recvmsg(orders, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) continue;
+    if (got != sizeof *order) return false;
     const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
     if (head) memcpy(fds, CMSG_DATA(head), head->cmsg_len - CMSG_LEN(0));
     if (message.msg_flags & MSG_CTRUNC && fds[0] >= 0) {
@@ -287,7 +305,10 @@ static void nursery_run(const struct ssh_children *kids, const struct ssh_progra
         }
         for (int i = 0; i < ORDER_FDS; i++)
             if (next.fds[i] >= 0) close(next.fds[i]);
-        if (send(orders, &answer, sizeof answer, MSG_NOSIGNAL) < 0) break;
+        ssize_t sent;
+        while ((sent = send(orders, &answer, sizeof answer, MSG_NOSIGNAL)) < 0 && errno == EINTR)
+            continue;
+        if (sent < 0) break;
     }
     _exit(0);
 }
@@ -310,7 +331,7 @@ bool ssh_children_open_nursery(struct ssh_children *kids, const struct ssh_progr
 
 void ssh_children_close_nursery(struct ssh_children *kids)
 {
-    if (kids->session <= 0) return; /* it could not be opened */
+    if (kids->session <= 0) return; /* the session could not be opened */
     close(kids->orders);
     while (waitpid(kids->session, NULL, 0) < 0 && errno == EINTR) continue;
 }
@@ -339,8 +360,11 @@ static pid_t children_order(const struct ssh_children *kids, uint32_t rank, int 
     head->cmsg_type = SCM_RIGHTS;
     head->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
     memcpy(CMSG_DATA(head), passed, (size_t)count * sizeof(int));
-    if (sendmsg(kids->orders, &message, MSG_NOSIGNAL) < 0) return -1;
-    if (recv(kids->orders, &answer, sizeof answer, 0) != sizeof answer) answer = -ECHILD;
+    ssize_t done;
+    while ((done = sendmsg(kids->orders, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR) continue;
+    if (done < 0) return -1;
+    while ((done = recv(kids->orders, &answer, sizeof answer, 0)) < 0 && errno == EINTR) continue;
+    if (done != sizeof answer) answer = -ECHILD;
     if (answer > 0) return answer;
     errno = -answer;
     return -1;
@@ -451,7 +475,9 @@ pid_t ssh_children_reap(struct ssh_children *kids, bool kill_group, int *status)
         pid_t pid = info.si_pid;
         bool badly = info.si_code != CLD_EXITED || info.si_status != 0;
         if (pid != kids->guard && (badly || kill_group)) kill(-pid, SIGKILL);
-        if (waitpid(pid, status, 0) != pid) return 0;
+        pid_t got;
+        while ((got = waitpid(pid, status, 0)) < 0 && errno == EINTR) continue;
+        if (got != pid) return 0;
         for (size_t i = 0; i < kids->slots; i++)
             if (kids->groups[i] == pid) kids->groups[i] = 0;
         if (pid != kids->guard) return pid;

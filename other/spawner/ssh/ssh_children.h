@@ -25,7 +25,7 @@ struct ssh_child {
     pid_t pid; /* 0: none, or ended */
     uint32_t rank;
     pid_t program_pid; /* the program behind a wrapper; 0: none is known */
-    int program;       /* its pidfd; else -1 */
+    int program;       /* pidfd of program_pid; else -1 */
     struct ssh_link link;
 };
 
@@ -51,6 +51,8 @@ bool ssh_children_make_room(struct ssh_children *kids, uint32_t ranks, uint32_t 
  * peer closes the connection `up` (-1: none), this process must end; if it is stopped and does
  * not, the guard kills it.  Returns false with errno. */
 bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t others, int up);
+/* Announces to the guard that this process ends by itself, and takes its time. */
+void ssh_children_ending_well(const struct ssh_children *kids);
 /* Kills the remaining children and ends the guard. */
 void ssh_children_close(struct ssh_children *kids);
 
@@ -82,9 +84,9 @@ void ssh_children_kill_helper(pid_t pid, int signo);
 /* Fills 2 * kids->count entries: child i's link at 2i, its program's end at 2i + 1. */
 void ssh_children_poll(const struct ssh_children *kids, struct pollfd *fds);
 
-/* Returns the next child that ended and its wait status; 0 when there is none.  The rest of its
- * process group is killed if the child failed or `kill_group` is set; processes left by a rank
- * that ended well are not touched. */
+/* Returns the next child that ended and its wait status; 0 when no more have ended. The rest of the
+ * child's process group is killed if the child failed or `kill_group` is set; processes left by a
+ * rank that ended well are not touched. */
 pid_t ssh_children_reap(struct ssh_children *kids, bool kill_group, int *status);
 struct ssh_child *ssh_children_find(const struct ssh_children *kids, pid_t pid);
 

@@ -1,22 +1,23 @@
 /* ssh_control.c - the control process: starts the ranks of one host and forwards their frames.
  *
- * In a job on many hosts it also starts the control processes of other hosts.  These connect to
- * the launcher directly; only their output passes through this process.
+ * In a job on many hosts a control process also starts those of other hosts. They connect to the
+ * launcher directly; only their output passes through this process.
  *
- * It is the launcher program in a hidden mode, started through a remote shell.  It takes no
- * decisions: frames are forwarded unchanged.  It ends, with all its children, when the launcher
- * does.
+ * A control process is the launcher program in a hidden mode, started through a remote shell. It
+ * takes no decisions: frames are forwarded unchanged. It obeys only a launcher that has proved to
+ * know the job's secret, and ends, with all its children, when the launcher does.
  */
+#include "other/spawner/environment.h"
 #include "other/spawner/hosts.h"
 #include "other/spawner/launcher_log.h"
+#include "other/spawner/output.h"
 #include "other/spawner/ssh/ssh_launch.h"
+#include "other/spawner/ssh/ssh_meeting.h"
 #include "other/spawner/ssh/ssh_shell.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +29,9 @@
 extern char **environ;
 
 enum {
-    CONNECT_LIMIT = 10000, /* ms for one address of the launcher */
-    LINE_PATIENCE = 200,   /* ms that output without an end of line is kept */
-    DRAIN_STEPS = 10,      /* silent intervals of that length until hosts below are given up */
+    LINE_PATIENCE = 200,  /* ms that output without an end of line is kept */
+    DRAIN_STEPS = 10,     /* silent intervals of that length until sources are given up */
+    INPUT_PATIENCE = 500, /* ms for the end of the input */
 };
 
 /* A remote shell that the launcher ordered. */
@@ -51,6 +52,7 @@ struct control {
     uint32_t below_count, below_most;
     bool unfinished; /* an output line waits for its end */
     bool set_up, wrong;
+    bool terminated; /* by SIGTERM */
 };
 
 static const char *host = "?"; /* this host's name in the launcher's list */
@@ -62,41 +64,6 @@ static int control_complain(const char *what, const char *why)
 }
 
 /* --- reaching the launcher --- */
-
-static int control_connect(const char *address, uint16_t port)
-{
-    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
-    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-    bool is_v4 = inet_pton(AF_INET, address, &v4.sin_addr) == 1;
-    int error = 0;
-    socklen_t len = sizeof error;
-    if (!is_v4 && inet_pton(AF_INET6, address, &v6.sin6_addr) != 1) return -1;
-    int fd = socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) return -1;
-    if (connect(fd, is_v4 ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6,
-                is_v4 ? sizeof v4 : sizeof v6) != 0) {
-        struct pollfd ready = {.fd = fd, .events = POLLOUT};
-        if (errno != EINPROGRESS || poll(&ready, 1, CONNECT_LIMIT) <= 0 ||
-            getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 || error) {
-            if (error) errno = error;
-            close(fd);
-            return -1;
-        }
-    }
-    return fd;
-}
-
-static int control_connect_any(char *addresses, uint16_t port)
-{
-    char *rest = NULL;
-    for (char *a = strtok_r(addresses, ",", &rest); a; a = strtok_r(NULL, ",", &rest)) {
-        int fd = control_connect(a, port);
-        if (fd < 0) continue;
-        ssh_link_watch_host(fd);
-        return fd;
-    }
-    return -1;
-}
 
 /* Byte by byte: input behind the line belongs to rank 0. */
 static bool control_read_secret(char secret[SSH_WIRE_SECRET + 1])
@@ -112,18 +79,15 @@ static bool control_read_secret(char secret[SSH_WIRE_SECRET + 1])
 
 static bool control_join(struct control *c, char *addresses, uint16_t port, uint32_t slot)
 {
+    struct ssh_seals seals;
+    char why[1024];
     if (!control_read_secret(c->secret))
         return control_complain("standard input", "not the launcher's"), false;
-    int fd = control_connect_any(addresses, port);
-    if (fd < 0) return control_complain("cannot connect to the launcher", strerror(errno)), false;
+    int fd = ssh_meeting_find(addresses, port, slot, c->secret, &seals, why, sizeof why);
+    if (fd < 0) return control_complain("cannot connect to the launcher", why), false;
     ssh_link_open(&c->up, fd, false);
-    struct ssh_wire_buf buf = {0};
-    ssh_wire_put_u32(&buf, slot);
-    ssh_wire_put(&buf, c->secret, SSH_WIRE_SECRET);
-    struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_JOIN, SSH_WIRE_ALL, buf.data, buf.len);
-    ssh_link_post(&c->up, parcel);
-    ssh_parcel_drop(parcel);
-    ssh_wire_free(&buf);
+    if (!ssh_link_seal(&c->up, &seals))
+        return control_complain("cannot prepare", "no memory"), false;
     return true;
 }
 
@@ -144,7 +108,7 @@ static void control_report_shell(struct control *c, pid_t pid, int status)
         struct ssh_wire_buf buf = {0};
         if (c->below[i].shell.pid != pid) continue;
         c->below[i].shell.pid = 0;
-        ssh_shell_drain(&c->below[i].shell); /* its last output may give the reason */
+        ssh_shell_drain(&c->below[i].shell); /* the last output may give the reason */
         ssh_wire_put_u32(&buf, c->below[i].slot);
         ssh_wire_put_u32(&buf, ssh_wire_shell(status, (int)c->below[i].shell.key));
         struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_SHELL, SSH_WIRE_ALL, buf.data, buf.len);
@@ -209,19 +173,13 @@ static void control_reap_children(struct control *c)
 /* Returns this host's environment, overridden by the launcher's. */
 static const char **control_merge_environment(const char *strings, uint32_t envc)
 {
-    size_t own = 0, kept = 0;
+    size_t own = 0;
     while (environ[own]) own++;
-    const char **all = calloc(own + envc + 1, sizeof *all);
-    if (!all) return NULL;
+    const char **given = calloc((size_t)envc + 1, sizeof *given), **all = NULL;
     const char *s = strings;
-    for (uint32_t i = 0; i < envc; i++, s += strlen(s) + 1) all[kept++] = s;
-    for (size_t o = 0; o < own; o++) {
-        size_t name = strcspn(environ[o], "=") + 1;
-        bool given = false;
-        for (uint32_t i = 0; i < envc && !given; i++)
-            given = strncmp(all[i], environ[o], name) == 0;
-        if (!given) all[kept++] = environ[o];
-    }
+    for (uint32_t i = 0; given && i < envc; i++, s += strlen(s) + 1) given[i] = s;
+    if (given) all = environment_merge(given, envc, (const char *const *)environ, own);
+    free(given);
     return all;
 }
 
@@ -357,16 +315,20 @@ static struct ssh_shell *control_output(struct control *c, uint32_t i)
     return i < ranks ? &c->outputs[i] : &c->below[i - ranks].shell;
 }
 
+/* Fills two entries for each output, and one for what was written. */
 static size_t control_poll_output(struct control *c, struct pollfd *fds)
 {
     uint32_t count = 2 * control_outputs(c);
     for (uint32_t i = 0; i < count; i++)
-        fds[i] = (struct pollfd){.fd = control_output(c, i / 2)->output[i % 2], .events = POLLIN};
-    return count;
+        fds[i] = (struct pollfd){.fd = ssh_shell_wants(control_output(c, i / 2), (int)i % 2),
+                                 .events = POLLIN};
+    fds[count] = (struct pollfd){.fd = output_events(), .events = POLLIN};
+    return count + 1;
 }
 
-static void control_read_output(struct control *c, const struct pollfd *fds, uint32_t count)
+static void control_read_output(struct control *c, const struct pollfd *fds, size_t count)
 {
+    if (fds[--count].revents) output_noted();
     for (uint32_t i = 0; i < count; i++)
         if (fds[i].revents && fds[i].fd >= 0 &&
             ssh_shell_read(control_output(c, i / 2), (int)i % 2))
@@ -379,33 +341,110 @@ static void control_flush_output(struct control *c)
     c->unfinished = false;
 }
 
-/* The ranks have ended; other processes that hold their pipes are not waited for. */
+/* Closes the outputs of ranks that are empty: the ranks have ended, and other processes that hold
+ * their pipes are not waited for. */
 static void control_end_rank_output(struct control *c)
 {
     for (uint32_t i = 0; c->outputs && i < c->kids.count; i++) {
         ssh_shell_drain(&c->outputs[i]);
-        ssh_shell_close(&c->outputs[i]);
+        if (!ssh_shell_unread(&c->outputs[i])) ssh_shell_close(&c->outputs[i]);
     }
-    free(c->outputs);
-    c->outputs = NULL;
 }
 
-/* Forwards the last output of the hosts below, whose control processes end with the launcher's
- * connection, and then kills their remote shells. */
-static void control_end_below(struct control *c, struct pollfd *fds)
+static bool control_has_output(struct control *c)
 {
-    for (int pauses = 0; pauses < DRAIN_STEPS;) {
-        uint32_t open = 0;
-        for (uint32_t i = 0; i < 2 * c->below_count; i++)
-            open += c->below[i / 2].shell.output[i % 2] >= 0;
-        if (!open) break;
-        if (poll(fds, control_poll_output(c, fds), LINE_PATIENCE) <= 0)
+    bool any = output_pending() > 0;
+    for (uint32_t i = 0; i < 2 * control_outputs(c) && !any; i++)
+        any = control_output(c, i / 2)->output[i % 2] >= 0;
+    return any;
+}
+
+/* Forwards the last output of the ranks, and of the hosts below, whose control processes end with
+ * the launcher's connection.  `orderly`: the launcher closed that, and takes the output as fast as
+ * its own reader does; if it is killed, so is this process's remote shell, on which writing fails.
+ */
+static void control_end_output(struct control *c, struct pollfd *fds, bool orderly)
+{
+    int pauses = 0;
+    if (orderly) ssh_children_ending_well(&c->kids);
+    for (;;) {
+        control_end_rank_output(c);
+        if (!control_has_output(c) || pauses == DRAIN_STEPS) break;
+        const size_t count = control_poll_output(c, fds);
+        if (poll(fds, count, LINE_PATIENCE) > 0) {
+            control_read_output(c, fds, count);
+            pauses = 0;
+        } else if (!orderly || !output_pending()) {
             pauses++;
-        else
-            control_read_output(c, fds, 2 * c->below_count);
+        }
     }
-    for (uint32_t i = 0; i < c->below_count; i++) ssh_shell_close(&c->below[i].shell);
+    for (uint32_t i = 0; i < control_outputs(c); i++) ssh_shell_close(control_output(c, i));
+    free(c->outputs);
     free(c->below);
+}
+
+/* Reports lost output to the launcher; if the connection has ended, on standard error. */
+static void control_report_loss(struct control *c, enum output_stream stream,
+                                const struct output_loss *loss)
+{
+    struct ssh_wire_buf buf = {0};
+    char what[80];
+    c->wrong = true;
+    if (c->up.fd < 0) {
+        snprintf(what, sizeof what, "%" PRIu64 " bytes of output are lost: %s", loss->bytes,
+                 output_name(stream));
+        control_complain(what, strerror(loss->error));
+        return;
+    }
+    ssh_wire_put_u32(&buf, (uint32_t)stream);
+    ssh_wire_put_u32(&buf, (uint32_t)loss->error);
+    ssh_wire_put_u64(&buf, loss->bytes);
+    struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_LOST, SSH_WIRE_ALL, buf.data, buf.len);
+    ssh_link_post(&c->up, parcel);
+    ssh_parcel_drop(parcel);
+    ssh_wire_free(&buf);
+}
+
+/* Reports all lost output. Without the launcher, a closed reader or remote shell is not
+ * reported. */
+static void control_report_losses(struct control *c)
+{
+    for (int i = 0; i < OUTPUT_STREAMS; i++) {
+        const struct output_loss loss = output_lost((enum output_stream)i);
+        if (loss.error && (loss.error != EPIPE || c->up.fd >= 0))
+            control_report_loss(c, (enum output_stream)i, &loss);
+    }
+    for (;;) {
+        struct pollfd room = {.fd = c->up.fd, .events = POLLOUT};
+        if (!(ssh_link_events(&c->up) & POLLOUT) || poll(&room, 1, OUTPUT_GRACE) <= 0) break;
+        ssh_link_flush(&c->up);
+    }
+    output_finish();
+}
+
+/* Counts what rank 0 has left of its input, whose end comes with that of the job. */
+static void control_count_input(struct control *c)
+{
+    static char bytes[16384];
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    uint32_t unread = 0;
+    if (c->up.fd < 0 || hosts_index(&c->block, 0) == UINT32_MAX) return;
+    fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK); /* processes that rank 0 left may read it too */
+    while (poll(&in, 1, INPUT_PATIENCE) > 0) {
+        const ssize_t got = read(STDIN_FILENO, bytes, sizeof bytes);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (got <= 0) {
+            control_send(c, SSH_WIRE_UNREAD, 0, unread);
+            return;
+        }
+        unread += (uint32_t)got;
+    }
+}
+
+static void control_hang_up(struct control *c)
+{
+    if (c->up.fd >= 0) shutdown(c->up.fd, SHUT_RDWR); /* the guard has the descriptor too */
+    ssh_link_close(&c->up);
 }
 
 /* --- the loop --- */
@@ -415,12 +454,12 @@ static bool control_step(struct control *c, struct pollfd *fds, size_t max)
 {
     size_t n = 0, kids = c->set_up ? c->kids.count : 0;
     const char *why;
-    if (2 + 4 * kids + 2 * (size_t)c->below_most > max) return false;
+    if (3 + 4 * kids + 2 * (size_t)c->below_most > max) return false;
     fds[n++] = (struct pollfd){.fd = c->up.fd, .events = ssh_link_events(&c->up)};
     fds[n++] = (struct pollfd){.fd = c->set_up ? c->kids.signals : -1, .events = POLLIN};
     if (c->set_up) ssh_children_poll(&c->kids, fds + n);
     n += 2 * kids;
-    uint32_t outputs = (uint32_t)control_poll_output(c, fds + n);
+    size_t outputs = control_poll_output(c, fds + n);
     int ready = poll(fds, n + outputs, c->unfinished ? LINE_PATIENCE : -1);
     if (ready < 0) return errno == EINTR;
     if (ready == 0) control_flush_output(c);
@@ -428,7 +467,7 @@ static bool control_step(struct control *c, struct pollfd *fds, size_t max)
     if (fds[1].revents) {
         struct signalfd_siginfo info;
         while (read(c->kids.signals, &info, sizeof info) == (ssize_t)sizeof info)
-            if (info.ssi_signo == SIGTERM) return false;
+            if (info.ssi_signo == SIGTERM) return c->terminated = true, false;
         control_reap_children(c);
     }
     for (size_t i = 0; i < kids; i++) {
@@ -445,7 +484,9 @@ static bool control_step(struct control *c, struct pollfd *fds, size_t max)
     }
     if (!fds[0].revents) return true;
     ssh_link_flush(&c->up);
-    return ssh_link_read(&c->up, control_take_order, c, &why) == SSH_LINK_OPEN && !c->wrong;
+    const enum ssh_link_state state = ssh_link_read(&c->up, control_take_order, c, &why);
+    if (state == SSH_LINK_GARBAGE) c->wrong = control_complain("connection to the launcher", why);
+    return state == SSH_LINK_OPEN && !c->wrong;
 }
 
 int ssh_control_main(int argc, char **argv)
@@ -454,20 +495,24 @@ int ssh_control_main(int argc, char **argv)
     enum { MOST = 4 * 65536 };
     if (argc != 6) return control_complain("command line", "not the launcher's"), 1;
     host = argv[5];
+    signal(SIGPIPE, SIG_IGN); /* the remote shell may end while output is written */
     struct pollfd *fds = calloc(MOST, sizeof *fds);
-    if (!fds ||
-        !control_join(&c, argv[2], (uint16_t)atoi(argv[3]), (uint32_t)strtoul(argv[4], NULL, 10)))
+    if (!fds || !output_open() ||
+        !control_join(&c, argv[2], (uint16_t)atoi(argv[3]), (uint32_t)strtoul(argv[4], NULL, 10))) {
+        output_finish(); /* of the reason */
         return 1;
+    }
     while (control_step(&c, fds, MOST)) continue;
     if (c.set_up && c.kids.ranks) {
+        const bool orderly = !c.wrong && !c.terminated && c.up.error == 0;
         for (uint32_t i = 0; i < c.kids.count; i++) ssh_children_signal(&c.kids, i, SIGKILL);
-        control_end_rank_output(&c);
-        shutdown(c.up.fd, SHUT_RDWR); /* the guard has the descriptor too */
-        ssh_link_close(&c.up);
-        control_end_below(&c, fds);
-        ssh_children_close(&c.kids);
+        if (!orderly) control_hang_up(&c);
+        control_end_output(&c, fds, orderly);
+        control_count_input(&c);
     }
-    ssh_link_close(&c.up);
+    control_report_losses(&c);
+    control_hang_up(&c);
+    if (c.set_up && c.kids.ranks) ssh_children_close(&c.kids);
     ssh_wire_free(&c.in.buf);
     free(fds);
     return c.wrong;

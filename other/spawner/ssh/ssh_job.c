@@ -7,6 +7,7 @@
 #include "other/tools/ranges.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,7 +288,7 @@ void ssh_job_late(struct ssh_job *job)
     job_cut_off(job, job_largest_code(job), why);
 }
 
-/* --- complaints: what ranks say when they abort, told once for all that say the same --- */
+/* --- complaints: reasons of ranks that abort, reported once for all equal ones --- */
 
 static bool job_same_complaint(const char *a, const char *b)
 {
@@ -461,6 +462,12 @@ static void job_left_without_notice(struct ssh_job *job, uint32_t rank, uint32_t
                                                  : "without announcing the end of the job");
 }
 
+/* Whether a rank may have got the signal from the launcher, which ends ranks by these. */
+static bool job_sends(int signo)
+{
+    return signo == SIGTERM || signo == SIGKILL;
+}
+
 void ssh_job_ended(struct ssh_job *job, uint32_t rank, int wait_status)
 {
     struct ssh_job_rank *from = &job->ranks[rank];
@@ -468,6 +475,7 @@ void ssh_job_ended(struct ssh_job *job, uint32_t rank, int wait_status)
     if (WIFSIGNALED(wait_status)) {
         int signo = WTERMSIG(wait_status);
         if (signo == job->interrupt) ssh_job_end(job, 128 + signo); /* reported already */
+        if (!job_sends(signo)) job_raise_code(job, 128 + signo);
         ssh_job_fail(job, 128 + signo,
                      "rank %" PRIu32 " on host %s was killed by signal %d (%s%s); ending the job",
                      rank, from->host, signo, strsignal(signo),

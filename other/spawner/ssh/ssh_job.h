@@ -22,12 +22,12 @@ struct ssh_job_rank {
     uint32_t code;   /* largest code that it announced, asked to end with or exited with */
     bool leaving;    /* asked to end */
     char *complaint; /* why it aborts: two strings, or NULL */
-    bool silenced;   /* its complaint is left out: of those reported once, another came first */
+    bool silenced;   /* the complaint is left out: of those reported once, another came first */
     bool aborted;
     const char *host;
     struct ssh_wire_assembly in;
-    struct ssh_wire_buf part;     /* its contribution to the collective call in progress */
-    struct ssh_wire_message call; /* the call it made */
+    struct ssh_wire_buf part;     /* the rank's contribution to the collective call in progress */
+    struct ssh_wire_message call; /* the collective call that the rank made */
 };
 
 /* Sends a message to one rank, or to SSH_WIRE_ALL. */
@@ -48,7 +48,7 @@ struct ssh_job {
 
     uint32_t leaving;     /* ranks that asked to end */
     double leave_seconds; /* time for the others, counted from the last request */
-    bool called;          /* the other ranks were asked to end */
+    bool called;          /* ssh_job_call has asked the other ranks to end */
     bool settled;         /* all ranks have asked to end */
 
     bool held;         /* a rank that complained aborts; others may do the same */
@@ -57,7 +57,7 @@ struct ssh_job {
     bool ending;       /* the job must end now; set once */
     int code;          /* exit status of an ended job */
     bool cut;          /* `code` was 0 before ranks were ended that had not asked to end */
-    char reason[1024]; /* one line, empty if there is nothing to say */
+    char reason[1024]; /* a line for the user, empty if there is nothing to say */
 };
 
 /* hosts[r] is the name of rank r's host; must outlive the job.  Returns false when out of memory.
@@ -72,7 +72,7 @@ void ssh_job_frame(struct ssh_job *job, uint32_t rank, const struct ssh_wire_fra
 void ssh_job_ended(struct ssh_job *job, uint32_t rank, int wait_status);
 /* A rank closed its connection some time ago, and its process or a wrapper still runs. */
 void ssh_job_silent(struct ssh_job *job, uint32_t rank);
-/* Whether that is a failure: the rank had joined and not announced its end. */
+/* Whether a closed connection is a failure: the rank had joined and not announced its end. */
 bool ssh_job_silence_matters(const struct ssh_job *job, uint32_t rank);
 /* Ends the job without a message; the caller has printed one. */
 void ssh_job_end(struct ssh_job *job, int code);
@@ -81,15 +81,15 @@ void ssh_job_fail(struct ssh_job *job, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void ssh_job_unreachable(struct ssh_job *job, uint32_t first, uint32_t count);
 
-/* Half of the time is over: asks the ranks that have not asked to end to do so. */
+/* Asks the ranks that have not asked to end to do so; called when half of the time is over. */
 void ssh_job_call(struct ssh_job *job);
-/* The whole time is over: ends the job without those ranks. */
+/* Ends the job without the ranks that have not asked to end; called when the whole time is over. */
 void ssh_job_late(struct ssh_job *job);
 
-/* The pause for further complaints is over. */
+/* Reports the complaints; called when the pause for further ones is over. */
 void ssh_job_release(struct ssh_job *job);
-/* Writes the next complaint, with all ranks that made it, to `line`; returns false when there is
- * none. */
+/* Writes the next complaint, with all ranks that made it, to `line`; returns false when all have
+ * been written. */
 bool ssh_job_next_complaint(struct ssh_job *job, char *line, size_t size);
 
 bool ssh_job_over(const struct ssh_job *job);

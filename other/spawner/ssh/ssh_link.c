@@ -4,6 +4,7 @@
  * frame while the peer lives.
  */
 #include "other/spawner/launcher_log.h"
+#include "other/spawner/output.h"
 #include "other/spawner/ssh/ssh_link.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 void ssh_link_open(struct ssh_link *link, int fd, bool packets)
@@ -24,6 +26,22 @@ void ssh_link_open(struct ssh_link *link, int fd, bool packets)
     link->packets = packets;
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+bool ssh_link_seal(struct ssh_link *link, const struct ssh_seals *seals)
+{
+    link->sealed = calloc(1, sizeof *link->sealed);
+    if (link->sealed) link->sealed->seals = *seals;
+    return link->sealed != NULL;
+}
+
+static void link_free_sealed(struct ssh_link_sealed *sealed)
+{
+    if (!sealed) return;
+    ssh_wire_free(&sealed->in);
+    ssh_wire_free(&sealed->out);
+    explicit_bzero(sealed, sizeof *sealed); /* the keys */
+    free(sealed);
 }
 
 void ssh_link_watch_host(int fd)
@@ -47,6 +65,8 @@ void ssh_link_close(struct ssh_link *link)
     link->queue = NULL;
     link->head = link->tail = link->cap = 0;
     ssh_wire_free(&link->in);
+    link_free_sealed(link->sealed);
+    link->sealed = NULL;
 }
 
 short ssh_link_events(const struct ssh_link *link)
@@ -85,6 +105,14 @@ void ssh_parcel_drop(struct ssh_parcel *parcel)
     if (parcel && --parcel->refs == 0) free(parcel);
 }
 
+static void link_no_memory(void) __attribute__((noreturn));
+static void link_no_memory(void)
+{
+    launcher_log("out of memory for a message; ending the job");
+    output_finish();
+    _exit(1); /* all processes that this one started end with it */
+}
+
 static bool link_enqueue(struct ssh_link *link, struct ssh_parcel *parcel)
 {
     if (link->head == link->tail) link->head = link->tail = 0;
@@ -103,10 +131,7 @@ static bool link_enqueue(struct ssh_link *link, struct ssh_parcel *parcel)
 void ssh_link_post(struct ssh_link *link, struct ssh_parcel *parcel)
 {
     if (link->fd < 0) return;
-    if (!parcel || !link_enqueue(link, parcel)) {
-        launcher_log("out of memory for a message; ending the job");
-        _exit(1); /* all processes that this one started end with it */
-    }
+    if (!parcel || !link_enqueue(link, parcel)) link_no_memory();
     ssh_link_flush(link);
 }
 
@@ -120,15 +145,53 @@ static size_t link_next_piece(const struct ssh_link *link, const struct ssh_parc
     return (size_t)ssh_wire_parse_frame(parcel->bytes + link->sent, left, &frame, &why);
 }
 
+/* Seals the next part of the parcel, unless one is being sent. */
+static void link_seal_part(struct ssh_link *link, const struct ssh_parcel *parcel)
+{
+    struct ssh_link_sealed *s = link->sealed;
+    const size_t left = parcel->len - link->sent;
+    if (s->out.len) return;
+    s->part = left < SSH_SEAL_MOST ? left : SSH_SEAL_MOST;
+    s->at = 0;
+    ssh_seal_close(&s->seals.out, parcel->bytes + link->sent, s->part, &s->out);
+    if (s->out.failed) link_no_memory();
+}
+
+/* Notes what was sent; returns how many bytes of the parcel are done by that. */
+static size_t link_sealed_sent(struct ssh_link_sealed *s, size_t sent)
+{
+    if ((s->at += sent) < s->out.len) return 0;
+    s->out.len = 0;
+    return s->part;
+}
+
+/* As send(2), of the next bytes of the parcel; returns how many of these are done. */
+static ssize_t link_send(struct ssh_link *link, const struct ssh_parcel *parcel)
+{
+    enum { FLAGS = MSG_NOSIGNAL | MSG_DONTWAIT };
+    struct ssh_link_sealed *s = link->sealed;
+    if (!s) return send(link->fd, parcel->bytes + link->sent, link_next_piece(link, parcel), FLAGS);
+    link_seal_part(link, parcel);
+    ssize_t sent = send(link->fd, s->out.data + s->at, s->out.len - s->at, FLAGS);
+    return sent < 0 ? sent : (ssize_t)link_sealed_sent(s, (size_t)sent);
+}
+
+/* The most bytes that a call sends to a fast reader, so that other links have their turn. */
+enum { FLUSH_MOST = 1 << 20 };
+
 void ssh_link_flush(struct ssh_link *link)
 {
-    while (link->fd >= 0 && link->head < link->tail) {
+    size_t done = 0;
+    while (link->fd >= 0 && link->head < link->tail && done < FLUSH_MOST) {
         struct ssh_parcel *parcel = link->queue[link->head];
-        ssize_t sent = send(link->fd, parcel->bytes + link->sent, link_next_piece(link, parcel),
-                            MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t sent = link_send(link, parcel);
         if (sent < 0 && errno == EINTR) continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-        if (sent < 0 && !link->error) link->error = errno; /* later errors are consequences */
+        if (sent < 0 && !link->error) { /* later errors are consequences */
+            link->error = errno;
+            shutdown(link->fd, SHUT_RDWR); /* a peer that lives must not wait for what is lost */
+        }
+        done += sent > 0 ? (size_t)sent : 0;
         if (sent >= 0 && (link->sent += (size_t)sent) < parcel->len) continue;
         link->head++; /* sent, or the peer is gone */
         link->sent = 0;
@@ -153,6 +216,29 @@ static enum ssh_link_state link_deliver(struct ssh_link *link, ssh_link_frame_fn
     link->in.len -= at;
     if (!link->packets || link->in.len == 0) return SSH_LINK_OPEN;
     return *why = "packet that is not one frame", SSH_LINK_GARBAGE;
+}
+
+/* Adds what was received to `in`. */
+static enum ssh_link_state link_take(struct ssh_link *link, const uint8_t *bytes, size_t len,
+                                     const char **why)
+{
+    struct ssh_link_sealed *s = link->sealed;
+    struct ssh_wire_buf *raw = s ? &s->in : &link->in;
+    size_t at = 0, plain_len;
+    ssize_t used = 0;
+    uint8_t *plain;
+    ssh_wire_put(raw, bytes, len);
+    while (s && !raw->failed &&
+           (used = ssh_seal_open(&s->seals.in, raw->data + at, raw->len - at, &plain, &plain_len)) >
+               0) {
+        ssh_wire_put(&link->in, plain, plain_len);
+        at += (size_t)used;
+    }
+    if (used < 0) return *why = "something between changed what it sent", SSH_LINK_GARBAGE;
+    if (raw->failed || link->in.failed) return *why = "out of memory", SSH_LINK_GARBAGE;
+    if (at) memmove(raw->data, raw->data + at, raw->len - at);
+    raw->len -= at;
+    return SSH_LINK_OPEN;
 }
 
 /* The kernel reports an error of a socket only once, to the first call. */
@@ -186,9 +272,8 @@ enum ssh_link_state ssh_link_read(struct ssh_link *link, ssh_link_frame_fn frame
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return SSH_LINK_OPEN;
         if (got < 0 && !link->error) link->error = errno;
         if (got <= 0) break;
-        ssh_wire_put(&link->in, bytes, (size_t)got);
-        if (link->in.failed) return *why = "out of memory", SSH_LINK_GARBAGE;
-        enum ssh_link_state state = link_deliver(link, frame, ctx, why);
+        enum ssh_link_state state = link_take(link, bytes, (size_t)got, why);
+        if (state == SSH_LINK_OPEN) state = link_deliver(link, frame, ctx, why);
         if (state != SSH_LINK_OPEN) return state;
     }
     *why = link_error_text(link->error);

@@ -1,12 +1,12 @@
 /* ssh_link.h - one end of a connection for an event loop; no call blocks.
  *
  * Launcher and control processes have a link for each rank (packets, AF_UNIX) and one between each
- * other (a byte stream, TCP).  Frames are queued until the peer takes them.
+ * other (a byte stream, TCP, sealed).  Frames are queued until the peer takes them.
  */
 #ifndef SSH_LINK_H
 #define SSH_LINK_H
 
-#include "other/spawner/ssh/ssh_wire.h"
+#include "other/spawner/ssh/ssh_seal.h"
 
 /* Framed bytes with a reference count: one parcel may be in several queues. */
 struct ssh_parcel {
@@ -15,14 +15,23 @@ struct ssh_parcel {
     uint8_t bytes[];
 };
 
+/* State that only a sealed link has. */
+struct ssh_link_sealed {
+    struct ssh_seals seals;
+    struct ssh_wire_buf in;  /* received, not yet opened */
+    struct ssh_wire_buf out; /* the part of queue[head] that is being sent */
+    size_t part, at;         /* length of the part in queue[head]; bytes of `out` that are sent */
+};
+
 struct ssh_link {
     int fd; /* -1: closed */
     bool packets;
     struct ssh_wire_buf in; /* bytes not yet parsed (streams only) */
     struct ssh_parcel **queue;
-    size_t head, tail, cap; /* queue[head..tail) waits */
-    size_t sent;            /* of queue[head] */
-    int error;              /* errno of the first failure; 0: none */
+    size_t head, tail, cap;         /* queue[head..tail) waits */
+    size_t sent;                    /* of queue[head] */
+    int error;                      /* errno of the first failure; 0: none */
+    struct ssh_link_sealed *sealed; /* NULL: bytes travel as they are */
 };
 
 typedef void (*ssh_link_frame_fn)(void *ctx, const struct ssh_wire_frame *frame);
@@ -30,6 +39,9 @@ typedef void (*ssh_link_frame_fn)(void *ctx, const struct ssh_wire_frame *frame)
 enum ssh_link_state { SSH_LINK_OPEN, SSH_LINK_EOF, SSH_LINK_GARBAGE };
 
 void ssh_link_open(struct ssh_link *link, int fd, bool packets);
+
+/* From now on all that is sent and received is sealed.  Nothing is queued or received yet. */
+bool ssh_link_seal(struct ssh_link *link, const struct ssh_seals *seals);
 
 /* Sets up a TCP connection to another host: frames are sent at once, and a host that vanishes is
  * detected within SSH_LINK_PATIENCE seconds, also without traffic. */

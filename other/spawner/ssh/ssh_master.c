@@ -1,12 +1,15 @@
 /* ssh_master.c - the launcher's event loop: starts, serves and ends a job.
  *
- * Called by gasnetrun.  One poll loop without threads; every event is a descriptor or a deadline,
- * except that the load of the machine is read periodically while ranks wait for others to end.
+ * Called by gasnetrun.  One poll loop, which never blocks (output.h writes); every event is a
+ * descriptor or a deadline, except that the load of the machine is read periodically while ranks
+ * wait for others to end.
  * ssh_job.c decides; ssh_remote.c handles other hosts.
  */
 #include "other/spawner/launcher_log.h"
+#include "other/spawner/output.h"
 #include "other/spawner/spawner_ops.h"
 #include "other/spawner/ssh/ssh_master.h"
+#include "other/tools/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,17 +18,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
 
 enum {
-    LOAD_EVERY = 20,        /* ms between two readings of the load */
-    HELD_TIME = 150,        /* ms for other ranks to complain like the first that aborts */
-    TERM_AFTER = 250,       /* ms until ranks that end themselves get SIGTERM */
-    KILL_AFTER = 500,       /* ms until SIGKILL */
-    GIVE_UP_AFTER = 3000,   /* ms until the launcher gives up processes that SIGKILL does not end */
+    LOAD_EVERY = 20,  /* ms between two readings of the load */
+    HELD_TIME = 150,  /* ms for other ranks to complain like the first that aborts */
+    TERM_AFTER = 250, /* ms until ranks that end themselves get SIGTERM; more where processors */
+    KILL_AFTER = 500, /* are few; and until SIGKILL */
+    GIVE_UP_AFTER = 2500,   /* ms until the launcher gives up processes that SIGKILL does not end */
+    READER_GRACE = 2000,    /* ms for a job without reader to end itself: more than an exit takes */
     INTERRUPT_GRACE = 1400, /* ms for a job to end itself upon a signal */
     MUTE_AFTER = 1500,      /* ms until silent control processes are given up */
     SILENCE_GRACE = 1000,   /* ms that a wrapper may outlive its program that failed */
@@ -34,16 +37,9 @@ enum {
 
 /* --- timers --- */
 
-int64_t ssh_now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 void ssh_timer_set(struct ssh_master *m, enum ssh_timer timer, int64_t milliseconds)
 {
-    m->due[timer] = ssh_now_ms() + milliseconds;
+    m->due[timer] = (int64_t)gasneti_clock_ms() + milliseconds;
 }
 
 static int master_next_timeout(const struct ssh_master *m)
@@ -52,7 +48,7 @@ static int master_next_timeout(const struct ssh_master *m)
     for (int i = 0; i < SSH_TIMERS; i++)
         if (m->due[i] && m->due[i] < first) first = m->due[i];
     if (first == INT64_MAX) return -1;
-    int64_t left = first - ssh_now_ms();
+    int64_t left = first - (int64_t)gasneti_clock_ms();
     return left < 0 ? 0 : (int)left + 1;
 }
 
@@ -106,7 +102,10 @@ static void master_signal_all(struct ssh_master *m, int signo)
 static void master_report_complaints(struct ssh_master *m)
 {
     char line[4096];
-    while (ssh_job_next_complaint(&m->job, line, sizeof line)) fprintf(stderr, "%s\n", line);
+    while (ssh_job_next_complaint(&m->job, line, sizeof line - 1)) {
+        strcat(line, "\n");
+        output_put(OUTPUT_STDERR, line, strlen(line));
+    }
 }
 
 /* Ranks with a death function are ordered to end; others get SIGTERM. */
@@ -123,9 +122,8 @@ static void master_start_end(struct ssh_master *m)
             master_send(m, r, SSH_WIRE_DIE, code, sizeof code);
     }
     ssh_remote_end(m);
-    ssh_timer_set(m, SSH_TIMER_TERM, TERM_AFTER);
-    ssh_timer_set(m, SSH_TIMER_KILL, KILL_AFTER);
-    ssh_timer_set(m, SSH_TIMER_GIVE_UP, GIVE_UP_AFTER);
+    gasneti_patience_begin(&m->patience, gasneti_clock());
+    ssh_timer_set(m, SSH_TIMER_TERM, LOAD_EVERY);
     if (m->remotes) {
         ssh_remote_ask_echo(m);
         ssh_timer_set(m, SSH_TIMER_MUTE, MUTE_AFTER);
@@ -146,21 +144,50 @@ static void master_give_up(struct ssh_master *m)
     m->gave_up = true;
 }
 
+static void master_end_without_reader(struct ssh_master *m)
+{
+    ssh_job_fail(&m->job, 128 + SIGPIPE,
+                 "standard output, to which the output of other hosts goes, has no reader any "
+                 "more; ending the job");
+}
+
+/* Counts the time that ranks could use; the part of `seconds` that has passed. */
+static double master_patience(struct ssh_master *m, double seconds)
+{
+    if (m->processors.all <= 0) m->processors = gasneti_processors();
+    gasneti_patience_tick(&m->patience, gasneti_clock(),
+                          gasneti_crowding(&m->processors, gasneti_running(), m->kids.count));
+    return gasneti_patience_part(&m->patience, seconds);
+}
+
+/* Ends the ranks that do not end themselves: by SIGTERM, and after the same time again by SIGKILL.
+ */
+static void master_check_ending(struct ssh_master *m, enum ssh_timer timer)
+{
+    const double terms = (double)KILL_AFTER / TERM_AFTER,
+                 part = master_patience(m, (double)TERM_AFTER / 1000);
+    if (part < (timer == SSH_TIMER_TERM ? 1 : terms)) {
+        ssh_timer_set(m, timer, LOAD_EVERY);
+    } else if (timer == SSH_TIMER_TERM) {
+        master_signal_all(m, SIGTERM);
+        ssh_timer_set(m, SSH_TIMER_KILL, LOAD_EVERY);
+    } else {
+        master_signal_all(m, SIGKILL);
+        ssh_timer_set(m, SSH_TIMER_GIVE_UP, GIVE_UP_AFTER);
+    }
+}
+
 /* Some ranks asked to end.  The others have half of the time to ask as well, counted from the
  * latest request, and the other half after they were asked to; the time is longer where processors
  * are few. */
 static void master_check_leaving(struct ssh_master *m)
 {
-    double now = (double)ssh_now_ms() / 1000;
     if (!m->job.leaving || m->job.settled || m->job.ending) return;
-    if (!m->patient_since) m->processors = gasneti_processors();
     if (m->patient_since != m->job.leaving && !m->job.called) {
         m->patient_since = m->job.leaving;
-        gasneti_patience_begin(&m->patience, now);
+        gasneti_patience_begin(&m->patience, gasneti_clock());
     }
-    gasneti_patience_tick(&m->patience, now,
-                          gasneti_crowding(&m->processors, gasneti_running(), m->kids.count));
-    const double part = gasneti_patience_part(&m->patience, m->job.leave_seconds);
+    const double part = master_patience(m, m->job.leave_seconds);
     if (part >= 0.5) ssh_job_call(&m->job);
     if (part >= 1) ssh_job_late(&m->job);
     ssh_timer_set(m, SSH_TIMER_LEAVING, LOAD_EVERY);
@@ -170,15 +197,14 @@ static void master_timer_expired(struct ssh_master *m, enum ssh_timer timer)
 {
     switch (timer) {
     case SSH_TIMER_TERM:
-        master_signal_all(m, SIGTERM);
-        break;
     case SSH_TIMER_KILL:
-        master_signal_all(m, SIGKILL);
+        master_check_ending(m, timer);
         break;
     case SSH_TIMER_GIVE_UP:
         master_give_up(m);
         break;
     case SSH_TIMER_INTERRUPT:
+        if (ssh_job_over(&m->job)) break; /* the job is over, and its output is being read */
         ssh_job_fail(&m->job, 128 + m->job.interrupt,
                      "the job did not end within %d.%d s of the signal; "
                      "ending it",
@@ -216,6 +242,12 @@ static void master_timer_expired(struct ssh_master *m, enum ssh_timer timer)
     case SSH_TIMER_LINES:
         ssh_remote_flush_lines(m);
         break;
+    case SSH_TIMER_READER:
+        master_end_without_reader(m);
+        break;
+    case SSH_TIMER_OUTPUT:
+        m->output_given_up = output_done() == m->output_done;
+        break;
     default:
         break;
     }
@@ -223,7 +255,7 @@ static void master_timer_expired(struct ssh_master *m, enum ssh_timer timer)
 
 static void master_run_timers(struct ssh_master *m)
 {
-    int64_t now = ssh_now_ms();
+    int64_t now = (int64_t)gasneti_clock_ms();
     for (int i = 0; i < SSH_TIMERS; i++) {
         if (!m->due[i] || m->due[i] > now) continue;
         m->due[i] = 0;
@@ -290,7 +322,7 @@ static void master_reap_children(struct ssh_master *m)
             continue;
         }
         child->pid = 0;
-        if (child->link.fd >= 0) master_read_child(m, child); /* its frames come before its end */
+        if (child->link.fd >= 0) master_read_child(m, child); /* frames come before the end */
         ssh_children_forget(child);
         ssh_job_ended(&m->job, child->rank, status);
     }
@@ -309,6 +341,7 @@ static void master_program_ended(struct ssh_master *m, struct ssh_child *child)
 /* INT, TERM, HUP, QUIT: the job has some time to end in an orderly way. */
 static void master_pass_on(struct ssh_master *m, int signo)
 {
+    if (ssh_job_over(&m->job) && (m->job.ending || m->job.interrupt)) m->output_given_up = true;
     if (m->job.ending) return;
     if (m->job.interrupt) {
         ssh_job_fail(&m->job, 128 + signo, "second signal (%s); ending the job", strsignal(signo));
@@ -354,16 +387,41 @@ static void master_read_signals(struct ssh_master *m)
 
 /* --- the loop --- */
 
+/* A job that ends well waits for the reader of its output as long as it takes; one that fails or is
+ * interrupted, only while some output is taken. */
+static void master_await_reader(struct ssh_master *m)
+{
+    if (!m->job.interrupt && (!m->job.ending || m->job.code == 0)) return;
+    if (!output_pending()) {
+        m->output_given_up = false;
+        m->due[SSH_TIMER_OUTPUT] = 0;
+    } else if (!m->due[SSH_TIMER_OUTPUT]) {
+        m->output_done = output_done();
+        ssh_timer_set(m, SSH_TIMER_OUTPUT, OUTPUT_GRACE);
+    }
+}
+
 static bool master_finished(struct ssh_master *m)
 {
-    if (m->gave_up) return true;
-    if (!ssh_job_over(&m->job)) return false;
-    return ssh_remote_finished(m);
+    master_await_reader(m);
+    if (!m->gave_up && !ssh_job_over(&m->job)) return false;
+    bool all = m->gave_up || ssh_remote_finished(m);
+    return m->output_given_up || (all && !output_pending());
+}
+
+/* A rank on this machine is ended by SIGPIPE when its reader is gone; a job whose ranks are
+ * elsewhere ends likewise, unless it is about to end with a code of its own. */
+static void master_note_output(struct ssh_master *m)
+{
+    output_noted();
+    if (output_lost(OUTPUT_STDOUT).error == EPIPE && !m->due[SSH_TIMER_READER])
+        ssh_timer_set(m, SSH_TIMER_READER, READER_GRACE);
 }
 
 static void master_loop(struct ssh_master *m)
 {
-    size_t locals = m->kids.count, most = 1 + 2 * locals + ssh_remote_poll_max(m) + SSH_ASK_FDS;
+    size_t locals = m->kids.count,
+           most = 2 + 2 * locals + ssh_remote_poll_max(m) + SSH_INPUT_FDS + SSH_ASK_FDS;
     struct pollfd *fds = calloc(most, sizeof *fds);
     if (!fds) ssh_job_fail(&m->job, 1, "out of memory");
     for (;;) {
@@ -372,14 +430,17 @@ static void master_loop(struct ssh_master *m)
         if (!m->due[SSH_TIMER_LEAVING]) master_check_leaving(m);
         if (m->job.ending && !m->end_started) master_start_end(m);
         if (m->remotes && m->job.gone && !m->job.ending && !m->due[SSH_TIMER_ECHO])
-            ssh_remote_ask_echo(m); /* the other ranks should end soon */
+            ssh_remote_ask_echo(m); /* a rank is gone: all others should end soon */
         if (!fds || master_finished(m)) break;
         fds[0] = (struct pollfd){.fd = m->kids.signals, .events = POLLIN};
         ssh_children_poll(&m->kids, fds + 1);
         size_t remote = ssh_remote_poll(m, fds + 1 + 2 * locals);
+        remote += ssh_input_poll(m, fds + 1 + 2 * locals + remote);
         struct pollfd *asks = fds + 1 + 2 * locals + remote;
         size_t asked = ssh_ask_poll(m, asks);
-        int ready = poll(fds, 1 + 2 * locals + remote + asked, master_next_timeout(m));
+        struct pollfd *output = asks + asked;
+        *output = (struct pollfd){.fd = output_events(), .events = POLLIN};
+        int ready = poll(fds, 2 + 2 * locals + remote + asked, master_next_timeout(m));
         if (ready < 0 && errno != EINTR) {
             ssh_job_fail(&m->job, 1, "poll: %s (see ulimit -n); ending the job", strerror(errno));
             usleep(10000); /* poll failed: no events any more, but children can be reaped */
@@ -395,8 +456,10 @@ static void master_loop(struct ssh_master *m)
                 }
                 if (fds[2 + 2 * i].revents && child->program >= 0) master_program_ended(m, child);
             }
+            ssh_input_ready(m, fds + 1 + 2 * locals, remote);
             ssh_remote_ready(m, fds + 1 + 2 * locals, remote);
             ssh_ask_ready(m, asks, asked);
+            if (output->revents) master_note_output(m);
         }
         master_run_timers(m);
     }
@@ -420,12 +483,16 @@ static void master_start_local_rank(struct ssh_master *m, uint32_t rank, int nul
 {
     struct ssh_host_slot *slot = &m->slots[m->slot_of[rank]];
     uint32_t index = slot->local_first + hosts_index(&slot->plan->block, rank);
-    const int fds[3] = {rank == 0 ? STDIN_FILENO : null, STDOUT_FILENO, STDERR_FILENO};
-    if (m->job.ending || !ssh_children_start_rank(&m->kids, index, rank, fds)) {
+    const int input = rank == 0 ? ssh_input_local(m) : null;
+    const int fds[3] = {input, STDOUT_FILENO, STDERR_FILENO};
+    const bool good = !m->job.ending && ssh_children_start_rank(&m->kids, index, rank, fds);
+    const int error = errno;
+    if (input != STDIN_FILENO && input != null) close(input);
+    if (!good) {
         ssh_job_fail(&m->job, 1,
                      "rank %" PRIu32 " on host %s cannot be started: %s (see ulimit -u and "
                      "ulimit -n)",
-                     rank, m->job.ranks[rank].host, strerror(errno));
+                     rank, m->job.ranks[rank].host, strerror(error));
         ssh_job_unreachable(&m->job, rank, 1);
         return;
     }
@@ -514,7 +581,10 @@ static bool master_lay_out(struct ssh_master *m, uint32_t *locals)
     m->slots = calloc(m->plan.count, sizeof *m->slots);
     m->slot_of = calloc(m->request->ranks, sizeof *m->slot_of);
     m->silent = calloc(m->request->ranks, sizeof *m->silent);
-    if (!m->slots || !m->slot_of || !m->silent) return false;
+    if (!m->slots || !m->slot_of || !m->silent) {
+        launcher_log("out of memory for the tables of %" PRIu32 " processes", m->request->ranks);
+        return false;
+    }
     for (uint32_t s = 0; s < m->plan.count; s++) {
         struct ssh_host_slot *slot = &m->slots[s];
         slot->plan = &m->plan.slots[s];
@@ -533,13 +603,37 @@ static bool master_lay_out(struct ssh_master *m, uint32_t *locals)
     return true;
 }
 
+/* Reports output that did not reach its reader; returns the exit status. */
+static int master_end_output(struct ssh_master *m, int status)
+{
+    const size_t left = output_pending() + ssh_remote_unread(m);
+    const int bad = m->job.interrupt ? 128 + m->job.interrupt : 1;
+    if (left) {
+        launcher_log("at least %zu bytes of output of other hosts are lost: their reader does not "
+                     "take them",
+                     left);
+        if (!status) status = bad;
+    }
+    if (m->output_lost && !status) status = bad; /* reported before */
+    for (int i = 0; i < OUTPUT_STREAMS; i++) {
+        const struct output_loss loss = output_lost((enum output_stream)i);
+        if (!loss.error) continue;
+        launcher_log("%" PRIu64 " bytes of output are lost: cannot write to %s: %s", loss.bytes,
+                     output_name((enum output_stream)i), strerror(loss.error));
+        if (!status) status = loss.error == EPIPE && bad == 1 ? 128 + SIGPIPE : bad;
+    }
+    output_finish();
+    return status;
+}
+
 static int master_run(struct ssh_master *m, uint32_t locals)
 {
     if (!ssh_children_make_room(&m->kids, locals, m->remotes, false)) return 1;
     if (!ssh_job_open(&m->job, m->request->ranks, m->plan.host_name_of, master_send, m) ||
-        !ssh_children_open(&m->kids, locals, m->remotes, -1)) {
+        !output_open() || !ssh_children_open(&m->kids, locals, m->remotes, -1)) {
         launcher_log("cannot prepare %" PRIu32 " processes: %s", m->request->ranks,
                      strerror(errno));
+        output_finish();
         return 1;
     }
     m->job.program = m->request->path;
@@ -547,9 +641,11 @@ static int master_run(struct ssh_master *m, uint32_t locals)
     master_start_all(m);
     master_loop(m);
     ssh_ask_close(m);
+    int status = master_end_output(m, ssh_job_status(&m->job));
+    ssh_input_return(m);
     ssh_remote_close(m);
     ssh_children_close(&m->kids);
-    return ssh_job_status(&m->job);
+    return status;
 }
 
 /* For messages.  Passed in the environment, which limits the length of a variable. */
@@ -580,7 +676,9 @@ int ssh_launch(const struct ssh_request *request)
         master_export_host_names(&m.plan);
         bool good = master_lay_out(&m, &locals);
         if (good && (request->verbose || request->dry_run)) master_describe(&m);
-        status = !good ? 1 : request->dry_run ? 0 : master_run(&m, locals);
+        status = !good               ? 1
+                 : !request->dry_run ? master_run(&m, locals)
+                                     : output_lost(OUTPUT_STDERR).error != 0;
     }
     ssh_parcel_drop(m.welcome);
     ssh_job_close(&m.job);

@@ -27,8 +27,9 @@ static struct {
     uint32_t seq; /* collective calls made so far */
     _Atomic(bootstrap_death_fn) on_death;
     _Atomic(bootstrap_word_fn) on_word;
-    atomic_bool aborting;        /* this process ordered the job's end itself */
-    struct ssh_wire_assembly in; /* used by the reading thread only */
+    bootstrap_meanwhile_fn meanwhile; /* used by the program's thread only */
+    atomic_bool aborting;             /* this process has ordered the job's end */
+    struct ssh_wire_assembly in;      /* used by the reading thread only */
     _Atomic(bootstrap_answer_fn) answer;
     atomic_bool answering;
 
@@ -75,7 +76,12 @@ static void rank_send_frame(const uint8_t *frame, size_t len)
     ssize_t sent;
     do sent = send(me.fd, frame, len, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
-    if (sent >= 0 || !rank_is_closed_here()) return;
+    if (sent >= 0) return;
+    if (!rank_is_closed_here()) {
+        /* The frame is lost: the watch ends this process, and the launcher the job. */
+        shutdown(me.fd, SHUT_RDWR);
+        return;
+    }
     rank_announce_end(closed_here);
     spawner_ssh.abort(1);
 }
@@ -106,7 +112,7 @@ static void rank_send_message(enum ssh_wire_type type, const struct ssh_wire_buf
 /* Reads the next message; returns false when the launcher is gone or sent a wrong frame (*why). */
 static bool rank_receive(struct ssh_wire_message *message, const char **why)
 {
-    static uint8_t packet[SSH_WIRE_FRAME]; /* one reader at a time: init, then the watch */
+    static uint8_t packet[SSH_WIRE_FRAME]; /* used by one thread at a time: init, then the watch */
     *why = "the launcher is gone";
     for (;;) {
         ssize_t got = recv(me.fd, packet, sizeof packet, 0);
@@ -183,6 +189,9 @@ static void rank_deliver_word(const struct ssh_wire_message *message)
     if (message->type == SSH_WIRE_NOTED) on_word(BOOTSTRAP_NOTED, 0);
     if (message->type == SSH_WIRE_LEAVE) on_word(BOOTSTRAP_LEAVE, (int)message->value & 0xff);
     if (message->type == SSH_WIRE_TOGETHER) on_word(BOOTSTRAP_TOGETHER, (int)message->value & 0xff);
+    pthread_mutex_lock(&me.lock);
+    pthread_cond_signal(&me.arrived); /* a waiting call acts upon it */
+    pthread_mutex_unlock(&me.lock);
 }
 
 static void *rank_watch_launcher(void *unused)
@@ -289,6 +298,21 @@ static enum bootstrap_status ssh_init(int *argc, char ***argv, struct bootstrap_
 
 /* --- collective calls --- */
 
+/* Lock held: waits for the result of a collective call. */
+static void rank_await_result(void)
+{
+    while (!me.meanwhile && !me.ready) pthread_cond_wait(&me.arrived, &me.lock);
+    for (unsigned turn = 0; me.meanwhile; turn++) {
+        pthread_mutex_unlock(&me.lock);
+        me.meanwhile();
+        pthread_mutex_lock(&me.lock);
+        const struct timespec next = spawner_next_turn(turn);
+        if (me.ready) break;
+        pthread_cond_timedwait(&me.arrived, &me.lock, &next);
+    }
+    me.ready = false;
+}
+
 /* Makes a collective call and copies `expect` bytes of its result to `out`. */
 static void rank_collective(enum ssh_wire_collective kind, uint32_t root, size_t block,
                             const void *mine, size_t mine_len, void *out, size_t expect)
@@ -305,8 +329,7 @@ static void rank_collective(enum ssh_wire_collective kind, uint32_t root, size_t
     ssh_wire_free(&call);
 
     pthread_mutex_lock(&me.lock);
-    while (!me.ready) pthread_cond_wait(&me.arrived, &me.lock);
-    me.ready = false;
+    rank_await_result();
     bool good = !me.result.failed && me.result.len == expect && me.result_seq == me.seq;
     if (good && expect) memcpy(out, me.result.data, expect);
     ssh_wire_free(&me.result);
@@ -335,6 +358,11 @@ static void ssh_broadcast(void *data, size_t len, uint32_t root)
 }
 
 /* --- leaving --- */
+
+static void ssh_meanwhile(bootstrap_meanwhile_fn meanwhile)
+{
+    me.meanwhile = meanwhile;
+}
 
 static void ssh_watch(bootstrap_death_fn on_death)
 {
@@ -402,6 +430,7 @@ const struct spawner_ops spawner_ssh = {
     .exchange = ssh_exchange,
     .alltoall = ssh_alltoall,
     .broadcast = ssh_broadcast,
+    .meanwhile = ssh_meanwhile,
     .watch = ssh_watch,
     .answer = ssh_answer,
     .listen = ssh_listen,

@@ -1,12 +1,15 @@
 /* ssh_remote.c - the launcher's part for other hosts.
  *
- * Called by ssh_master.c.  Starts one control process per slot through the remote shell, accepts
- * its connection if it has the job's secret, and forwards input and output.  The secret goes
- * through the remote shell's standard input, never on a command line.
+ * Called by ssh_master.c.  Starts one control process per slot through the remote shell, takes its
+ * connection if it proves that it knows the job's secret, and forwards output.  The
+ * secret goes through the remote shell's standard input, never on a command line nor over that
+ * connection.
  */
 #define _GNU_SOURCE
 #include "other/spawner/launcher_log.h"
+#include "other/spawner/output.h"
 #include "other/spawner/ssh/ssh_master.h"
+#include "other/tools/clock.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -190,7 +193,8 @@ void ssh_remote_connect_slow(struct ssh_master *m)
     launcher_log("waiting for host %s%s: no word from its control process yet; giving up in "
                  "%d s (GASNET_SSH_TIMEOUT=%" PRIu32 ")",
                  slot->plan->host, more,
-                 (int)((m->due[SSH_TIMER_CONNECT] - ssh_now_ms() + 500) / 1000), m->plan.patience);
+                 (int)((m->due[SSH_TIMER_CONNECT] - (int64_t)gasneti_clock_ms() + 500) / 1000),
+                 m->plan.patience);
 }
 
 void ssh_remote_connect_late(struct ssh_master *m)
@@ -258,7 +262,7 @@ bool ssh_remote_shell_ended(struct ssh_master *m, pid_t pid, int status)
         struct ssh_host_slot *slot = &m->slots[s];
         if (slot->shell.pid != pid) continue;
         slot->shell.pid = 0;
-        if (!slot->joined) ssh_shell_drain(&slot->shell); /* its last output may give the reason */
+        if (!slot->joined) ssh_shell_drain(&slot->shell); /* the last output may give the reason */
         remote_shell_ended(m, slot, status, slot->shell.key);
         return true;
     }
@@ -328,10 +332,16 @@ static void remote_start_below(struct ssh_master *m, const struct ssh_host_slot 
     }
 }
 
-void ssh_remote_joined(struct ssh_master *m, struct ssh_host_slot *slot, int fd)
+void ssh_remote_joined(struct ssh_master *m, struct ssh_host_slot *slot, int fd,
+                       const struct ssh_seals *seals)
 {
     slot->joined = true;
     ssh_link_open(&slot->link, fd, false);
+    if (!ssh_link_seal(&slot->link, seals)) {
+        ssh_job_fail(&m->job, 1, "out of memory for host %s; ending the job", slot->plan->host);
+        remote_lose(m, slot);
+        return;
+    }
     remote_set_up(m, slot);
     remote_start_below(m, slot);
 }
@@ -342,12 +352,32 @@ struct remote_frame {
     bool wrong;
 };
 
+static void remote_note_loss(struct ssh_master *m, const struct ssh_host_slot *slot,
+                             const struct ssh_wire_message *loss)
+{
+    m->output_lost = true;
+    launcher_log("host %s: %" PRIu64 " bytes of output are lost: its control process cannot write "
+                 "to %s: %s",
+                 slot->plan->host, loss->lost.bytes,
+                 output_name((enum output_stream)loss->lost.stream),
+                 strerror((int)loss->lost.error));
+}
+
 static void remote_take_frame(void *ctx, const struct ssh_wire_frame *frame)
 {
     struct remote_frame *from = ctx;
     struct ssh_master *m = from->m;
+    struct ssh_wire_message message;
+    const char *why;
     if (frame->type == SSH_WIRE_ECHO) {
         return; /* remote_read_slot has noted it */
+    } else if (frame->type == SSH_WIRE_LOST &&
+               ssh_wire_decode(frame->type, frame->rank, frame->data, frame->len, &message, &why)) {
+        remote_note_loss(m, from->slot, &message);
+    } else if (frame->type == SSH_WIRE_UNREAD && frame->len == 4 && frame->rank == 0 &&
+               from->slot == &m->slots[m->slot_of[0]]) {
+        m->input.told = true;
+        m->input.unread = ssh_wire_u32(frame->data);
     } else if (frame->type == SSH_WIRE_SHELL && frame->len == 8) {
         uint32_t s = ssh_wire_u32(frame->data);
         from->wrong = s >= m->plan.count || m->slots[s].starter == SSH_LAUNCHER ||
@@ -415,7 +445,7 @@ void ssh_remote_ask_echo(struct ssh_master *m)
         if (m->slots[s].plan->remote) ssh_remote_send(&m->slots[s], parcel);
     }
     ssh_parcel_drop(parcel);
-    m->asked = ssh_now_ms();
+    m->asked = (int64_t)gasneti_clock_ms();
     ssh_timer_set(m, SSH_TIMER_ECHO, ECHO_EVERY);
 }
 
@@ -423,7 +453,8 @@ void ssh_remote_no_echo(struct ssh_master *m)
 {
     uint32_t s = 0;
     const struct ssh_host_slot *slot = remote_next_unresponsive(m, &s);
-    bool late = ssh_now_ms() > m->asked + ECHO_EVERY + 1000; /* the launcher itself did not run */
+    bool late = (int64_t)gasneti_clock_ms() >
+                m->asked + ECHO_EVERY + 1000; /* the launcher itself did not run */
     if (slot && !late)
         ssh_job_fail(&m->job, 1,
                      "host %s: its control process has not answered for %d s while the job was "
@@ -458,39 +489,18 @@ void ssh_remote_signal(struct ssh_host_slot *slot, uint32_t rank, int signo)
     ssh_parcel_drop(parcel);
 }
 
-/* --- input and output --- */
+/* --- output --- */
 
 void ssh_remote_flush_lines(struct ssh_master *m)
 {
     for (uint32_t s = 0; s < m->plan.count; s++) ssh_shell_flush(&m->slots[s].shell);
 }
 
-static void remote_feed_input(struct ssh_master *m, struct ssh_host_slot *slot)
-{
-    ssize_t wrote = write(slot->shell.input, m->input + m->input_at, m->input_len - m->input_at);
-    if (wrote < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (wrote <= 0) {
-        ssh_shell_close_input(&slot->shell);
-        return;
-    }
-    m->input_at += (size_t)wrote;
-    if (m->input_at == m->input_len && m->input_ended) ssh_shell_close_input(&slot->shell);
-}
-
-static void remote_read_input(struct ssh_master *m, struct ssh_host_slot *slot)
-{
-    ssize_t got = read(STDIN_FILENO, m->input, sizeof m->input);
-    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    m->input_at = 0;
-    m->input_len = got > 0 ? (size_t)got : 0;
-    if (got <= 0) ssh_shell_close_input(&slot->shell);
-}
-
 /* --- polling --- */
 
 size_t ssh_remote_poll_max(const struct ssh_master *m)
 {
-    return m->remotes ? SSH_UNAUTHENTICATED_FDS + 2 + 3 * (size_t)m->plan.count : 0;
+    return m->remotes ? ssh_unauthenticated_poll_max(m) + 3 * (size_t)m->plan.count : 0;
 }
 
 size_t ssh_remote_poll(struct ssh_master *m, struct pollfd *fds)
@@ -500,33 +510,25 @@ size_t ssh_remote_poll(struct ssh_master *m, struct pollfd *fds)
     for (uint32_t s = 0; s < m->plan.count; s++) {
         struct ssh_host_slot *slot = &m->slots[s];
         if (remote_is_up(slot)) ssh_poll_add(fds, &n, slot->link.fd, ssh_link_events(&slot->link));
-        ssh_poll_add(fds, &n, slot->shell.output[0], POLLIN);
-        ssh_poll_add(fds, &n, slot->shell.output[1], POLLIN);
-        if (slot->shell.input < 0) continue;
-        if (m->input_at < m->input_len)
-            ssh_poll_add(fds, &n, slot->shell.input, POLLOUT);
-        else if (slot->joined)
-            ssh_poll_add(fds, &n, STDIN_FILENO, POLLIN);
+        for (int which = 0; which < 2; which++)
+            ssh_poll_add(fds, &n, ssh_shell_wants(&slot->shell, which), POLLIN);
     }
     return n;
 }
 
 void ssh_remote_ready(struct ssh_master *m, const struct pollfd *fds, size_t count)
 {
+    size_t at = 0;
     if (!m->remotes) return;
     for (uint32_t s = 0; s < m->plan.count; s++) {
         struct ssh_host_slot *slot = &m->slots[s];
+        const short link =
+            remote_is_up(slot) ? ssh_poll_ready_from(fds, count, slot->link.fd, &at) : 0;
         for (int which = 0; which < 2; which++)
-            if (ssh_poll_ready(fds, count, slot->shell.output[which]) &&
+            if (ssh_poll_ready_from(fds, count, ssh_shell_wants(&slot->shell, which), &at) &&
                 ssh_shell_read(&slot->shell, which))
                 ssh_timer_set(m, SSH_TIMER_LINES, LINE_PATIENCE);
-        if (slot->shell.input >= 0 && ssh_poll_ready(fds, count, slot->shell.input))
-            remote_feed_input(m, slot);
-        if (slot->shell.input >= 0 && m->input_at == m->input_len &&
-            ssh_poll_ready(fds, count, STDIN_FILENO))
-            remote_read_input(m, slot);
-        if (remote_is_up(slot) && ssh_poll_ready(fds, count, slot->link.fd))
-            remote_read_slot(m, slot);
+        if (link && remote_is_up(slot)) remote_read_slot(m, slot);
     }
     /* After the slots: a new connection may reuse a descriptor number that was polled. */
     ssh_unauthenticated_ready(m, fds, count);
@@ -540,12 +542,24 @@ bool ssh_remote_finished(struct ssh_master *m)
     for (uint32_t s = 0; s < m->plan.count; s++) {
         struct ssh_host_slot *slot = &m->slots[s];
         if (!slot->plan->remote) continue;
-        if (remote_is_up(slot)) ssh_link_close(&slot->link); /* on which the control process ends */
+        if (remote_is_up(slot) && !slot->dismissed) shutdown(slot->link.fd, SHUT_WR);
+        slot->dismissed = true; /* then the control process ends, and reports what it lost before */
         ssh_shell_close_input(&slot->shell);
         if (slot->shell.pid && !slot->joined) ssh_children_kill_helper(slot->shell.pid, SIGTERM);
-        all = all && ssh_shell_done(&slot->shell);
+        all = all && !remote_is_up(slot) && ssh_shell_done(&slot->shell);
     }
-    if (!all && !m->due[SSH_TIMER_GIVE_UP]) ssh_timer_set(m, SSH_TIMER_GIVE_UP, 2000);
+    if (output_pending()) /* remote shells may wait for the reader of the output */
+        m->due[SSH_TIMER_GIVE_UP] = 0;
+    else if (!all && !m->due[SSH_TIMER_GIVE_UP] && !m->due[SSH_TIMER_TERM] &&
+             !m->due[SSH_TIMER_KILL])
+        ssh_timer_set(m, SSH_TIMER_GIVE_UP, 2000);
+    return all;
+}
+
+size_t ssh_remote_unread(const struct ssh_master *m)
+{
+    size_t all = 0;
+    for (uint32_t s = 0; s < m->plan.count; s++) all += ssh_shell_unread(&m->slots[s].shell);
     return all;
 }
 

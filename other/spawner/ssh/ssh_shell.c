@@ -1,14 +1,16 @@
 /* ssh_shell.c - see ssh_shell.h.  Takes no decisions about the end of a shell. */
 #define _GNU_SOURCE
+#include "other/spawner/output.h"
 #include "other/spawner/ssh/ssh_shell.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-/* One of the two output streams of a remote shell. */
+/* An output stream of a remote shell. */
 struct shell_stream {
     struct ssh_shell *shell;
     int which; /* 0: stdout, 1: stderr */
@@ -98,20 +100,18 @@ static void shell_note_key(struct ssh_shell *shell, const char *text, size_t len
 static void shell_write_out(void *ctx, const char *text, size_t len)
 {
     const struct shell_stream *stream = ctx;
-    int fd = stream->which == 0 ? STDOUT_FILENO : STDERR_FILENO;
     if (stream->which == 1) shell_note_key(stream->shell, text, len);
-    while (len) {
-        ssize_t wrote = write(fd, text, len);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote < 0 && errno == EAGAIN) {
-            struct pollfd room = {.fd = fd, .events = POLLOUT};
-            poll(&room, 1, -1);
-            continue;
-        }
-        if (wrote <= 0) return; /* the reader is gone */
-        text += wrote;
-        len -= (size_t)wrote;
-    }
+    output_put(stream->which == 0 ? OUTPUT_STDOUT : OUTPUT_STDERR, text, len);
+}
+
+static bool shell_held_up(int which)
+{
+    return output_full(which == 0 ? OUTPUT_STDOUT : OUTPUT_STDERR);
+}
+
+int ssh_shell_wants(const struct ssh_shell *shell, int which)
+{
+    return shell_held_up(which) ? -1 : shell->output[which];
 }
 
 /* False: no byte is there now, or the stream has ended. */
@@ -140,7 +140,7 @@ bool ssh_shell_read(struct ssh_shell *shell, int which)
 void ssh_shell_drain(struct ssh_shell *shell)
 {
     for (int which = 0; which < 2; which++)
-        while (shell->output[which] >= 0 && shell_read_some(shell, which)) continue;
+        while (ssh_shell_wants(shell, which) >= 0 && shell_read_some(shell, which)) continue;
 }
 
 void ssh_shell_flush(struct ssh_shell *shell)
@@ -149,6 +149,17 @@ void ssh_shell_flush(struct ssh_shell *shell)
         struct shell_stream to = {shell, which};
         lines_flush(&shell->lines[which], shell_write_out, &to);
     }
+}
+
+size_t ssh_shell_unread(const struct ssh_shell *shell)
+{
+    size_t all = 0;
+    for (int which = 0; which < 2; which++) {
+        int here = 0;
+        if (shell->output[which] >= 0 && ioctl(shell->output[which], FIONREAD, &here) == 0)
+            all += (size_t)here;
+    }
+    return all;
 }
 
 bool ssh_shell_done(const struct ssh_shell *shell)

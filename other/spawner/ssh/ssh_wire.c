@@ -251,8 +251,20 @@ static const char *wire_decode_payload(struct reader *in, struct ssh_wire_messag
         return in->short_of ? "answer cut short" : NULL;
     case SSH_WIRE_JOIN:
         m->join.slot = wire_take_u32(in);
-        m->join.secret = (const char *)wire_take(in, SSH_WIRE_SECRET);
+        wire_take(in, SSH_WIRE_NONCE);
         return in->short_of || in->left ? "join of the wrong length" : NULL;
+    case SSH_WIRE_CHALLENGE:
+        m->meeting.nonce = wire_take(in, SSH_WIRE_NONCE);
+        m->meeting.proof = wire_take(in, SSH_WIRE_PROOF_LEN);
+        return in->short_of || in->left ? "challenge of the wrong length" : NULL;
+    case SSH_WIRE_PROOF:
+        m->meeting.proof = wire_take(in, SSH_WIRE_PROOF_LEN);
+        return in->short_of || in->left ? "proof of the wrong length" : NULL;
+    case SSH_WIRE_LOST:
+        m->lost.stream = wire_take_u32(in);
+        m->lost.error = wire_take_u32(in);
+        m->lost.bytes = wire_take_u64(in);
+        return in->short_of || in->left ? "lost output of the wrong length" : NULL;
     default:
         m->value = wire_take_u32(in);
         return in->short_of || in->left ? "message of the wrong length" : NULL;

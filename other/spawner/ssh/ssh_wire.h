@@ -16,12 +16,14 @@
 #include <sys/types.h>
 
 enum {
-    SSH_WIRE_VERSION = 7,
+    SSH_WIRE_VERSION = 9,
     SSH_WIRE_HEADER = 12,
     SSH_WIRE_PAYLOAD = 32768,
     SSH_WIRE_FRAME = SSH_WIRE_HEADER + SSH_WIRE_PAYLOAD,
     SSH_WIRE_MESSAGE = 1 << 29, /* longest message accepted */
     SSH_WIRE_SECRET = 32,       /* hexadecimal digits */
+    SSH_WIRE_NONCE = 32,        /* random bytes of each end */
+    SSH_WIRE_PROOF_LEN = 32,    /* proof that an end knows the secret */
     SSH_WIRE_RANKS = 1 << 24,   /* most ranks a message may claim */
     SSH_WIRE_HOSTS = 65535,     /* most hosts */
 };
@@ -46,15 +48,19 @@ enum ssh_wire_type {
     SSH_WIRE_LEAVE,       /* to rank: others asked to end, ask too; value = exit code */
     SSH_WIRE_TOGETHER,    /* to rank: all have asked to end; value = exit code of the job */
     SSH_WIRE_ASK,         /* to rank: --stats; value = question */
-    SSH_WIRE_JOIN,        /* control process: its slot, and the secret */
+    SSH_WIRE_JOIN,        /* control process: its slot, and its nonce */
     SSH_WIRE_ENDED,       /* control process: a rank ended; value = wait status */
     SSH_WIRE_SILENT, /* control process: a rank closed its connection; value = 1: it is ending */
     SSH_WIRE_SHELL, /* control process: a remote shell that it started ended; slot, ssh_wire_shell()
                      */
     SSH_WIRE_START, /* to control process: start the control process of another host */
     SSH_WIRE_SETUP, /* to control process: the ranks to start */
-    SSH_WIRE_SIGNAL, /* to control process: signal a rank, or all; value = signal number */
-    SSH_WIRE_ECHO,   /* to control process, and back: sign of life; value = 0 */
+    SSH_WIRE_SIGNAL,    /* to control process: signal a rank, or all; value = signal number */
+    SSH_WIRE_ECHO,      /* to control process, and back: sign of life; value = 0 */
+    SSH_WIRE_CHALLENGE, /* to control process: nonce and proof; see ssh_meeting.h */
+    SSH_WIRE_PROOF,     /* control process: the answer */
+    SSH_WIRE_LOST,      /* control process: output that it could not write */
+    SSH_WIRE_UNREAD,    /* control process: rank 0 did not read its input; value = bytes of that */
     SSH_WIRE_TYPES
 };
 
@@ -94,7 +100,7 @@ struct ssh_wire_frame {
 /* Appends a message, divided into frames. */
 void ssh_wire_put_message(struct ssh_wire_buf *out, enum ssh_wire_type type, uint32_t rank,
                           const void *data, size_t len);
-/* The same for a message of one number, without allocation: fills `out`, returns its length.
+/* Writes a message of one number to `out`, without allocation, and returns its length.
  * Async-signal-safe. */
 enum { SSH_WIRE_VALUE_FRAME = SSH_WIRE_HEADER + 4 };
 size_t ssh_wire_value_frame(uint8_t out[SSH_WIRE_VALUE_FRAME], enum ssh_wire_type type,
@@ -140,9 +146,12 @@ struct ssh_wire_message {
     } welcome;
     uint32_t seq; /* of a RESULT; of an ANSWER: not 0 in its last part */
     struct {
-        uint32_t slot;
-        const char *secret; /* SSH_WIRE_SECRET bytes */
+        uint32_t slot; /* the nonce follows */
     } join;
+    struct {
+        const uint8_t *nonce; /* of a CHALLENGE: SSH_WIRE_NONCE bytes */
+        const uint8_t *proof; /* SSH_WIRE_PROOF_LEN bytes */
+    } meeting;
     struct {
         uint32_t first, count, stride, size, argc, envc;
         uint32_t below; /* number of START messages to come */
@@ -152,6 +161,10 @@ struct ssh_wire_message {
         uint32_t slot, argc;
         /* In `data`: argc strings, the command of the remote shell */
     } start;
+    struct {
+        uint32_t stream, error; /* an enum output_stream, and errno */
+        uint64_t bytes;
+    } lost;
     const uint8_t *data; /* the rest of the payload: contribution, result, environment, strings */
     size_t data_len;
 };

@@ -1,5 +1,5 @@
-/* evapi.h - what Mellanox added to the verbs: every EVAPI_ call that a program may make.
- * vapi.h states the rules that hold for all of them.
+/* evapi.h - Mellanox's additions to the verbs: every EVAPI_ call that a program may make. vapi.h
+ * states the rules that hold for all calls.
  */
 #ifndef H_EVAPI_H
 #define H_EVAPI_H
@@ -36,7 +36,7 @@ VAPI_ret_t MT_API EVAPI_close_hca(IN const char *id);
 /* An entry of a port's GID table; not of the original. */
 typedef struct EVAPI_gid_entry {
     IB_gid_t gid;
-    u_int32_t at;       /* its index in the table: the sgid_index of an address */
+    u_int32_t at;       /* index of the entry in the table: the sgid_index of an address */
     u_int32_t type;     /* 0 InfiniBand, 1 RoCE v1, 2 RoCE v2 */
     char interface[16]; /* the network interface; "" if not known */
 } EVAPI_gid_entry_t;
@@ -93,7 +93,7 @@ VAPI_ret_t MT_API EVAPI_unmap_fmr(IN VAPI_hca_hndl_t hca, IN MT_size_t n,
 /* Unmaps and frees.  VAPI_EINVAL_MR_HNDL. */
 VAPI_ret_t MT_API EVAPI_free_fmr(IN VAPI_hca_hndl_t hca, IN EVAPI_fmr_hndl_t fmr);
 
-/* Memory of the HCA: VAPI_ENOSYS, there is none. */
+/* Memory of the HCA is not supported: all return VAPI_ENOSYS. */
 VAPI_ret_t MT_API EVAPI_alloc_map_devmem(IN VAPI_hca_hndl_t hca, IN EVAPI_devmem_type_t type,
                                          IN VAPI_size_t bytes, IN u_int8_t align_shift,
                                          OUT VAPI_phy_addr_t *physical, OUT void **virt,
@@ -123,11 +123,11 @@ VAPI_ret_t MT_API EVAPI_post_gsi_sr(IN VAPI_hca_hndl_t hca, IN VAPI_qp_hndl_t qp
 
 /* --- completions --- */
 
-/* Takes one completion, and waits up to `timeout_usec` microseconds (0: for ever) when there is
- * none. Only on a queue that has EVAPI_POLL_CQ_UNBLOCK_HANDLER.  VAPI_CQ_EMPTY when
+/* Takes one completion, and waits up to `timeout_usec` microseconds (0: for ever) when the queue is
+ * empty. Only on a queue that has EVAPI_POLL_CQ_UNBLOCK_HANDLER. VAPI_CQ_EMPTY when
  * EVAPI_poll_cq_unblock woke it, when another thread took the completion, or for an earlier event:
- * call again. VAPI_ETIMEOUT, VAPI_EINTR (a signal), VAPI_EINVAL_CQ_HNDL, VAPI_EINVAL_PARAM
- * (not such a queue). The thread may be cancelled while it waits. */
+ * call again. VAPI_ETIMEOUT, VAPI_EINTR (a signal), VAPI_EINVAL_CQ_HNDL, VAPI_EINVAL_PARAM (the
+ * queue does not have that handler). The thread may be cancelled while it waits. */
 VAPI_ret_t MT_API EVAPI_poll_cq_block(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq,
                                       IN MT_size_t timeout_usec, OUT VAPI_wc_desc_t *wc);
 

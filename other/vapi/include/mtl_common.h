@@ -1,5 +1,5 @@
-/* mtl_common.h - what programs include beside vapi.h: base types, the general result type, and log
- * macros that say nothing.
+/* mtl_common.h - header that programs include beside vapi.h: base types, the general result type,
+ * and log macros that print nothing.
  */
 #ifndef H_MTL_COMMON_H
 #define H_MTL_COMMON_H
@@ -30,10 +30,10 @@ typedef enum {
 } call_result_t;
 
 /* Takes printf's arguments and does nothing.  Never called: see MTL_LOG_NOTHING. */
-void mtl_log_nothing(const char *format, ...);
+void vapi_log_nothing(const char *format, ...);
 
 /* The log of the original could be turned on at run time; here its macros evaluate nothing. */
-#define MTL_LOG_NOTHING 1 ? (void)0 : mtl_log_nothing
+#define MTL_LOG_NOTHING 1 ? (void)0 : vapi_log_nothing
 #ifndef H_MTL_LOG_H
 #define H_MTL_LOG_H
 #define MTL_ERROR    MTL_LOG_NOTHING

@@ -63,49 +63,49 @@ VAPI_ret_t MT_API VAPI_modify_hca_attr(IN VAPI_hca_hndl_t hca, IN IB_port_t port
 /* A domain that queue pairs and memory belong to. */
 VAPI_ret_t MT_API VAPI_alloc_pd(IN VAPI_hca_hndl_t hca, OUT VAPI_pd_hndl_t *pd);
 
-/* VAPI_EBUSY while something belongs to it.  VAPI_EINVAL_PD_HNDL. */
+/* Frees a domain. VAPI_EBUSY while a queue pair or memory belongs to it. VAPI_EINVAL_PD_HNDL. */
 VAPI_ret_t MT_API VAPI_dealloc_pd(IN VAPI_hca_hndl_t hca, IN VAPI_pd_hndl_t pd);
 
-/* The way to a datagram queue pair's port.  av->port is needed.  VAPI_EINVAL_PD_HNDL,
- * VAPI_EINVAL_PORT, VAPI_EINVAL_PARAM. */
+/* Creates an address handle, the path to a datagram queue pair's port. av->port is needed.
+ * VAPI_EINVAL_PD_HNDL, VAPI_EINVAL_PORT, VAPI_EINVAL_PARAM. */
 VAPI_ret_t MT_API VAPI_create_addr_hndl(IN VAPI_hca_hndl_t hca, IN VAPI_pd_hndl_t pd,
                                         IN VAPI_ud_av_t *av, OUT VAPI_ud_av_hndl_t *ah);
 
-/* Another way behind the same handle; not while a post uses it.  VAPI_EINVAL_AV_HNDL,
+/* Changes the path of an address handle; not while a post uses it. VAPI_EINVAL_AV_HNDL,
  * VAPI_EINVAL_PORT, VAPI_EINVAL_PARAM. */
 VAPI_ret_t MT_API VAPI_modify_addr_hndl(IN VAPI_hca_hndl_t hca, IN VAPI_ud_av_hndl_t ah,
                                         IN VAPI_ud_av_t *av);
 
-/* What was set.  VAPI_EINVAL_AV_HNDL. */
+/* Returns the path of an address handle. VAPI_EINVAL_AV_HNDL. */
 VAPI_ret_t MT_API VAPI_query_addr_hndl(IN VAPI_hca_hndl_t hca, IN VAPI_ud_av_hndl_t ah,
                                        OUT VAPI_ud_av_t *av);
 
-/* VAPI_EINVAL_AV_HNDL. */
+/* Destroys an address handle. VAPI_EINVAL_AV_HNDL. */
 VAPI_ret_t MT_API VAPI_destroy_addr_hndl(IN VAPI_hca_hndl_t hca, IN VAPI_ud_av_hndl_t ah);
 
 /* --- completion queues --- */
 
-/* A queue with room for `entries` completions or more; how many, into *actual.
- * VAPI_E2BIG_CQ_NUM above what the HCA can, VAPI_EINVAL_PARAM for 0. */
+/* Creates a queue with room for `entries` completions or more; *actual gets how many.
+ * VAPI_E2BIG_CQ_NUM above the limit of the HCA, VAPI_EINVAL_PARAM for 0. */
 VAPI_ret_t MT_API VAPI_create_cq(IN VAPI_hca_hndl_t hca, IN VAPI_cqe_num_t entries,
                                  OUT VAPI_cq_hndl_t *cq, OUT VAPI_cqe_num_t *actual);
 
-/* The number of completions for which it has room.  VAPI_EINVAL_CQ_HNDL. */
+/* The number of completions for which the queue has room. VAPI_EINVAL_CQ_HNDL. */
 VAPI_ret_t MT_API VAPI_query_cq(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq,
                                 OUT VAPI_cqe_num_t *entries);
 
-/* More or less room; nothing is lost.  VAPI_EINVAL_CQ_HNDL, VAPI_E2BIG_CQ_NUM (above what the HCA
- * can, or too few for what waits there), VAPI_EBUSY while another resize runs, VAPI_ENOSYS where
- * the device cannot. */
+/* Changes the room of a queue; no completion is lost. VAPI_EINVAL_CQ_HNDL, VAPI_E2BIG_CQ_NUM (above
+ * the limit of the HCA, or too few for the completions in the queue), VAPI_EBUSY while another
+ * resize runs, VAPI_ENOSYS where the device cannot. */
 VAPI_ret_t MT_API VAPI_resize_cq(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq,
                                  IN VAPI_cqe_num_t entries, OUT VAPI_cqe_num_t *actual);
 
-/* VAPI_EBUSY while a queue pair uses it or a handler is bound to it (EVAPI_clear_comp_eventh comes
- * first).  VAPI_EINVAL_CQ_HNDL. */
+/* Destroys a completion queue. VAPI_EBUSY while a queue pair uses it or a handler is bound to it
+ * (EVAPI_clear_comp_eventh comes first). VAPI_EINVAL_CQ_HNDL. */
 VAPI_ret_t MT_API VAPI_destroy_cq(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq);
 
-/* Takes one completion.  VAPI_CQ_EMPTY when there is none; VAPI_EINVAL_CQ_HNDL.  The result
- * of the work request is in wc->status. */
+/* Takes one completion. VAPI_CQ_EMPTY when the queue is empty; VAPI_EINVAL_CQ_HNDL. The result of
+ * the work request is in wc->status. */
 VAPI_ret_t MT_API VAPI_poll_cq(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq,
                                OUT VAPI_wc_desc_t *wc);
 
@@ -115,14 +115,14 @@ VAPI_ret_t MT_API VAPI_poll_cq(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq,
 VAPI_ret_t MT_API VAPI_req_comp_notif(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq,
                                       IN VAPI_cq_notif_type_t type);
 
-/* One handler for all completion queues of the HCA that have none of their own (of releases before
- * EVAPI_set_comp_eventh).  VAPI_EINVAL_PARAM for NULL, VAPI_EBUSY when there is one. */
+/* Sets the handler for all completion queues of the HCA that have none of their own (of releases
+ * before EVAPI_set_comp_eventh). VAPI_EINVAL_PARAM for NULL, VAPI_EBUSY when a handler is set. */
 VAPI_ret_t MT_API VAPI_set_comp_event_handler(IN VAPI_hca_hndl_t hca,
                                               IN VAPI_completion_event_handler_t handler,
                                               IN void *private_data);
 
-/* A handler that stays until the HCA is released (of releases before
- * EVAPI_set_async_event_handler).  VAPI_EINVAL_PARAM for NULL. */
+/* Sets a handler that stays until the HCA is released (of releases before
+ * EVAPI_set_async_event_handler). VAPI_EINVAL_PARAM for NULL. */
 VAPI_ret_t MT_API VAPI_set_async_event_handler(IN VAPI_hca_hndl_t hca,
                                                IN VAPI_async_event_handler_t handler,
                                                IN void *private_data);
@@ -136,8 +136,8 @@ VAPI_ret_t MT_API VAPI_set_async_event_handler(IN VAPI_hca_hndl_t hca,
 VAPI_ret_t MT_API VAPI_create_qp(IN VAPI_hca_hndl_t hca, IN VAPI_qp_init_attr_t *init,
                                  OUT VAPI_qp_hndl_t *qp, OUT VAPI_qp_prop_t *prop);
 
-/* The same, with receives from a shared queue when ext->srq_hndl names one.  Also
- * VAPI_EINVAL_SRQ_HNDL, and VAPI_EINVAL_PD_HNDL when that is of another domain. */
+/* VAPI_create_qp, with receives from a shared queue when ext->srq_hndl names one. Also
+ * VAPI_EINVAL_SRQ_HNDL, and VAPI_EINVAL_PD_HNDL when the shared queue is of another domain. */
 VAPI_ret_t MT_API VAPI_create_qp_ext(IN VAPI_hca_hndl_t hca, IN VAPI_qp_init_attr_t *init,
                                      IN VAPI_qp_init_attr_ext_t *ext, OUT VAPI_qp_hndl_t *qp,
                                      OUT VAPI_qp_prop_t *prop);
@@ -158,17 +158,18 @@ VAPI_ret_t MT_API VAPI_query_qp(IN VAPI_hca_hndl_t hca, IN VAPI_qp_hndl_t qp,
                                 OUT VAPI_qp_attr_t *attr, OUT VAPI_qp_attr_mask_t *mask,
                                 OUT VAPI_qp_init_attr_t *init);
 
-/* The same, with the shared receive queue (`ext` may be NULL). */
+/* VAPI_query_qp, with the shared receive queue (`ext` may be NULL). */
 VAPI_ret_t MT_API VAPI_query_qp_ext(IN VAPI_hca_hndl_t hca, IN VAPI_qp_hndl_t qp,
                                     OUT VAPI_qp_attr_t *attr, OUT VAPI_qp_attr_mask_t *mask,
                                     OUT VAPI_qp_init_attr_t *init,
                                     OUT VAPI_qp_init_attr_ext_t *ext);
 
-/* VAPI_EBUSY while it is attached to a multicast group.  VAPI_EINVAL_QP_HNDL. */
+/* Destroys a queue pair. VAPI_EBUSY while it is attached to a multicast group.
+ * VAPI_EINVAL_QP_HNDL. */
 VAPI_ret_t MT_API VAPI_destroy_qp(IN VAPI_hca_hndl_t hca, IN VAPI_qp_hndl_t qp);
 
-/* VAPI_ENOSYS for the management queue pairs and the raw ones; VAPI_EINVAL_PARAM for
- * VAPI_REGULAR_QP, VAPI_EINVAL_QP_TYPE for what is none of them. */
+/* Special queue pairs are not supported: VAPI_ENOSYS for the management queue pairs and the raw
+ * ones; VAPI_EINVAL_PARAM for VAPI_REGULAR_QP, VAPI_EINVAL_QP_TYPE for another value. */
 VAPI_ret_t MT_API VAPI_get_special_qp(IN VAPI_hca_hndl_t hca, IN IB_port_t port,
                                       IN VAPI_special_qp_t type, IN VAPI_qp_init_attr_t *init,
                                       OUT VAPI_qp_hndl_t *qp, OUT VAPI_qp_cap_t *cap);
@@ -216,8 +217,8 @@ VAPI_ret_t MT_API VAPI_register_smr(IN VAPI_hca_hndl_t hca, IN VAPI_mr_hndl_t or
                                     IN VAPI_mr_t *request, OUT VAPI_mr_hndl_t *mr,
                                     OUT VAPI_mr_t *reply);
 
-/* What was registered, and the range that peers may access: the two may be NULL.
- * VAPI_EINVAL_MR_HNDL. */
+/* The parameters of a region, and the range that peers may access: remote_start and remote_size may
+ * be NULL. VAPI_EINVAL_MR_HNDL. */
 VAPI_ret_t MT_API VAPI_query_mr(IN VAPI_hca_hndl_t hca, IN VAPI_mr_hndl_t mr, OUT VAPI_mr_t *reply,
                                 OUT VAPI_virt_addr_t *remote_start,
                                 OUT VAPI_virt_addr_t *remote_size);

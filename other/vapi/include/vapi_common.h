@@ -10,12 +10,12 @@
 extern "C" {
 #endif
 
-/* A return code as a sentence, and as the name of its enumerator; "VAPI_UNKNOWN_ERROR" for what is
- * none.  Never NULL. */
+/* A return code as a sentence, and as the name of its enumerator; "VAPI_UNKNOWN_ERROR" for another
+ * value. Never NULL. */
 const char *VAPI_strerror(VAPI_ret_t code);
 const char *VAPI_strerror_sym(VAPI_ret_t code);
 
-/* A value as the name of its enumerator; "UnKnown" for what is none.  Never NULL. */
+/* A value as the name of its enumerator; "UnKnown" for another value. Never NULL. */
 const char *VAPI_atomic_cap_sym(VAPI_atomic_cap_t value);
 const char *VAPI_sig_type_sym(VAPI_sig_type_t value);
 const char *VAPI_ts_type_sym(VAPI_ts_type_t value);
@@ -41,7 +41,7 @@ const char *VAPI_mrw_acl_mask_sym(char *buffer, int size, u_int32_t mask);
 const char *VAPI_mr_change_mask_sym(char *buffer, int size, u_int32_t mask);
 const char *VAPI_rdma_atom_acl_mask_sym(char *buffer, int size, u_int32_t mask);
 
-/* To stderr, with the place. */
+/* Prints a return code to stderr, with file and line. */
 #define VAPI_RET_PRINT(ret)                                                                        \
     ((void)fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, VAPI_strerror_sym(ret),         \
                    VAPI_strerror(ret)))

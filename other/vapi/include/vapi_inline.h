@@ -22,9 +22,9 @@ struct ibv_send_wr;
 struct ibv_recv_wr;
 
 /* The entry of a handle.  A handle is the concatenation of generation, index in vapi_slots and
- * kind, so that a mask gives the slot, and one comparison decides whether the handle and the HCA's
- * are valid and the fast path may be used: `usual` and `usual_recv` equal VAPI_PAIR of both then,
- * else they are 0. */
+ * kind, so that a mask gives the slot. `usual` and `usual_recv` equal VAPI_PAIR of the handle and
+ * the HCA's while both are valid and the fast path may be used, and are 0 otherwise: a single
+ * comparison decides. */
 struct vapi_slot {
     u_int64_t usual;      /* a QP that may send, a CQ that may be polled */
     u_int64_t usual_recv; /* a QP that may receive */
@@ -53,9 +53,8 @@ extern unsigned char *vapi_slots;
 #define VAPI_PAIR(hca, handle)    ((u_int64_t)(handle) + 8 * (u_int64_t)(hca))
 #define VAPI_HCA_OF(pair, handle) ((VAPI_hca_hndl_t)(((pair) - (handle)) / 8))
 
-/* Another thread may allow or forbid the fast path meanwhile.  A plain read is one instruction less
- * than an atomic one and has the same effect on all processors; the thread sanitizer gets the
- * atomic one. */
+/* True if the fast path is allowed, which another thread may change meanwhile. A plain read has the
+ * same effect as an atomic one on all processors; the thread sanitizer gets the atomic one. */
 #ifdef __SANITIZE_THREAD__
 #define VAPI_IS_OPEN(way, pair) (__atomic_load_n(&(way), __ATOMIC_ACQUIRE) == (pair))
 #else
@@ -90,8 +89,8 @@ VAPI_SELDOM VAPI_ret_t vapi_post_rr_refused(const void *desc, int error);
  * `count`, what verbs returned, is not 1. */
 VAPI_SELDOM VAPI_ret_t vapi_poll_cq_odd(VAPI_wc_desc_t *wc, int count);
 
-/* No argument is needed again after the call that does the work, not even when it fails: what is
- * kept over a call costs two instructions more than what is found in memory. */
+/* The functions of the fast path need no argument after the call that does the work, not even when
+ * it fails: a value kept over a call must be saved in memory. */
 
 /* Of a reliable connection: writes, sends and reads, signalled, neither fenced nor solicited. */
 VAPI_ALWAYS VAPI_ret_t vapi_usual_send(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc,
@@ -145,7 +144,7 @@ VAPI_ALWAYS void vapi_usual_finish(VAPI_wc_desc_t *wc)
         wc->opcode = (VAPI_cqe_opcode_t)(wc->opcode - 128 + VAPI_CQE_RQ_SEND_DATA);
         wc->remote_node_addr.type = VAPI_RNA_UD;
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        wc->imm_data = __builtin_bswap32(wc->imm_data); /* if it is any */
+        wc->imm_data = __builtin_bswap32(wc->imm_data); /* if the completion has immediate data */
 #endif
     }
 }
@@ -157,7 +156,7 @@ VAPI_ALWAYS VAPI_ret_t vapi_usual_poll(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, V
     struct ibv_wc *into = (struct ibv_wc *)(void *)wc;
     int count;
     if (!VAPI_IS_OPEN(slot->usual, pair)) return vapi_poll_cq_rest(pair, cq, wc);
-    __asm__("" : "+r"(into));           /* or the compiler would keep it over the call */
+    __asm__("" : "+r"(into));           /* or the compiler would keep `into` over the call */
     wc->free_res_count = (u_int32_t)cq; /* beyond what verbs writes */
     count = slot->call.poll(slot->verbs.cq, 1, into);
     if (__builtin_expect(count != 1, 0)) return count ? vapi_poll_cq_odd(wc, count) : VAPI_CQ_EMPTY;

@@ -150,7 +150,7 @@ enum { VAPI_ERROR_LIST VAPI_error_list_end_ };
 #undef VAPI_ERROR_INFO
 /* clang-format on */
 
-/* VAPI_OK or one of the negative codes above. */
+/* VAPI_OK or a negative code VAPI_E... */
 typedef int32_t VAPI_ret_t;
 
 /* --- HCAs and ports --- */
@@ -181,7 +181,7 @@ typedef enum {
 typedef enum {
     VAPI_ATOMIC_CAP_NONE = 0,
     VAPI_ATOMIC_CAP_HCA = 1, /* atomic against other operations of this HCA */
-    VAPI_ATOMIC_CAP_GLOB = 2 /* and against the processors */
+    VAPI_ATOMIC_CAP_GLOB = 2 /* atomic also against the processors */
 } VAPI_atomic_cap_t;
 
 typedef struct {
@@ -202,8 +202,8 @@ typedef struct {
     VAPI_timeout_t local_ca_ack_delay;
     u_int8_t max_qp_ous_rd_atom; /* reads and atomics that a QP serves at once */
     u_int8_t max_ee_ous_rd_atom;
-    u_int8_t max_res_rd_atom;     /* that the whole HCA serves */
-    u_int8_t max_qp_init_rd_atom; /* that a QP has under way */
+    u_int8_t max_res_rd_atom;     /* reads and atomics that the whole HCA serves at once */
+    u_int8_t max_qp_init_rd_atom; /* reads and atomics that a QP has under way */
     u_int8_t max_ee_init_rd_atom;
     VAPI_atomic_cap_t atomic_cap;
     u_int32_t max_ee_num;
@@ -217,7 +217,7 @@ typedef struct {
     u_int32_t max_ah_num;
     u_int32_t max_num_fmr;
     u_int32_t max_num_map_per_fmr; /* before an unmap */
-    u_int32_t max_num_srq;         /* 0: there are none */
+    u_int32_t max_num_srq;         /* 0: shared receive queues are not supported */
     u_int32_t max_wqe_per_srq;
     u_int32_t max_srq_sentries;
     MT_bool srq_resize_supported;
@@ -276,7 +276,7 @@ typedef struct {
 
 /* The path to a port, of an address handle and of a connected queue pair. */
 typedef struct {
-    IB_gid_t dgid MT_BYTE_ALIGN(4); /* this and the GRH's other members count only with grh_flag */
+    IB_gid_t dgid MT_BYTE_ALIGN(4); /* dgid and the GRH's other members count only with grh_flag */
     IB_sl_t sl;
     IB_lid_t dlid;
     u_int8_t src_path_bits;
@@ -356,7 +356,7 @@ typedef struct {
     VAPI_psn_t rq_psn;
     VAPI_psn_t sq_psn;
     u_int8_t qp_ous_rd_atom;  /* reads and atomics that this end serves at once */
-    u_int8_t ous_dst_rd_atom; /* that this end has under way */
+    u_int8_t ous_dst_rd_atom; /* reads and atomics that this end has under way */
     IB_rnr_nak_timer_code_t min_rnr_timer;
     VAPI_qp_cap_t cap;
     VAPI_qp_num_t dest_qp_num;
@@ -450,7 +450,7 @@ typedef struct {
     VAPI_size_t size; /* bytes */
     VAPI_pd_hndl_t pd_hndl;
     VAPI_mrw_acl_t acl;
-    MT_size_t pbuf_list_len; /* this and what follows: of VAPI_MPR */
+    MT_size_t pbuf_list_len; /* from pbuf_list_len on: of VAPI_MPR */
     VAPI_phy_buf_t *pbuf_list_p;
     VAPI_phy_addr_t iova_offset;
 } VAPI_mr_t;
@@ -509,8 +509,8 @@ typedef struct {
     VAPI_lkey_t lkey;
 } VAPI_sg_lst_entry_t;
 
-/* What to send.  Only what the opcode needs is read.  One descriptor is posted by one thread at a
- * time, for a post writes the members that begin with vapi_. */
+/* A work request of the send queue. Only members that the opcode needs are read. One thread at a
+ * time posts a descriptor, for a post writes the members that begin with vapi_. */
 typedef struct {
     VAPI_wr_id_t id;
     void *vapi_next;
@@ -525,17 +525,17 @@ typedef struct {
     MT_bool fence;            /* wait for earlier reads and atomics */
     MT_bool set_se;           /* an event on queues armed with VAPI_SOLIC_COMP */
     VAPI_imm_data_t imm_data; /* in the host's order */
-    VAPI_qp_num_t remote_qp;  /* this, remote_qkey and remote_ah: of datagrams */
+    VAPI_qp_num_t remote_qp;  /* remote_qp, remote_qkey and remote_ah: of datagrams */
     VAPI_qkey_t remote_qkey;
     VAPI_eec_num_t eecn; /* not used: there are no reliable datagrams */
     VAPI_ud_av_hndl_t remote_ah;
-    u_int64_t compare_add; /* what to compare with, or to add */
+    u_int64_t compare_add; /* the value to compare with, or to add */
     u_int64_t swap;
     VAPI_ethertype_t ethertype; /* not used: there are no raw datagrams */
     u_int32_t vapi_qp;
 } VAPI_sr_desc_t;
 
-/* Where to receive. */
+/* A work request of the receive queue. */
 typedef struct {
     VAPI_wr_id_t id;
     void *vapi_next;

@@ -46,8 +46,7 @@ void sim_extended_begin(void)
     if (!initial) {
         initial = malloc(own_words() * sizeof *initial);
         own_copy(initial, sim_own_begin);
-        for (const gasnet_handlerentry_t *h = gasnete_handlers; h->fnptr; h++)
-            gasnetc_handlers[h->index] = h->fnptr;
+        gasnetc_register_internal(gasnete_handlers, false);
     }
     for (uint32_t i = 0; i < sim_the_job.nodes; i++) {
         own[i] = sim_alloc(own_words() * sizeof *initial);
@@ -118,7 +117,7 @@ void *sim_aligned_alloc(size_t alignment, size_t size)
     return sim_malloc(size);
 }
 
-/* Whoever reads it afterwards finds nothing useful. */
+/* Frees memory and overwrites it, so that a later read finds nothing useful. */
 void sim_free(void *memory)
 {
     if (!memory) return;

@@ -2,8 +2,8 @@
  * barriers, puts and gets.
  *
  * The variables of all files of extended-ref are exchanged when another node goes on: the linker
- * places them side by side (own.ld), so that none can be forgotten and the library need not know.
- * Their memory is the schedule's.
+ * puts them into one section (own.ld), so that none can be forgotten and the library need not know.
+ * Their memory belongs to the schedule.
  */
 #ifndef SIM_EXTENDED_H
 #define SIM_EXTENDED_H

@@ -7,10 +7,7 @@
 #define NETWORK_SIM_H
 
 #include "core/rings/amrdma.h"
-#include "core/network_listless.h"
-#include "core/network_nearless.h"
-#include "core/network_unpaired.h"
-#include "core/network_untold.h"
+#include "core/network_defaults.h"
 #include "tests/sim/sim.h"
 
 #define NET_BUFFERS          0
@@ -62,7 +59,7 @@ struct net_peer {
     sim_rings_t rings;
     /* Bookkeeping of the invariant of credits.h, for messages from the owner to this peer. */
     int requests; /* on the way, or neither replied to, hidden or not, nor banked yet */
-    int credits;  /* on the way, or arrived and not given back yet */
+    int credits;  /* on the way, or arrived and not returned yet */
 };
 
 enum { NET_IB_HCAS = 4 };

@@ -6,10 +6,7 @@
 #ifndef NETWORK_SCRIPT_H
 #define NETWORK_SCRIPT_H
 
-#include "core/network_listless.h"
-#include "core/network_nearless.h"
-#include "core/network_unpaired.h"
-#include "core/network_untold.h"
+#include "core/network_defaults.h"
 
 #define NET_BUFFERS          0
 #define NET_HAS_FLOW_CONTROL 0

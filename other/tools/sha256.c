@@ -1,8 +1,8 @@
 /* sha256.c - SHA-256 and HMAC, written from FIPS 180-4 and RFC 2104; see sha256.h.
  *
- * Pure. Used by the handshake between hosts, a few times per connection.
+ * Pure. Used by handshakes between processes, and by the launcher for each message to another host.
  */
-#include "other/softhca/tcp/sha256.h"
+#include "other/tools/sha256.h"
 
 #include <string.h>
 
@@ -55,7 +55,7 @@ static void sha256_compress(uint32_t h[8], const uint8_t *block)
     for (int i = 0; i < 8; i++) h[i] += v[i];
 }
 
-void shca_sha256_start(struct shca_sha256 *s)
+void gasneti_sha256_start(struct gasneti_sha256 *s)
 {
     static const uint32_t initial[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
@@ -63,7 +63,7 @@ void shca_sha256_start(struct shca_sha256 *s)
     s->length = 0;
 }
 
-void shca_sha256_add(struct shca_sha256 *s, const void *data, size_t n)
+void gasneti_sha256_add(struct gasneti_sha256 *s, const void *data, size_t n)
 {
     const uint8_t *p = data;
     while (n > 0) {
@@ -76,48 +76,61 @@ void shca_sha256_add(struct shca_sha256 *s, const void *data, size_t n)
     }
 }
 
-void shca_sha256_end(struct shca_sha256 *s, uint8_t digest[SHCA_DIGEST])
+void gasneti_sha256_end(struct gasneti_sha256 *s, uint8_t digest[GASNETI_DIGEST])
 {
     uint8_t tail[72] = {0x80};
     uint64_t bits = s->length * 8;
     size_t zeros = (119 - s->length % 64) % 64; /* up to eight bytes before the end of a block */
     for (int i = 0; i < 8; i++) tail[1 + zeros + i] = bits >> (56 - 8 * i);
-    shca_sha256_add(s, tail, 1 + zeros + 8);
-    for (int i = 0; i < SHCA_DIGEST; i++) digest[i] = s->h[i / 4] >> (24 - i % 4 * 8);
+    gasneti_sha256_add(s, tail, 1 + zeros + 8);
+    for (int i = 0; i < GASNETI_DIGEST; i++) digest[i] = s->h[i / 4] >> (24 - i % 4 * 8);
 }
 
-static void sha256_hash_two(const uint8_t pad[64], const void *data, size_t n,
-                            uint8_t out[SHCA_DIGEST])
+void gasneti_hmac_start(struct gasneti_hmac *m, const void *key, size_t key_len)
 {
-    struct shca_sha256 s;
-    shca_sha256_start(&s);
-    shca_sha256_add(&s, pad, 64);
-    shca_sha256_add(&s, data, n);
-    shca_sha256_end(&s, out);
-}
-
-void shca_hmac(const void *key, size_t key_len, const void *data, size_t n,
-               uint8_t mac[SHCA_DIGEST])
-{
-    uint8_t block[64] = {0}, inner[64], outer[64];
+    uint8_t block[64] = {0}, inner[64];
     if (key_len > sizeof block) {
-        struct shca_sha256 s;
-        shca_sha256_start(&s);
-        shca_sha256_add(&s, key, key_len);
-        shca_sha256_end(&s, block);
+        struct gasneti_sha256 s;
+        gasneti_sha256_start(&s);
+        gasneti_sha256_add(&s, key, key_len);
+        gasneti_sha256_end(&s, block);
     } else if (key_len > 0)
         memcpy(block, key, key_len);
     for (int i = 0; i < 64; i++) {
         inner[i] = block[i] ^ 0x36;
-        outer[i] = block[i] ^ 0x5c;
+        m->outer[i] = block[i] ^ 0x5c;
     }
-    sha256_hash_two(inner, data, n, mac);
-    sha256_hash_two(outer, mac, SHCA_DIGEST, mac);
+    gasneti_sha256_start(&m->inner);
+    gasneti_sha256_add(&m->inner, inner, sizeof inner);
 }
 
-bool shca_digest_equal(const uint8_t a[SHCA_DIGEST], const uint8_t b[SHCA_DIGEST])
+void gasneti_hmac_add(struct gasneti_hmac *m, const void *data, size_t n)
+{
+    gasneti_sha256_add(&m->inner, data, n);
+}
+
+void gasneti_hmac_end(struct gasneti_hmac *m, uint8_t mac[GASNETI_DIGEST])
+{
+    struct gasneti_sha256 s;
+    gasneti_sha256_end(&m->inner, mac);
+    gasneti_sha256_start(&s);
+    gasneti_sha256_add(&s, m->outer, sizeof m->outer);
+    gasneti_sha256_add(&s, mac, GASNETI_DIGEST);
+    gasneti_sha256_end(&s, mac);
+}
+
+void gasneti_hmac(const void *key, size_t key_len, const void *data, size_t n,
+                  uint8_t mac[GASNETI_DIGEST])
+{
+    struct gasneti_hmac m;
+    gasneti_hmac_start(&m, key, key_len);
+    gasneti_hmac_add(&m, data, n);
+    gasneti_hmac_end(&m, mac);
+}
+
+bool gasneti_digest_equal(const uint8_t a[GASNETI_DIGEST], const uint8_t b[GASNETI_DIGEST])
 {
     volatile uint8_t differ = 0;
-    for (int i = 0; i < SHCA_DIGEST; i++) differ |= a[i] ^ b[i];
+    for (int i = 0; i < GASNETI_DIGEST; i++) differ |= a[i] ^ b[i];
     return differ == 0;
 }

@@ -1,0 +1,58 @@
+/* outstanding.h - operations of this rank that wait for a Reply, by number: a table of slots. Pure:
+ * no lock, no I/O, no globals; internal_am.c has the table of the process.
+ *
+ * A Request carries the number of its operation, and the Reply returns it.  A number is a slot of
+ * the table and the slot's generation, which changes when the operation is taken out: so a Reply
+ * that comes twice or late, or without a Request, finds no operation.  The other properties that a
+ * Reply must have (its kind, its sender, the length of its payload) are kept in the table and not
+ * sent.
+ */
+#ifndef GASNETE_OUTSTANDING_H
+#define GASNETE_OUTSTANDING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/completion.h"
+
+/* The Reply that an operation waits for. */
+enum gasnete_reply {
+    GASNETE_REPLY_DONE = 1, /* reports that the Request is done */
+    GASNETE_REPLY_GOT,      /* has the bytes of a get */
+    GASNETE_REPLY_GOT_LONG, /* has written them to `memory` */
+    GASNETE_REPLY_VIS_GOT,  /* has the bytes of many pieces */
+};
+
+typedef struct gasnete_operation {
+    enum gasnete_reply reply;
+    uint32_t node; /* to which the Request was sent */
+    void *memory;  /* belongs to the handler of the Reply */
+    size_t nbytes; /* of its payload */
+    gasnetc_counter_t *counter;
+} gasnete_operation_t;
+
+typedef struct gasnete_slot {
+    gasnete_operation_t operation; /* reply 0: the slot is free */
+    uint32_t generation;           /* never 0 */
+    uint32_t next; /* of a free slot: 1 + the index of the next free slot; 0: the last */
+} gasnete_slot_t;
+
+/* The table; all zero: empty. */
+typedef struct gasnete_outstanding {
+    gasnete_slot_t *slots;
+    uint32_t made; /* slots */
+    uint32_t free; /* 1 + the index of a free slot; 0: no slot is free */
+} gasnete_outstanding_t;
+
+/* Returns the number of an operation that is now in the table, or 0 if there is no memory for it.
+ */
+uint64_t gasnete_outstanding_add(gasnete_outstanding_t *table,
+                                 const gasnete_operation_t *operation);
+
+/* Takes the operation with this number out of the table, when a Reply has come from `node`.  NULL:
+ * done, and copied to *operation.  Else the name of the field that is wrong; nothing is changed. */
+const char *gasnete_outstanding_take(gasnete_outstanding_t *table, uint64_t number,
+                                     enum gasnete_reply reply, uint32_t node, size_t nbytes,
+                                     gasnete_operation_t *operation);
+
+#endif
