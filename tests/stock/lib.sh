@@ -69,7 +69,8 @@ free_port() { # sets $port, below the ephemeral ports
 serve() {
     local at=$1
     shift
-    TEST_MARKER=$marker "${there[@]}" timeout -k 5 "$bound" env LD_PRELOAD="$lib" "$@" >"$log.server" 2>&1 &
+    TEST_MARKER=$marker "${there[@]}" timeout -k 5 "$bound" \
+        env LD_PRELOAD="$lib${LD_PRELOAD:+:$LD_PRELOAD}" "$@" >"$log.server" 2>&1 &
     server=$!
     until listening "$at"; do
         kill -0 $server 2>/dev/null || return 1

@@ -1,36 +1,31 @@
-/* patient.c - a connect() that waits until the port is listened on. Preloaded into clients by
- * udapl.sh.
+/* patient.c - a client connects only when its server has a service point. Preloaded into both by
+ * udapl.sh; the file named by PATIENT tells the client.
  *
- * dtestx sends its client the address just before it listens there, and libdaploscm mistakes the
- * length of its private data when it retries a refused connection. For no other use.
+ * dtestx sends its client the address just before it listens there. libdaploucm rejects such a
+ * client, and libdaploscm mistakes the length of its private data when it tries again.
  */
 #define _GNU_SOURCE
+#include <dat2/udat.h>
 #include <dlfcn.h>
-#include <netinet/in.h>
-#include <stdio.h>
-#include <sys/socket.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
-static int listened_to(unsigned port)
+DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL at, DAT_EVD_HANDLE evd,
+                          DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp)
 {
-    char line[256];
-    unsigned at, state, found = 0;
-    FILE *table = fopen("/proc/net/tcp", "re");
-    while (table && !found && fgets(line, sizeof line, table))
-        found = sscanf(line, " %*u: %*8x:%4x %*8x:%*4x %2x", &at, &state) == 2 && at == port &&
-                state == 10;
-    if (table) fclose(table);
-    return found;
+    __typeof__(dat_psp_create) *next = dlsym(RTLD_NEXT, "dat_psp_create");
+    DAT_RETURN status = next(ia, at, evd, flags, psp);
+    if (status == DAT_SUCCESS) close(open(getenv("PATIENT"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    return status;
 }
 
-int connect(int fd, const struct sockaddr *to, socklen_t n)
+DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_CONN_QUAL at,
+                          DAT_TIMEOUT timeout, DAT_COUNT n, const DAT_PVOID data, DAT_QOS qos,
+                          DAT_CONNECT_FLAGS flags)
 {
-    int type = 0;
-    socklen_t size = sizeof type;
-    int (*next)(int, const struct sockaddr *, socklen_t) = dlsym(RTLD_NEXT, "connect");
-    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size);
-    if (to->sa_family == AF_INET && type == SOCK_STREAM)
-        while (!listened_to(ntohs(((const struct sockaddr_in *)to)->sin_port)))
-            nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    return next(fd, to, n);
+    __typeof__(dat_ep_connect) *next = dlsym(RTLD_NEXT, "dat_ep_connect");
+    while (access(getenv("PATIENT"), F_OK)) nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    return next(ep, to, at, timeout, n, data, qos, flags);
 }

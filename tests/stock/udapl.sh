@@ -23,9 +23,11 @@ timed() { grep -qE '^raw: ' "$log"; }
 
 dtest() { # CHECK PORT PROGRAM ARGS...
     local also=$1 at=$2 program=$3
+    local -x PATIENT=$tap_scratch/listens LD_PRELOAD=$tap_scratch/patient.so
     shift 3
+    rm -f "$PATIENT"
     serve "$at" "$program" -P "$provider" "$@" || tap_tail "$log.server"
-    LD_PRELOAD=$tap_scratch/patient.so served "$program -P $provider $*" "$program" -P "$provider" "$@" -h localhost
+    served "$program -P $provider $*" "$program" -P "$provider" "$@" -h localhost
 }
 
 # A server whose client was the first to disconnect may find an endpoint without a connection; then
@@ -74,6 +76,10 @@ family_udapl() {
     need dapl2-utils dtest dtestx dtestcm dtestsrq dapltest || return 0
     if [ "$STOCK_PRIVATE_NETWORK" != 1 ]; then
         tap_skip "uDAPL" "no network namespace, and these programs' ports cannot be chosen"
+        return 0
+    fi
+    if [ ! -e /usr/include/dat2/udat.h ]; then
+        tap_skip "uDAPL" "no dat2/udat.h for patient.c (Debian: apt-get install libdapl-dev)"
         return 0
     fi
     "${CC:-cc}" -O2 -shared -fPIC -o "$tap_scratch/patient.so" "$here/patient.c" -ldl
