@@ -147,8 +147,8 @@ static bool can_happen(int error, int fd, int flags)
     switch (error) {
     case SHORT:
         return S_ISREG(is.st_mode) || S_ISFIFO(is.st_mode) || type == SOCK_STREAM;
-    case EAGAIN:
-        return is_nonblocking(fd, flags);
+    case EAGAIN: /* eventfds say so when they are empty or, which is never, full */
+        return (is.st_mode & S_IFMT) && is_nonblocking(fd, flags);
     case EINTR: /* eventfds and the like sleep in no other way */
         return (is.st_mode & S_IFMT) || !is_nonblocking(fd, flags);
     case ENOSPC:
