@@ -7,7 +7,8 @@ AC_DEFUN([GASNET_CONDUIT], [
 m4_pushdef([CONDUIT], m4_toupper([$1]))
 AC_ARG_ENABLE([$1],
   [AS_HELP_STRING([--disable-$1], [leave out $1-conduit])],
-  [], [enable_$1=yes])
+  [], [enable_$1=$enable_gasnet])
+AS_IF([test "$enable_gasnet" = no], [enable_$1=no])
 AM_CONDITIONAL([CONDUIT_]CONDUIT, [test "$enable_$1" = yes])
 AS_IF([test "$enable_$1" = yes], [CONDUITS="$CONDUITS $1"])
 
@@ -102,7 +103,7 @@ AC_ARG_WITH([portals-chunk-size],
 AS_CASE([$PORTALS_CHUNK], [1024|2048], [],
   [AC_MSG_ERROR([--with-portals-chunk-size=$PORTALS_CHUNK: must be 1024 or 2048])])
 AC_SUBST([PORTALS_CHUNK])
-AS_IF([test -z "$CONDUITS"], [AC_MSG_ERROR([every conduit is disabled; leave one of them])])
+AS_IF([test "$enable_gasnet:$CONDUITS" = yes:], [AC_MSG_ERROR([every conduit is disabled; leave one of them, or --disable-gasnet])])
 AC_SUBST([CONDUITS])
 # The conduit that the examples are linked with.
 AC_SUBST([FIRST_CONDUIT], [$(set -- $CONDUITS; echo "$[1]")])

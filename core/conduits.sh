@@ -20,7 +20,7 @@ if @C@_RCV_THREAD
 endif
 @c@_conduit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/@c@-conduit \
 	-I$(top_srcdir)/@c@-conduit $(@c@_network_cppflags) -DGASNETC_PARAMS_DEF='"@c@-conduit/params.def"' $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETC_RCV_THREAD=$(@C@_RCV_THREAD)
-@c@_conduit_libadd = other/tools/libtools.la other/spawner/libspawner.la other/firehose/libfirehose.la other/hostmem/libhostmem.la other/memory-events/libmemory_events.la $(@c@_network_libs) -lpthread -ldl -lm
+@c@_conduit_libadd = other/base/libtools.la other/launch/libspawner.la other/firehose/libfirehose.la other/base/hostmem/libhostmem.la other/base/memory-events/libmemory_events.la $(@c@_network_libs) -lpthread -ldl -lm
 
 @c@includedir = $(includedir)/@c@-conduit
 @c@include_HEADERS = include/@c@-conduit/gasnet_conduit.h include/@c@-conduit/gasnet_core.h
@@ -34,13 +34,13 @@ gasnetrun_@c@_SOURCES = $(GASNETRUN_SOURCES) core/params/params_help.c core/para
 gasnetrun_@c@_CPPFLAGS = $(AM_CPPFLAGS) $(SPAWNER_DEFINES) -DGASNETC_PARAMS_DEF='"@c@-conduit/params.def"' \
 	$(@c@_launcher_cppflags) -DGASNETRUN_CONDUIT='"@C@"' -DGASNETRUN_NAME='"@c@"' -DGASNETRUN_SPAWNER='"$(@C@_SPAWNER)"' \
 	-DGASNETRUN_DOCTOR='"gasnet-doctor-@c@"' -DGASNETRUN_LIBDIR='"$(pkglibdir)"'
-gasnetrun_@c@_LDADD = other/spawner/liblauncher.la other/tools/libenv_table.la
+gasnetrun_@c@_LDADD = other/launch/liblauncher.la other/base/libenv_table.la
 
 doctor_PROGRAMS += gasnet-doctor-@c@
 gasnet_doctor_@c@_SOURCES = $(DOCTOR_SOURCES)
 gasnet_doctor_@c@_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/@c@-conduit $(DEBUG_DEFINE) -DGASNET_SEQ
 gasnet_doctor_@c@_LDFLAGS = -static
-gasnet_doctor_@c@_LDADD = libgasnet-@c@-seq.la other/tools/libenv_table.la $(VERBS_LIBS)
+gasnet_doctor_@c@_LDADD = libgasnet-@c@-seq.la other/base/libenv_table.la $(VERBS_LIBS)
 endif
 END
 }

@@ -32,8 +32,8 @@
 #include "core/stats/stats.h"
 #include "gasnet.h"
 #include "gasnet_idents.h"
-#include "other/tools/descriptors.h"
-#include "other/tools/tools.h"
+#include "other/base/descriptors.h"
+#include "other/base/tools.h"
 
 struct bootstrap_job gasnetc_job;
 _Atomic(enum gasnetc_phase) gasnetc_phase;

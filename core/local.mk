@@ -53,7 +53,7 @@ core_ib_sources = $(core_rings_sources) \
   core/ib/connect_payload.h core/ib/connect_payload.c core/ib/route.h core/ib/route.c $(handshake_sources) $(roce_sources)
 
 nobase_dist_doc_DATA += core/pshm/README.md core/rdma/README.md
-EXTRA_DIST += core/conduits.m4 core/hardening.m4 core/static.m4 core/static_verbs.m4 core/conduits.sh core/am/gen_dispatch.sh core/counters/counters_table.sh
+EXTRA_DIST += core/gasnet.mk core/conduits.m4 core/conduits.sh core/am/gen_dispatch.sh core/counters/counters_table.sh
 
 # libsofthca.so is found in the folder of the library, also after an installed tree was moved; calls between
 # the library's own functions need no detour through the symbol table.

@@ -38,7 +38,7 @@
 
 #include "core/completion.h"
 #include "core/lock.h"
-#include "other/tools/hot.h"
+#include "other/base/hot.h"
 
 /* Supplied by the network's header:
  *   net_peer_t    the network's record of a peer; begins with `uint32_t rank`.  It is part of the

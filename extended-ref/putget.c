@@ -16,7 +16,7 @@
 #include "core/rdma/synchronisation.h"
 #include "extended-ref/near.h"
 #include "extended-ref/transfer.h"
-#include "other/tools/hot.h"
+#include "other/base/hot.h"
 
 bool gasnete_copy_local(const char *call, gasnet_node_t node, void *dst, const void *src,
                         size_t nbytes)

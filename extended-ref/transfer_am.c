@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "core/report.h"
-#include "other/tools/min.h"
+#include "other/base/min.h"
 
 #define PAIR(pointer) gasnete_high(pointer), gasnete_low(pointer)
 

@@ -10,9 +10,9 @@
 #include <infiniband/verbs.h>
 
 #include "core/ib/verbs_types.h"
-#include "other/dapl/channels/channel_set.h"
-#include "other/roce/table.h"
-#include "other/tools/verbs_fork.h"
+#include "other/base/completion-queues/channel_set.h"
+#include "other/connect/roce/table.h"
+#include "other/base/verbs_fork.h"
 
 typedef struct ibv_context *hca_t;
 typedef struct ibv_pd *hca_pd_t;

@@ -7,7 +7,7 @@ ibv_network_cppflags = -DNET_IB_HCAS=$(IBV_HCAS) \
 if RDMACM
 ibv_network_sources += ibv-conduit/rdmacm.c $(rdmacm_sources)
 endif
-ibv_network_libs = other/dapl/libchannels.la libsofthca.la $(VERBS_LIBS)
+ibv_network_libs = other/base/completion-queues/libcompletion_queues.la libsofthca.la $(VERBS_LIBS)
 ibv_extended = $(extended_by_rdma)
 # Linked by clients: the libraries of this package, and those of the system.
 ibv_own_libs = softhca

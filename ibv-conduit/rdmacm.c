@@ -1,4 +1,4 @@
-/* rdmacm.c - peers meet by the RDMA connection manager: the use of other/rdmacm for struct
+/* rdmacm.c - peers meet by the RDMA connection manager: the use of other/connect/rdmacm for struct
  * net_ib_manager.
  *
  * Each process has one listener.  Each pair of processes gets one connection, at first use; its id
@@ -20,10 +20,10 @@
 #include "core/network.h"
 #include "core/params/params.h"
 #include "core/report.h"
-#include "other/rdmacm/engine.h"
-#include "other/rdmacm/greeting.h"
-#include "other/rdmacm/link.h"
-#include "other/tools/clock.h"
+#include "other/connect/rdmacm/engine.h"
+#include "other/connect/rdmacm/greeting.h"
+#include "other/connect/rdmacm/link.h"
+#include "other/base/clock.h"
 
 _Static_assert(sizeof(rdmacm_address_t) <= sizeof((net_ib_place_t *)0)->managed.address,
                "an address fits");

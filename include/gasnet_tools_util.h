@@ -1,7 +1,7 @@
 /* gasnet_tools_util.h - gasnett_ functions: environment, process and console, signals, bytes,
  * backtraces.
  *
- * Private part of gasnet_tools.h.  Implemented in other/tools, the same for every thread mode.
+ * Private part of gasnet_tools.h.  Implemented in other/base, the same for every thread mode.
  * Unless a comment says otherwise, a function may be called at any time in any thread, and pointers
  * must not be NULL.
  */

@@ -7,7 +7,7 @@
  */
 #include "portals.h"
 
-#include "other/tools/min.h"
+#include "other/base/min.h"
 
 /* --- release of resources --- */
 

@@ -12,9 +12,9 @@
 #include "core/job/host_addresses.h"
 #include "core/job/rank.h"
 #include "core/job/secret.h"
-#include "other/spawner/bootstrap.h"
-#include "other/tools/env_table.h"
-#include "other/tools/environment.h"
+#include "other/launch/bootstrap.h"
+#include "other/base/env_table.h"
+#include "other/base/environment.h"
 #include "portals.h"
 
 static const struct setting {
@@ -22,7 +22,7 @@ static const struct setting {
     enum gasneti_env_kind kind;
 } settings[] = {
 #define SETTING(field, kind, name, ...) {name, GASNETI_ENV_##kind},
-#include "other/portals3/transport/settings.def"
+#include "other/portals3/src/transport/settings.def"
 #undef SETTING
 };
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "other/portals3/include/portals3_ext.h"
-#include "other/tools/memory_limits.h"
+#include "other/base/memory_limits.h"
 #include "portals.h"
 
 void *net_alloc(size_t size)

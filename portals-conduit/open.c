@@ -11,7 +11,7 @@
 #include "core/job/secret.h"
 #include "core/params/params.h"
 #include "events.h"
-#include "other/tools/memory_limits.h"
+#include "other/base/memory_limits.h"
 #include "other/portals3/include/portals3_ext.h"
 #include "portals.h"
 

@@ -4,7 +4,7 @@
 #define PORTALS_H
 
 #include "core/network.h"
-#include "other/softhca/softhca.h"
+#include "other/softhca/include/softhca.h"
 
 struct net_portals_rest {
     bool open;

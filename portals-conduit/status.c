@@ -14,7 +14,7 @@
 #include "core/params/params.h"
 #include "events.h"
 #include "portals.h"
-#include "other/tools/uncancelled.h"
+#include "other/base/uncancelled.h"
 
 const char *net_portals_error(int error)
 {

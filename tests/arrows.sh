@@ -80,31 +80,31 @@ tap_ok "$([ -z "$found" ]; echo $?)" "core/ib calls nothing of the client API"
 if [ -n "$found" ]; then tap_note "$found"; fi
 
 gasnet_headers='(.*/)?gasnet(_(am|core|extended|hsl|vis|coll|types|handler|linkcheck|conduit))?\.h'
-# other/contrib/doctor is a client program.
+# other/launch/doctor is a client program.
 for part in handshake rdmacm roce softhca spawner vapi portals3 dapl firehose hostmem memory-events contrib/gasnetrun; do
     forbid "other/$part knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/$part
     forbid "other/$part knows nothing of the client API" "$gasnet_headers" other/$part
 done
-forbid "other/contrib/doctor knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/contrib/doctor
-forbid "other/handshake is pure: of other/ it includes the hash function alone, and no network's header and none of I/O or time" \
-    "other/([^ht]|t[^o])[^/]*/.*|other/tools/[^s].*|$networks|sys/.*|pthread\.h|stdio\.h|time\.h|unistd\.h" other/handshake
+forbid "other/launch/doctor knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/launch/doctor
+forbid "other/connect/handshake is pure: of other/ it includes the hash function alone, and no network's header and none of I/O or time" \
+    "other/([^ht]|t[^o])[^/]*/.*|other/base/[^s].*|$networks|sys/.*|pthread\.h|stdio\.h|time\.h|unistd\.h" other/connect/handshake
 machines=$(mktemp -d "$tap_scratch/machines.XXXX")
 cp other/firehose/{table,local,remote,target,wire,pools}.[ch] "$machines" 2>/dev/null
 forbid "the state machines of other/firehose are pure: they include nothing of the engine, I/O or time" \
     "other/firehose/engine\.h|$networks|sys/.*|pthread\.h|stdlib\.h|time\.h|unistd\.h" "$machines"
 forbid "other/firehose includes no other part of other/, but for its tools" "other/([^ft]|f[^i]|t[^o])[^/]*/.*|$networks" other/firehose
-forbid "other/hostmem includes no other part of other/, but for its tools" "other/([^ht]|h[^o]|t[^o])[^/]*/.*|$networks" other/hostmem
-forbid "other/memory-events includes no other part of other/, but for its tools" "other/([^mt]|m[^e]|t[^o])[^/]*/.*|$networks" other/memory-events
-# The folders of other/spawner share what lies in other/spawner itself.
-found=$(includes other/spawner/*.[ch] | grep -E '"other/spawner/[a-z]+/')
-tap_ok "$([ -z "$found" ]; echo $?)" "what the folders of other/spawner share includes nothing of theirs"
+forbid "other/base/hostmem includes no other part of other/, but for its tools" "other/([^ht]|h[^o]|t[^o])[^/]*/.*|$networks" other/base/hostmem
+forbid "other/base/memory-events includes no other part of other/, but for its tools" "other/([^mt]|m[^e]|t[^o])[^/]*/.*|$networks" other/base/memory-events
+# The folders of other/launch share what lies in other/launch itself.
+found=$(includes other/launch/*.[ch] | grep -E '"other/launch/[a-z]+/')
+tap_ok "$([ -z "$found" ]; echo $?)" "what the folders of other/launch share includes nothing of theirs"
 if [ -n "$found" ]; then tap_note "$found"; fi
-forbid "the ssh spawner knows nothing of the modules" 'other/spawner/modules/.*' other/spawner/ssh
-forbid "the modules know nothing of the ssh spawner" 'other/spawner/ssh/.*' other/spawner/modules
+forbid "the ssh spawner knows nothing of the modules" 'other/launch/modules/.*' other/launch/ssh
+forbid "the modules know nothing of the ssh spawner" 'other/launch/ssh/.*' other/launch/modules
 forbid "of the spawner the library sees its interface alone" \
-    'other/spawner/([a-z]+/|[^b]).*' core ibv-conduit vapi-conduit portals-conduit extended-ref
-forbid "other/tools knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/tools
-forbid "other/tools includes no gasnet.h, but may its tools header" "$gasnet_headers" other/tools
+    'other/launch/([a-z]+/|[^b]).*' core ibv-conduit vapi-conduit portals-conduit extended-ref
+forbid "other/base knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/base
+forbid "other/base includes no gasnet.h, but may its tools header" "$gasnet_headers" other/base
 forbid "include/ pulls in no network header" "$networks" include
 forbid "include/ includes nothing of the inside" '(.*/)?(core|extended-ref|other|[a-z]*-conduit)/.*' include
 forbid "extended-ref includes no network's header" "$networks" extended-ref
@@ -130,6 +130,6 @@ done
 found=$(grep -rnE --include='*.[ch]' '(^|[^_[:alnum:]])getenv\(' core extended-ref ./*-conduit include other |
     grep -vE '^(\./)?other/(contrib|softhca/run|spawner/modules|spawner/ssh/ssh_(control|master|place|remote)\.c|tools/environment\.h)' |
     grep -vE 'getenv\(SPAWNER_CONTROL\)')
-tap_ok "$([ -z "$found" ]; echo $?)" "the libraries read the environment by other/tools/environment.h alone"
+tap_ok "$([ -z "$found" ]; echo $?)" "the libraries read the environment by other/base/environment.h alone"
 if [ -n "$found" ]; then tap_note "$found"; fi
 tap_end

@@ -4,11 +4,12 @@
 # To be run in a build tree, or with TEST_BUILD naming it.  Each family is a script that prints TAP;
 # its output and logs are kept in tests/log/NAME/, failures and their context are shown.  Two families
 # run at a time (TEST_JOBS): many of them wait for most of their time.  TEST_FAMILIES="arrows exit"
-# narrows it; TEST_NO_BUILD=1 leaves out making the test programs.
+# narrows it, TEST_FOLDERS="other/vapi/tests" too; TEST_NO_BUILD=1 leaves out making the test programs.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/tap.sh" || exit 1
 cd "$TEST_BUILD" || exit 1
 export top_builddir=$TEST_BUILD
+root=$(dirname "$TEST_SOURCE")
 
 reasons=$tap_scratch/reasons times=$tap_scratch/times results=$tap_scratch/results
 touch "$reasons" "$times" "$results"
@@ -51,7 +52,7 @@ family() {
     exec 7>&-
 }
 
-# A family is a line `# family: NAME [alone] [VARIABLE=...]` in a script of tests/ or of a folder there.  One for a
+# A family is a line `# family: NAME [alone] [VARIABLE=...]` in a script of a folder tests/ or one level below.  One for a
 # conduit (TEST_CONDUIT) that is not in this build is left out.  One that counts what depends on the load runs alone.
 families() { # [alone]: prints NAME SCRIPT [SETTING], one a line
     local script name setting alone
@@ -62,8 +63,10 @@ families() { # [alone]: prints NAME SCRIPT [SETTING], one a line
         [ "$alone" = "$1" ] || continue
         [ -z "$TEST_FAMILIES" ] || [[ " $TEST_FAMILIES " = *" $name "* ]] || continue
         [[ $setting != TEST_CONDUIT=* ]] || [ -x "$TEST_BUILD/gasnetrun_${setting#TEST_CONDUIT=}" ] || continue
-        echo "$name $script $setting"
-    done < <(grep -H '^# family: ' "$TEST_SOURCE"/*.sh "$TEST_SOURCE"/*/*.{sh,py})
+        echo "$name $root/$script $setting"
+    done < <(cd "$root" && for folder in ${TEST_FOLDERS:-tests other/*/tests}; do
+        grep -H '^# family: ' "$folder"/{,*/}*.{sh,py} 2>/dev/null
+    done)
 }
 
 # Runs the families of stdin, one after the other; several lanes may share one pipe.

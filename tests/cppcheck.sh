@@ -25,12 +25,12 @@ analyse() {
 }
 
 # Objects that these return by a pointer to their inside look leaked to it.
-given_away=(--suppress=memleak:other/softhca/device/device.c --suppress=memleak:other/softhca/objects/qp.c)
+given_away=(--suppress=memleak:other/softhca/src/device/device.c --suppress=memleak:other/softhca/src/objects/qp.c)
 
 analyse core ibv -DGASNET_PAR -DNET_IB_POLL_LOCK=0 core extended-ref
 analyse vapi-conduit vapi -DGASNET_PAR -DNET_IB_POLL_LOCK=1 core/ib
 analyse portals-conduit portals -DGASNET_PAR portals-conduit
 analyse examples ibv -DGASNET_SEQ examples
-analyse doctor ibv -DGASNET_SEQ other/contrib/doctor
-analyse other ibv "${given_away[@]}" -iother/contrib/doctor other
+analyse doctor ibv -DGASNET_SEQ other/launch/doctor
+analyse other ibv "${given_away[@]}" -iother/launch/doctor other
 tap_end

@@ -35,9 +35,9 @@ if command -v shellcheck >/dev/null; then
 else
     tap_skip "scripts pass shellcheck" "no shellcheck"
 fi
-other/tools/env_table.sh --check ibv-conduit/README.md >"$TEST_LOG/env_table.log" 2>&1 &&
-    other/tools/env_table.sh --check vapi-conduit/README.md >>"$TEST_LOG/env_table.log" 2>&1 &&
-    other/tools/env_table.sh --check portals-conduit/README.md >>"$TEST_LOG/env_table.log" 2>&1
+other/base/env_table.sh --check ibv-conduit/README.md >"$TEST_LOG/env_table.log" 2>&1 &&
+    other/base/env_table.sh --check vapi-conduit/README.md >>"$TEST_LOG/env_table.log" 2>&1 &&
+    other/base/env_table.sh --check portals-conduit/README.md >>"$TEST_LOG/env_table.log" 2>&1
 status=$?
 tap_ok $status "each README's table of parameters is that of its params.def"
 [ $status -eq 0 ] || tap_tail "$TEST_LOG/env_table.log"
@@ -45,8 +45,8 @@ core/counters/counters_table.sh --check ibv-conduit/README.md >"$TEST_LOG/counte
 status=$?
 tap_ok $status "the README's table of counters is that of core/counters/counters.def"
 [ $status -eq 0 ] || tap_tail "$TEST_LOG/counters_table.log"
-other/tools/env_table.sh --check other/softhca/README.md >"$TEST_LOG/env_table.log" 2>&1 &&
-    other/tools/env_table.sh --check other/portals3/README.md >>"$TEST_LOG/env_table.log" 2>&1
+other/base/env_table.sh --check other/softhca/README.md >"$TEST_LOG/env_table.log" 2>&1 &&
+    other/base/env_table.sh --check other/portals3/README.md >>"$TEST_LOG/env_table.log" 2>&1
 status=$?
 tap_ok $status "the tables of variables of the software device and of libportals are those of their settings.def"
 [ $status -eq 0 ] || tap_tail "$TEST_LOG/env_table.log"

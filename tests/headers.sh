@@ -21,7 +21,7 @@ alone() {
     portals-conduit/* | vapi-conduit/*) conduit=${1%%-*} ;;
     core/*_network.h) conduit=portals ;;
     core/*_firehose.h) segment=LARGE ;;
-    other/tools/*) mode=-DGASNETT_THREAD_SAFE ;;
+    other/base/*) mode=-DGASNETT_THREAD_SAFE ;;
     esac
     "${CC:-cc}" -std=gnu11 -fsyntax-only -Wall -Wextra -Wno-unused-function -Wno-unused-parameter -Werror -D_GNU_SOURCE "$mode" -DGASNET_NDEBUG "-DGASNET_SEGMENT_$segment" \
         -I. -Iinclude "-Iinclude/$conduit-conduit" "-I$conduit-conduit" -I"$TEST_BUILD" -I"$TEST_BUILD/include" \

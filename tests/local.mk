@@ -1,6 +1,6 @@
 # tests: client-level programs, once per threading mode, linked against the libraries of this build,
 # and the scripts that run them.  `make check` runs everything; `make check-programs` only builds.
-EXTRA_DIST += tests/README.md tests/descriptors.h tests/tap.sh tests/variant.sh tests/netns.sh tests/check.sh \
+EXTRA_DIST += tests/README.md tests/variant.sh \
 	tests/arrows.sh tests/headers.sh tests/promises.sh tests/am/flow.sh \
 	tests/builds/debug.sh tests/builds/reference.sh tests/builds/sanitizers.sh tests/builds/segments.sh tests/clients/run.sh tests/clients/names.sh tests/clients/sanitized.sh \
 	tests/clients/examples.sh tests/coll/run.sh tests/wrong/collective.sh tests/wrong/forged.sh \
@@ -9,8 +9,8 @@ EXTRA_DIST += tests/README.md tests/descriptors.h tests/tap.sh tests/variant.sh 
 	tests/ib/srq.sh tests/ib/rnr_once.c tests/ib/torn.sh tests/ib/given_back.sh tests/job/hardship.sh tests/job/many.sh tests/job/pshm.sh tests/job/words.sh tests/legal/run.sh \
 	tests/params/run.sh tests/params/rows.sh tests/params/defaults.sh tests/params/documents.table tests/install/configure.sh tests/portals/run.sh tests/programs/matrix.table \
 	tests/programs/programs.table tests/programs/run-conduit.sh tests/programs/unprivileged.sh tests/progress/rcvthread.sh \
-	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/spawner/env.sh tests/spawner/hosts.sh tests/stats/stats.sh tests/wrong/run.sh tests/wrong/teams.sh tests/wrong/cases.sh \
-	tests/bench/count.sh tests/bench/layer.sh tests/bench/callgrind.sh tests/bench/threads.sh tests/bench/memory.sh \
+	tests/spawner/env.sh tests/spawner/hosts.sh tests/stats/stats.sh tests/wrong/run.sh tests/wrong/teams.sh tests/wrong/cases.sh \
+	tests/bench/count.sh tests/bench/layer.sh tests/bench/threads.sh tests/bench/memory.sh \
 	tests/bench/portals.sh tests/bench/collectives.sh tests/bench/coll_times_mpi.c tests/bench/crowd.sh tests/bench/neighbours.sh tests/bench/times.sh tests/bench/locked.sh tests/bench/portals_limits.sh \
 	tests/bench/firehose.sh tests/bench/outside.sh tests/bench/segments.sh tests/bench/trace_ucx.c tests/bench/vis.sh tests/bench/counters.sh tests/vis/ways.sh
 EXTRA_DIST += tests/mutate/mutate.py tests/mutate/mutations.py tests/mutate/suites.py tests/mutate/tree.py tests/mutate/verdicts.txt
@@ -22,12 +22,7 @@ EXTRA_DIST += tests/sim/network/conduit_network.h tests/unit/script/conduit_netw
 EXTRA_DIST += tests/vm/README.md tests/vm/run.sh tests/vm/build.sh tests/vm/packages.sh tests/vm/siw.sh tests/vm/init.sh tests/vm/setup.sh \
 	tests/vm/guest.sh tests/vm/pair.sh tests/vm/remote.c tests/vm/tsc.c tests/vm/lists/common.sh tests/vm/lists/one.sh tests/vm/lists/iwarp.sh \
 	tests/vm/lists/pair.sh tests/vm/lists/broken.sh
-.PHONY: check-programs qualify bench soak mutate check-vm
-# `all` runs a make of its own: beside it this one would make the same files at the same time.
-check-programs: all
-	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
-check-local:
-	TEST_BUILD=$(abs_top_builddir) TEST_NO_BUILD=1 $(srcdir)/tests/check.sh
+.PHONY: qualify bench soak mutate check-vm
 # One-line changes of the product, each judged by the tests of its folder; MUTATE="--seed 7 --count 200".
 mutate:
 	mkdir -p mutate && PYTHONDONTWRITEBYTECODE=1 python3 $(srcdir)/tests/mutate/mutate.py $(MUTATE)
@@ -43,7 +38,7 @@ qualify: all
 bench: check-programs
 	./gasnetrun_ibv -n 2 tests/bench/testlat-ibv-seq
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/count.sh
-	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/vapi.sh
+	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/other/vapi/tests/bench.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/layer.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/portals.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/threads.sh
@@ -56,7 +51,7 @@ bench: check-programs
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/firehose.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/outside.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/segments.sh
-	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/dapl.sh
+	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/other/dapl/tests/bench.sh
 	-SOFTHCA=on ./softhca_speed
 
 # Every exit in every peer state, everywhere, and thousands of random rounds; each fault of each call; the races of other/dapl, and
@@ -64,8 +59,8 @@ bench: check-programs
 soak: check-programs
 	TEST_BUILD=$(abs_top_builddir) TEST_FULL=1 TEST_ROUNDS=$${TEST_ROUNDS:-5000} $(srcdir)/tests/exit/exit.py
 	TEST_BUILD=$(abs_top_builddir) TEST_FULL=1 $(srcdir)/tests/faults/faults.py
-	if [ -x tests/dapl/races ]; then TEST_ROUNDS=20 tests/dapl/races && TEST_ROUNDS=20 tests/dapl/races_life; fi
-	if [ -x tests/dapl/once ]; then TEST_EVENTS=10000000 tests/dapl/once; fi
+	if [ -x other/dapl/tests/races ]; then TEST_ROUNDS=20 other/dapl/tests/races && TEST_ROUNDS=20 other/dapl/tests/races_life; fi
+	if [ -x other/dapl/tests/once ]; then TEST_EVENTS=10000000 other/dapl/tests/once; fi
 
 # The client-level programs: a table, and what they share.
 test_par_defines = -D_REENTRANT

@@ -15,7 +15,7 @@
 #include "core/rdma/bounds.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
-#include "other/tools/hot.h"
+#include "other/base/hot.h"
 
 void gasnetc_no_handler(unsigned index, const gasnetc_peer_t *peer)
 {

@@ -13,7 +13,7 @@
 #include "core/am/flow.h"
 #include "core/job/thread.h"
 #include "core/report.h"
-#include "other/tools/hot.h"
+#include "other/base/hot.h"
 
 /* Returns the destination of a Long's payload, to which a packed payload is copied first. */
 void *gasnetc_long_payload(const gasnetc_am_t *am, const net_message_t *message);

@@ -19,7 +19,7 @@
 #include "core/rdma/remote.h"
 #include "core/rdma/synchronisation.h"
 #include "core/report.h"
-#include "other/tools/hot.h"
+#include "other/base/hot.h"
 
 /* Long Replies are packed unless the whole segment is registered: a handler cannot wait for the
  * registration of memory of the peer. */

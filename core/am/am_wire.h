@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "other/tools/hot.h"
+#include "other/base/hot.h"
 
 enum gasnetc_am_category { GASNETC_AM_SHORT, GASNETC_AM_MEDIUM, GASNETC_AM_LONG };
 

@@ -14,7 +14,7 @@
 #include "core/am/am.h"
 #include "core/job/thread.h"
 #include "core/report.h"
-#include "other/tools/clock.h"
+#include "other/base/clock.h"
 
 enum { LONG_HOLD_NS = 1000000000 };
 

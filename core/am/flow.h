@@ -10,7 +10,7 @@
 #define GASNETC_FLOW_H
 
 #include "core/am/am.h"
-#include "other/tools/hot.h"
+#include "other/base/hot.h"
 
 enum flow_kind { FLOW_REQUEST, FLOW_REPLY, FLOW_HIDDEN_REPLY };
 

@@ -5,8 +5,8 @@ set -e
 check=
 if [ "$1" = --check ]; then check=$1 && shift; fi
 here=$(dirname "$0")
-# shellcheck source=other/tools/def_table.sh
-. "$here/../../other/tools/def_table.sh"
+# shellcheck source=other/base/def_table.sh
+. "$here/../../other/base/def_table.sh"
 {
     echo '| counter | of | unit | meaning |'
     echo '|---|---|---|---|'

@@ -33,11 +33,11 @@
 #include "core/report.h"
 #include "core/stats/stats.h"
 #include "gasnet.h"
-#include "other/tools/clock.h"
-#include "other/tools/patience.h"
-#include "other/tools/printed.h"
-#include "other/tools/quiet_thread.h"
-#include "other/tools/ranges.h"
+#include "other/base/clock.h"
+#include "other/base/patience.h"
+#include "other/base/printed.h"
+#include "other/base/quiet_thread.h"
+#include "other/base/ranges.h"
 
 static struct {
     bool joined;         /* the process has joined the job: the launcher can end it */

@@ -27,7 +27,7 @@
 #include "core/params/params.h"
 #include "core/report.h"
 #include "gasnet.h"
-#include "other/tools/tools.h"
+#include "other/base/tools.h"
 
 atomic_int gasnetc_exit_pending;
 

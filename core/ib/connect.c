@@ -14,7 +14,7 @@
 #include "core/ib/system_messages.h"
 #include "core/params/params.h"
 #include "core/report.h"
-#include "other/tools/clock.h"
+#include "other/base/clock.h"
 
 /* Sent to each peer at start-up: the queue pairs for that peer. */
 typedef struct address {

@@ -1,5 +1,6 @@
 /* connect_greetings.c - peers meet by datagrams: the engine around the state machine of
- * other/handshake.  Called by the thread of connect_on_demand.c alone, but for opening and closing.
+ * other/connect/handshake.  Called by the thread of connect_on_demand.c alone, but for opening and
+ * closing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +13,9 @@
 #include "core/job/rank.h"
 #include "core/job/secret.h"
 #include "core/report.h"
-#include "other/handshake/handshake.h"
-#include "other/handshake/seal.h"
-#include "other/tools/clock.h"
+#include "other/connect/handshake/handshake.h"
+#include "other/connect/handshake/seal.h"
+#include "other/base/clock.h"
 
 /* A peer with which a handshake has begun. */
 typedef struct link {

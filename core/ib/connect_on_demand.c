@@ -21,7 +21,7 @@
 #include "core/ib/meeting.h"
 #include "core/params/params.h"
 #include "core/report.h"
-#include "other/tools/quiet_thread.h"
+#include "other/base/quiet_thread.h"
 
 enum { LEAST_PATIENCE = 5 /* seconds */ };
 

@@ -1,5 +1,5 @@
-/* connect_payload.h - the payload of a handshake message (other/handshake): the sender's queue
- * pairs. Pure: used by connect_on_demand.c, tests/unit and tests/fuzz.
+/* connect_payload.h - the payload of a handshake message (other/connect/handshake): the sender's
+ * queue pairs. Pure: used by connect_on_demand.c, tests/unit and tests/fuzz.
  */
 #ifndef NET_IB_CONNECT_PAYLOAD_H
 #define NET_IB_CONNECT_PAYLOAD_H
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "other/handshake/handshake_wire.h"
+#include "other/connect/handshake/handshake_wire.h"
 
 enum {
     NET_IB_HANDSHAKE = 0x474e4853, /* identifies this payload in the header of a message */

@@ -19,9 +19,9 @@
 #include "core/ib/software_device.h"
 #include "core/params/params.h"
 #include "core/report.h"
-#include "other/tools/clock.h"
-#include "other/tools/quiet_thread.h"
-#include "other/tools/uncancelled.h"
+#include "other/base/clock.h"
+#include "other/base/quiet_thread.h"
+#include "other/base/uncancelled.h"
 
 enum { KEPT = 8, STACK = 256 << 10, FIRST_EVENT_MS = 100 };
 

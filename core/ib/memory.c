@@ -11,9 +11,9 @@
 #include "core/ib/software_device.h"
 #include "core/job/rank.h"
 #include "core/params/params.h"
-#include "other/tools/memcheck.h"
-#include "other/tools/memory_limits.h"
-#include "other/tools/uncancelled.h"
+#include "other/base/memcheck.h"
+#include "other/base/memory_limits.h"
+#include "other/base/uncancelled.h"
 
 static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t size,
                               enum net_access access)

@@ -23,7 +23,7 @@
 #include "core/job/rank.h"
 #include "core/params/params.h"
 #include "core/report.h"
-#include "other/tools/min.h"
+#include "other/base/min.h"
 
 struct net_ib net_ib;
 struct net_ib_rails net_ib_rails;

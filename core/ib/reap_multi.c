@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "core/ib/srq.h"
-#include "other/tools/uncancelled.h"
+#include "other/base/uncancelled.h"
 
 enum { LONGEST_NAP = 1 /* ms */ };
 

@@ -8,7 +8,7 @@
 #include "core/job/rank.h"
 #include "core/job/secret.h"
 #include "core/network.h"
-#include "other/softhca/softhca.h"
+#include "other/softhca/include/softhca.h"
 
 void net_ib_software_open(void)
 {

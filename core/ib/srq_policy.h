@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "core/ib/system_messages.h"
-#include "other/tools/min.h"
+#include "other/base/min.h"
 
 enum {
     NET_IB_RBUF_DEFAULT = 1024,  /* GASNET_RBUF_COUNT; the default grows with the job: */

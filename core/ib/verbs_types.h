@@ -62,7 +62,7 @@
 #include <unistd.h>
 
 #include "core/ib/advice.h"
-#include "other/roce/roce.h"
+#include "other/connect/roce/roce.h"
 
 typedef struct hca_limits {
     uint32_t max_cqe, max_qp_wr, max_rd_atom, max_init_rd_atom;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "other/spawner/bootstrap.h"
+#include "other/launch/bootstrap.h"
 
 /* An address of an interface, with the length of its network's prefix in bits. */
 typedef struct gasnetc_address {

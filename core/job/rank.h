@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "other/spawner/bootstrap.h"
+#include "other/launch/bootstrap.h"
 
 #pragma GCC visibility push(hidden)
 extern struct bootstrap_job gasnetc_job; /* size 0: gasnet_init has not been called */

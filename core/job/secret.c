@@ -4,7 +4,7 @@
 #include <sys/random.h>
 
 #include "core/report.h"
-#include "other/tools/hex.h"
+#include "other/base/hex.h"
 
 static uint8_t secret[GASNETC_SECRET_BYTES];
 static char text[2 * GASNETC_SECRET_BYTES + 1];

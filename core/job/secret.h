@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "other/spawner/bootstrap.h"
+#include "other/launch/bootstrap.h"
 
 enum { GASNETC_SECRET_BYTES = 16 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "gasnet.h"
-#include "other/tools/tools.h"
+#include "other/base/tools.h"
 
 #define BY_PLAIN(value) value
 #define BY_NUMBER       BY_PLAIN

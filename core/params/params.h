@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "other/tools/env_table.h"
+#include "other/base/env_table.h"
 
 #ifdef GASNET_PAR
 #define GASNETC_DEFAULT_SPARES 4

@@ -6,7 +6,7 @@
 #ifndef GASNETC_PARAMS_ROW_H
 #define GASNETC_PARAMS_ROW_H
 
-#include "other/tools/env_table.h"
+#include "other/base/env_table.h"
 
 #define PARAM_TEXT_(x) #x
 #define PARAM_TEXT(x)  PARAM_TEXT_(x)

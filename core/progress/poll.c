@@ -23,9 +23,9 @@
 #include "core/rdma/buffers.h"
 #include "core/rdma/remote.h"
 #include "core/report.h"
-#include "other/tools/clock.h"
-#include "other/tools/hot.h"
-#include "other/tools/uncancelled.h"
+#include "other/base/clock.h"
+#include "other/base/hot.h"
+#include "other/base/uncancelled.h"
 
 /* The poll lock is held until gasnetc_poll_open, and always in a job of one process: the attempt to
  * take it fails then, so that polls of a library with locks need no other test of whether they may

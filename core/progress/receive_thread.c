@@ -16,7 +16,7 @@
 #include "core/job/thread.h"
 #include "core/network.h"
 #include "core/report.h"
-#include "other/tools/quiet_thread.h"
+#include "other/base/quiet_thread.h"
 
 enum { SHORTEST_NS = 20 * 1000, LONGEST_NS = 10 * 1000 * 1000 };
 

@@ -1,5 +1,5 @@
 /* common.h - the memory that the processes of a supernode share beside their segments: the words by
- * which they sleep and are woken (other/hostmem/bell.h), and those of the barrier.
+ * which they sleep and are woken (other/base/hostmem/bell.h), and those of the barrier.
  *
  * A supernode of one process has no such memory.  Called by attach, the poll engine, the barrier
  * and all code that stores what a shared-memory peer may wait for.
@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "gasnet.h"
-#include "other/tools/uncancelled.h"
+#include "other/base/uncancelled.h"
 
 /* Sleeps `us` microseconds, less than a second. */
 static inline void gasnetc_common_sleep_alone(uint32_t us)
@@ -25,7 +25,7 @@ static inline void gasnetc_common_sleep_alone(uint32_t us)
 
 #if GASNET_PSHM
 
-#include "other/hostmem/bell.h"
+#include "other/base/hostmem/bell.h"
 
 typedef struct gasnetc_common {
     _Atomic uint64_t barrier[4]; /* words of the Extended API */

@@ -24,7 +24,7 @@
 #include "core/pshm/common.h"
 #include "core/pshm/supernodes.h"
 #include "core/report.h"
-#include "other/hostmem/hostmem.h"
+#include "other/base/hostmem/hostmem.h"
 
 gasneti_near_t gasneti_near[GASNET_MAXNODES + 1];
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Where a process is.  Two processes with the same host, user and space may be able to open each
- * other's files (other/hostmem). */
+ * other's files (other/base/hostmem). */
 typedef struct gasnetc_place {
     uint32_t rank;
     uint32_t host;

@@ -10,7 +10,7 @@
 
 #include "core/job/job.h"
 #include "core/rdma/buffers.h"
-#include "other/tools/hot.h"
+#include "other/base/hot.h"
 
 /* Allocates the core's buffers, at most `count`, at start-up. */
 static inline void bounce_init(uint32_t count);

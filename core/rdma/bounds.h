@@ -7,7 +7,7 @@
 #define GASNETC_BOUNDS_H
 
 #include "core/job/job.h"
-#include "other/tools/hot.h"
+#include "other/base/hot.h"
 
 /* True if the range is not empty and lies in [base, base+size). */
 HOT bool gasnetc_within(uintptr_t base, size_t size, uintptr_t start, size_t nbytes)

@@ -15,7 +15,7 @@
 #include "core/rdma/given_back.h"
 #include "gasnet.h"
 #include "other/firehose/hit.h"
-#include "other/tools/hot.h"
+#include "other/base/hot.h"
 
 /* Opens the cache; at attach, when the segment is registered.  Collective.  Fatal, naming the two
  * settings or limits that contradict each other. */

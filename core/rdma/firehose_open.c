@@ -19,9 +19,9 @@
 #include "core/rdma/watched.h"
 #include "core/report.h"
 #include "gasnet.h"
-#include "other/tools/clock.h"
-#include "other/tools/memory_limits.h"
-#include "other/tools/uncancelled.h"
+#include "other/base/clock.h"
+#include "other/base/memory_limits.h"
+#include "other/base/uncancelled.h"
 
 /* --- callbacks --- */
 

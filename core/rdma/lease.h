@@ -15,7 +15,7 @@
 #include "core/rdma/bounds.h"
 #include "core/rdma/firehose.h"
 #include "core/rdma/watched.h"
-#include "other/tools/hot.h"
+#include "other/base/hot.h"
 
 enum { GASNETC_LEASES = 16 }; /* for each end */
 

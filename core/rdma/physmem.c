@@ -11,7 +11,7 @@
 #include "core/params/params.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/segments.h"
-#include "other/tools/memory_limits.h"
+#include "other/base/memory_limits.h"
 
 /* Bytes that the network can register beside the core's own buffers; UINT64_MAX: no limit is known.
  */

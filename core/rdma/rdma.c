@@ -15,7 +15,7 @@
 #include "core/rdma/lease.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
-#include "other/tools/hot.h"
+#include "other/base/hot.h"
 
 gasnetc_local_segment_t gasnetc_local_segment;
 

@@ -15,7 +15,7 @@
 #include "core/job/job.h"
 #include "core/job/progress.h"
 #include "core/rdma/firehose.h"
-#include "other/tools/hot.h"
+#include "other/base/hot.h"
 
 /* The number of ranks that hold firehoses to each other's memory; 1: no rank does. */
 static inline uint32_t remote_nodes(void);

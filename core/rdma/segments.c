@@ -9,7 +9,7 @@
 #include "core/params/params.h"
 #include "core/report.h"
 #include "gasnet.h"
-#include "other/tools/memory_limits.h"
+#include "other/base/memory_limits.h"
 
 static uintptr_t max_local, max_global;
 static const char *max_bound = ""; /* the limit that determines max_local */

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "other/tools/numbers.h"
+#include "other/base/numbers.h"
 
 /* `size` reduced to whole pages, at least one. */
 uintptr_t gasnetc_segment_pages(uint64_t size);

@@ -10,8 +10,8 @@
 #include "core/params/params.h"
 #include "core/rdma/firehose.h"
 #include "gasnet_tools.h"
-#include "other/memory-events/memory_events.h"
-#include "other/tools/uncancelled.h"
+#include "other/base/memory-events/memory_events.h"
+#include "other/base/uncancelled.h"
 
 static void given_back(uintptr_t addr, size_t len)
 {

@@ -1,14 +1,14 @@
 /* watched.h - whether registrations may be kept, and used again (GASNET_FIREHOSE_KEEP): by default
- * only while other/memory-events sees all memory that the program unmaps, and tells the cache.  For
- * firehose_open.c and the look-ups of the cache. */
+ * only while other/base/memory-events sees all memory that the program unmaps, and tells the cache.
+ * For firehose_open.c and the look-ups of the cache. */
 #ifndef GASNETC_WATCHED_H
 #define GASNETC_WATCHED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "other/memory-events/memory_events.h"
-#include "other/tools/hot.h"
+#include "other/base/memory-events/memory_events.h"
+#include "other/base/hot.h"
 
 /* Reads the setting; returns whether any registration may be kept.  The watch itself begins with
  * the first call of gasnetc_watched. */

@@ -19,8 +19,8 @@
 #include "core/params/params.h"
 #include "core/report.h"
 #include "gasnet.h"
-#include "other/tools/clock.h"
-#include "other/tools/tools.h"
+#include "other/base/clock.h"
+#include "other/base/tools.h"
 
 static double started;
 static char *path; /* absolute: a program may change its directory; NULL: no file */

@@ -16,7 +16,7 @@
 #include "extended-ref/coll/messages.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/progress.h"
-#include "other/tools/fnv.h"
+#include "other/base/fnv.h"
 
 /* --- one call --- */
 

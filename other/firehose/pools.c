@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "other/firehose/include/firehose.h"
-#include "other/tools/min.h"
+#include "other/base/min.h"
 
 enum { REGION = 128 << 10 }; /* bytes, where nothing says otherwise */
 

@@ -3,7 +3,7 @@
 #
 #   archive.sh ARCHIVE INSTALL-DIR OBJECT ...
 #
-# Called by libtool instead of ar (core/static.m4 says so), with its AR and RANLIB; Makefile.am exports the rest.  A
+# Called by libtool instead of ar (other/packaging/static.m4 says so), with its AR and RANLIB; Makefile.am exports the rest.  A
 # library that is to be installed becomes one object, in which names with hidden visibility are local: what its shared
 # object exports is global, and nothing else, so that a client's function may have any other name.  With an empty
 # INSTALL-DIR the archive is one of this build alone, with its objects as they are.

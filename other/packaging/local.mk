@@ -2,13 +2,16 @@
 # The in-place .mak files are in build/packaging/, for clients of a tree that is not installed.
 packaging = other/packaging
 # Each conduit's part of conduits.mk adds to conduit_fragments and conduit_facts.
-EXTRA_DIST += $(packaging)/archive.sh $(packaging)/generate $(packaging)/conduit.mak.in $(packaging)/conduit.pc.in \
+EXTRA_DIST += $(packaging)/hardening.m4 $(packaging)/static.m4 $(packaging)/static_verbs.m4 $(packaging)/archive.sh $(packaging)/generate $(packaging)/conduit.mak.in $(packaging)/conduit.pc.in \
 	$(packaging)/tools.mak.in $(packaging)/tools.pc.in $(packaging)/vapi.pc.in $(packaging)/libportals.pc.in
 
+if GASNET
 toolsfragmentdir = $(includedir)
 toolsfragment_DATA = $(packaging)/gasnet_tools-seq.mak $(packaging)/gasnet_tools-par.mak
-pkgconfig_DATA += $(packaging)/gasnet_tools-seq.pc $(packaging)/gasnet_tools-par.pc \
-	$(packaging)/vapi.pc $(packaging)/libportals.pc
+pkgconfig_DATA += $(packaging)/gasnet_tools-seq.pc $(packaging)/gasnet_tools-par.pc
+fragment_modes = seq parsync par
+endif
+pkgconfig_DATA += $(packaging)/vapi.pc $(packaging)/libportals.pc
 
 $(conduit_fragments) $(toolsfragment_DATA) $(pkgconfig_DATA): $(packaging)/stamp
 $(packaging)/stamp: $(packaging)/generate $(packaging)/conduit.mak.in $(packaging)/conduit.pc.in \
@@ -17,7 +20,7 @@ $(packaging)/stamp: $(packaging)/generate $(packaging)/conduit.mak.in $(packagin
 	    prefix='$(prefix)' libdir='$(libdir)' includedir='$(includedir)' pkgconfigdir='$(pkgconfigdir)' \
 	    srcdir='$(abs_top_srcdir)' builddir='$(abs_top_builddir)' version=$(PACKAGE_VERSION) \
 	    CC='$(CC)' CXX='$(CXX)' CFLAGS='$(CFLAGS)' CLIENT_STD='$(CLIENT_STD)' \
-	    DEBUG_DEFINE='$(DEBUG_DEFINE)' spawner_mpi=$(SPAWNER_MPI) verbs_static_libs='$(VERBS_STATIC_LIBS)' conduits='$(CONDUITS)' $(conduit_facts)
+	    DEBUG_DEFINE='$(DEBUG_DEFINE)' spawner_mpi=$(SPAWNER_MPI) verbs_static_libs='$(VERBS_STATIC_LIBS)' conduits='$(CONDUITS)' modes='$(fragment_modes)' $(conduit_facts)
 	@: >$@
 
 CLEANFILES += $(packaging)/stamp $(conduit_fragments) $(toolsfragment_DATA) $(pkgconfig_DATA) \

@@ -76,7 +76,7 @@ counts() {
         env -u TEST_LAUNCH TEST_CONDUIT=$name TEST_MODES=seq "$TEST_SOURCE/bench/count.sh" |
             sed 's/ - seq: / - /' >"$tap_scratch/$name"
     done
-    "$TEST_SOURCE/bench/portals3.sh" | tee "$tap_scratch/libportals" | grep '^#'
+    "$TEST_SOURCE/../other/portals3/tests/bench.sh" | tee "$tap_scratch/libportals" | grep '^#'
     title "instructions per operation"
     while IFS='|' read -r what rows ibv limit; do count_row libportals "$what" "$rows" "$ibv" "$limit"; done <<<"$libportals"
     while IFS='|' read -r what rows; do count_row portals "$what" "$rows" "$rows" ""; done <<<"$conduit"
@@ -97,7 +97,7 @@ times() {
         tap_ok $status "latencies of $who are measured"
         [ $status -eq 0 ] || return
     done
-    SOFTHCA=${SOFTHCA:-on} measured "$tap_scratch/libportals.times" "$TEST_BUILD/tests/bench/portals3" times
+    SOFTHCA=${SOFTHCA:-on} measured "$tap_scratch/libportals.times" "$TEST_BUILD/other/portals3/tests/bench" times
     tap_ok $? "latencies of libportals are measured"
     for who in libportals portals; do
         while IFS='|' read -r name figure unit; do

@@ -98,8 +98,8 @@ suite() {
 provider() {
     local log=$TEST_LOG/sanitizer_${1%%,*}_provider.log
     [ ${#events[@]} -gt 0 ] || return 0
-    TEST_BUILD=$(folder "$1") "$TEST_SOURCE/dapl/provider.sh" >"$log" 2>&1 </dev/null
-    tap_ok $? "$1: tests/dapl/provider.sh"
+    TEST_BUILD=$(folder "$1") "$TEST_SOURCE/../other/dapl/tests/provider.sh" >"$log" 2>&1 </dev/null
+    tap_ok $? "$1: other/dapl/tests/provider.sh"
     grep -E '^not ok' "$log" | sed 's/^/# /'
 }
 
@@ -111,13 +111,13 @@ programs="testhello testam testamsize testamflood testputget testhandles testval
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-seq"); done
 targets+=(tests/testpshm-ibv-seq tests/testflow-ibv-seq tests/testcoll-ibv-seq tests/collmix-ibv-seq softhca_soak softhca_stress softhca_cycles)
-targets+=(tests/vapi/{rules,overlap,hcas} tests/portals3/{model,hostile,refusals,rules,messages})
+targets+=(other/vapi/tests/{rules,overlap,hcas} other/portals3/tests/{model,hostile,refusals,rules,messages})
 targets+=(tests/testsync-ibv-seq tests/reference/libgasnet-ibv-seq.la)
 # The event core and its provider, where the DAT headers are: libdat2 loads the provider into a program with the sanitizer.
 events=()
-if [ -e "$main_build/libdapl_events.la" ]; then events=(tests/dapl/{machine,calls,rules_events,rules_waits,rules_cno,order,races,races_life,once,verbs,rails}); fi
-targets+=(tests/dapl/channels "${events[@]}")
-[ ${#events[@]} -eq 0 ] || targets+=(tests/dapl/provider_rules libdapl_provider.la)
+if [ -e "$main_build/libdapl_events.la" ]; then events=(other/dapl/tests/{machine,calls,rules_events,rules_waits,rules_cno,order,races,races_life,once,verbs,rails}); fi
+targets+=(other/dapl/tests/channels "${events[@]}")
+[ ${#events[@]} -eq 0 ] || targets+=(other/dapl/tests/provider_rules libdapl_provider.la)
 portals_programs="testam testputget testamflood"
 targets+=(gasnetrun_portals)
 for program in $portals_programs; do targets+=("tests/$program-portals-seq"); done
@@ -139,14 +139,14 @@ if wanted address && build $asan "${targets[@]}" "${units[@]}"; then
     device $asan softhca_stress 2
     device $asan softhca_cycles
     # A thread that is cancelled leaves marks on its stack, where the sanitizer's own exit then stumbles.
-    ASAN_OPTIONS=$ASAN_OPTIONS:use_sigaltstack=0 device $asan tests/vapi/rules
-    device $asan tests/vapi/overlap
-    for case in strangers cycles leave; do device $asan tests/vapi/hcas $case; done
-    for program in tests/dapl/channels "${events[@]}"; do device $asan "$program"; done
+    ASAN_OPTIONS=$ASAN_OPTIONS:use_sigaltstack=0 device $asan other/vapi/tests/rules
+    device $asan other/vapi/tests/overlap
+    for case in strangers cycles leave; do device $asan other/vapi/tests/hcas $case; done
+    for program in other/dapl/tests/channels "${events[@]}"; do device $asan "$program"; done
     provider $asan
-    for program in model hostile refusals; do device $asan tests/portals3/$program; done
-    device $asan tests/portals3/rules -n 2
-    device $asan tests/portals3/messages -n 2
+    for program in model hostile refusals; do device $asan other/portals3/tests/$program; done
+    device $asan other/portals3/tests/rules -n 2
+    device $asan other/portals3/tests/messages -n 2
     suite $asan unit
     TEST_ROUNDS=/10 suite $asan sim
 fi
@@ -154,10 +154,10 @@ fi
 programs="testthreads testam testamflood testlock testhandles testvis"
 targets=(gasnetrun_ibv tests/testoutside-ibv-par tests/testpshm-ibv-par)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
-targets+=(softhca_soak softhca_stress softhca_rules tests/vapi/{rules,overlap} tests/reference/libgasnet-ibv-par.la)
-targets+=(tests/dapl/channels "${events[@]}")
-[ ${#events[@]} -eq 0 ] || targets+=(tests/dapl/provider_rules libdapl_provider.la)
-targets+=(tests/portals3/{mirrored,locks} tests/unit/{exit_engine,firehose_threads,srq_policy} tests/testexit-ibv-par tests/testcoll-ibv-par tests/collmix-ibv-par tests/testteams-ibv-par)
+targets+=(softhca_soak softhca_stress softhca_rules other/vapi/tests/{rules,overlap} tests/reference/libgasnet-ibv-par.la)
+targets+=(other/dapl/tests/channels "${events[@]}")
+[ ${#events[@]} -eq 0 ] || targets+=(other/dapl/tests/provider_rules libdapl_provider.la)
+targets+=(other/portals3/tests/{mirrored,locks} tests/unit/{exit_engine,firehose_threads,srq_policy} tests/testexit-ibv-par tests/testcoll-ibv-par tests/collmix-ibv-par tests/testteams-ibv-par)
 portals_programs="testthreads testbarrier testamflood"
 targets+=(gasnetrun_portals)
 for program in $portals_programs; do targets+=("tests/$program-portals-par"); done
@@ -184,16 +184,16 @@ if wanted thread && build thread "${targets[@]}"; then
     TSAN_OPTIONS="$TSAN_OPTIONS atexit_sleep_ms=0" device thread softhca_rules queue
     device thread softhca_soak 1
     device thread softhca_stress 2
-    device thread tests/vapi/rules
-    device thread tests/vapi/overlap
-    for program in tests/dapl/channels "${events[@]}"; do device thread "$program"; done
+    device thread other/vapi/tests/rules
+    device thread other/vapi/tests/overlap
+    for program in other/dapl/tests/channels "${events[@]}"; do device thread "$program"; done
     provider thread
     device thread tests/unit/exit_engine
     device thread tests/unit/firehose_threads
     device thread tests/unit/srq_policy
     # In one process: the thread sanitizer does not see how two processes that share memory by RDMA are ordered.
-    MIRROR_WAYS=tp device thread tests/portals3/mirrored
-    device thread tests/portals3/locks queues handling users self
+    MIRROR_WAYS=tp device thread other/portals3/tests/mirrored
+    device thread other/portals3/tests/locks queues handling users self
 fi
 
 segment=everything

@@ -269,7 +269,7 @@ def spawners_here(tap):
         ("mpich", "mpi-mpich", "mpirun.mpich"),
         ("pmix", "pmix", "mpirun.openmpi"),
     ):
-        if os.path.exists(f"{BUILD}/other/spawner/gasnet-spawner-{module}.so") and shutil.which(launcher):
+        if os.path.exists(f"{BUILD}/other/launch/gasnet-spawner-{module}.so") and shutil.which(launcher):
             yield name
         else:
             tap.line(name, excuse="is not here")

@@ -4,11 +4,11 @@
  * The first byte chooses: 0 a message of core/ib, 1 one of libportals, 2 one without a seal,
  * otherwise steps of 4 bytes.
  */
-#include "other/handshake/handshake.h"
+#include "other/connect/handshake/handshake.h"
 
 #include "core/ib/connect_payload.h"
-#include "other/handshake/seal.h"
-#include "other/portals3/transport/connect_payload.h"
+#include "other/connect/handshake/seal.h"
+#include "other/portals3/src/transport/connect_payload.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { RANKS = 100 };

@@ -1,5 +1,5 @@
-/* machine_code.c - fuzzes what other/memory-events reads of a process: instructions, of any bytes,
- * and the list of mappings.
+/* machine_code.c - fuzzes what other/base/memory-events reads of a process: instructions, of any
+ * bytes, and the list of mappings.
  *
  * The first byte chooses: 0 the list, otherwise code.
  */
@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "other/memory-events/lengths.h"
-#include "other/memory-events/mappings.h"
+#include "other/base/memory-events/lengths.h"
+#include "other/base/memory-events/mappings.h"
 #include "tests/fuzz/fuzz.h"
 
 const fuzz_seed_t fuzz_seeds[] = {

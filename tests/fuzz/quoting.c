@@ -1,7 +1,7 @@
 /* quoting.c - fuzzes shell-style words: what is quoted is read back unchanged, what is split and
  * joined is split alike again.
  */
-#include "other/spawner/shell_quote.h"
+#include "other/launch/shell_quote.h"
 #include "tests/fuzz/fuzz.h"
 
 const fuzz_seed_t fuzz_seeds[] = {

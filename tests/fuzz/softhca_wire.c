@@ -3,8 +3,8 @@
  *
  * The first byte says which end listens and how much it has posted.
  */
-#include "other/softhca/tcp/greet.h"
-#include "other/softhca/tcp/remote.h"
+#include "other/softhca/src/tcp/greet.h"
+#include "other/softhca/src/tcp/remote.h"
 #include "tests/fuzz/fuzz.h"
 
 #define U32(low)    low "\0\0\0"

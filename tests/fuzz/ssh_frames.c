@@ -3,7 +3,7 @@
  *
  * The first byte chooses: 0 a stream, otherwise the type of one message.
  */
-#include "other/spawner/ssh/ssh_wire.h"
+#include "other/launch/ssh/ssh_wire.h"
 #include "tests/fuzz/fuzz.h"
 
 _Static_assert(SSH_WIRE_VERSION == 9 && SSH_WIRE_WELCOME == 10 && SSH_WIRE_JOIN == 17 &&

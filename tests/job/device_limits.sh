@@ -76,7 +76,7 @@ while IFS='|' read -r attributes ib portals told; do
 done <<<"$table"
 
 # A device whose file this user may not open is named as such, and not replaced by the software device.
-fake=$TEST_BUILD/tests/softhca/fake
+fake=$TEST_BUILD/other/softhca/tests/fake
 if [ -e "$fake/libibverbs.so.1" ]; then
     traffic SOFTHCA=auto LD_LIBRARY_PATH="$fake" FAKE_VERBS=denied
     [ $status -ne 0 ] && [ "$(grep -c 'FATAL ERROR' "$log")" = 1 ] && grep -q 'permission' "$log" && grep -q /dev/infiniband "$log" &&

@@ -7,7 +7,7 @@
  */
 #include "tests/programs/test.h"
 
-#include "other/softhca/softhca.h"
+#include "other/softhca/include/softhca.h"
 
 enum { H_MEDIUM = 130, H_LONG, H_REPLY };
 enum { TRAFFIC = 256 << 10, OUTSIDE = 128 << 10, MEMORY = 2 << 20, MESSAGES = 100 };

@@ -21,13 +21,13 @@ def clients(conduit, mode, n, programs, environment=''):
 
 
 def family(script, targets='libgasnet-ibv-seq.la libgasnet-ibv-par.la libsofthca.la gasnetrun_ibv', environment='', seconds=60):
-    return run(targets, f'{environment} ../tests/{script}', seconds)
+    return run(targets, f'{environment} ../{"" if script.startswith("other/") else "tests/"}{script}', seconds)
 
 
 ALL = ('testhello testenv testam testamsize testamflood testputget testhandles testvalue testbarrier testlock testsync testpoll '
        'testthreads testrcvthread')
-UNITS = ['tests/unit/*', 'tests/sim/*', 'tests/fuzz/*', 'tests/spawner/unit', 'tests/portals3/model']
-EVENTS = ['tests/dapl/machine', 'tests/dapl/channels', 'tests/dapl/calls', 'tests/dapl/rules_*', 'tests/dapl/order']
+UNITS = ['tests/unit/*', 'other/*/tests/unit/*', 'tests/sim/*', 'tests/fuzz/*', 'tests/spawner/unit', 'other/portals3/tests/model']
+EVENTS = ['other/dapl/tests/machine', 'other/dapl/tests/channels', 'other/dapl/tests/calls', 'other/dapl/tests/rules_*', 'other/dapl/tests/order']
 PROGRAMS = UNITS + EVENTS
 PURE = [Step(UNITS, [], None, None)]
 SEQ, PAR = clients('ibv', 'seq', 2, ALL), clients('ibv', 'par', 3, ALL)
@@ -36,12 +36,12 @@ CORE = PURE + [SEQ, PAR]
 PORTALS_LIBS = 'libgasnet-portals-seq.la libgasnet-portals-par.la libsofthca.la libportals.la gasnetrun_portals'
 EXIT = [family('exit/exit.py', environment='TEST_MODES=seq TEST_NPROCS=3 TEST_SPAWNERS=ssh', seconds=150)]
 VERBS = 'libsofthca.la other/portals3/libinner.la libportals.la '
-P3_PROGRAMS = ' '.join('tests/portals3/' + p for p in ('model rules mirrored hostile refusals traffic messages stencil failures strangers '
+P3_PROGRAMS = ' '.join('other/portals3/tests/' + p for p in ('model rules mirrored hostile refusals traffic messages stencil failures strangers '
                                                        'load unsignalled wraps locks').split())
 PORTALS3 = PURE + [
-    run(VERBS + 'tests/portals3/rules tests/portals3/mirrored tests/portals3/traffic',
-        'cd tests/portals3 && ./rules -s && ./mirrored && SOFTHCA=on ./rules -n 2 && SOFTHCA=on ./traffic 3 500', seconds=150),
-    run(VERBS + P3_PROGRAMS, '../tests/portals3/run.sh', seconds=200), clients('portals', 'seq', 3, ALL)]
+    run(VERBS + 'other/portals3/tests/rules other/portals3/tests/mirrored other/portals3/tests/traffic',
+        'cd other/portals3/tests && ./rules -s && ./mirrored && SOFTHCA=on ./rules -n 2 && SOFTHCA=on ./traffic 3 500', seconds=150),
+    run(VERBS + P3_PROGRAMS, '../other/portals3/tests/run.sh', seconds=200), clients('portals', 'seq', 3, ALL)]
 SOFTHCA = PURE + [
     run('libsofthca.la', 'SOFTHCA=on ./softhca_rules', seconds=150), run('libsofthca.la', 'SOFTHCA=on ./softhca_soak 1'),
     run('libsofthca.la', 'SOFTHCA=on ./softhca_stress 1'), run('libsofthca.la', 'SOFTHCA=on ./softhca_wakes'),
@@ -53,7 +53,7 @@ TOOLS = 'libgasnet_tools-seq.la libgasnet_tools-par.la tests/tools/inside'
 EXTENDED = CORE + [family('builds/reference.sh', 'tests/reference/libgasnet-ibv-seq.la', 'TEST_MODES=seq'),
                    family('job/words.sh'), family('job/pshm.sh')]
 DAPL = Step(EVENTS, [], None, None)
-DAPL_LIBS = 'libsofthca.la libdapl_events.la other/dapl/example tests/dapl/races tests/dapl/verbs tests/dapl/cost'
+DAPL_LIBS = 'libsofthca.la libdapl_events.la other/dapl/example other/dapl/tests/races other/dapl/tests/verbs other/dapl/tests/cost'
 COLL = PURE + [clients('ibv', mode, n, 'testcoll testteams testcollbasic') for mode, n in (('seq', 3), ('seq', 1), ('par', 3))] + EXTENDED[1:]
 SUITES = {
     'core': CORE + [family('job/words.sh'), family('job/device_limits.sh'), family('params/run.sh')],
@@ -76,25 +76,25 @@ SUITES = {
     'ibv-conduit': CORE + [family('params/run.sh'), family('ib/rdmacm.sh', seconds=200)],
     'vapi-conduit': PURE + [clients('vapi', 'seq', 3, ALL)],
     'portals-conduit': PURE + PORTALS + [family('portals/run.sh', PORTALS_LIBS)],
-    'other/dapl': [DAPL, family('dapl/run.sh', DAPL_LIBS, seconds=120)],
-    'other/dapl/*': [DAPL, family('dapl/run.sh', DAPL_LIBS, seconds=120)],
-    'other/dapl/channels': [DAPL, run('tests/unit/shim', 'tests/unit/shim'), PAR],
-    'other/dapl/provider': [family('dapl/provider.sh', 'tests/dapl/provider_rules libdapl_provider.la libsofthca.la')],
+    'other/dapl/src': [DAPL, family('other/dapl/tests/run.sh', DAPL_LIBS, seconds=120)],
+    'other/dapl/src/*': [DAPL, family('other/dapl/tests/run.sh', DAPL_LIBS, seconds=120)],
+    'other/base/completion-queues': [DAPL, run('tests/unit/shim', 'tests/unit/shim'), PAR],
+    'other/dapl/src/provider': [family('other/dapl/tests/provider.sh', 'other/dapl/tests/provider_rules libdapl_provider.la libsofthca.la')],
     'other/firehose': PURE,
-    'other/hostmem': PURE + [family('job/pshm.sh')],
-    'other/handshake': CORE + PORTALS,
-    'other/roce': CORE + PORTALS,
-    'other/portals3/*': PORTALS3 + [family('portals/run.sh', PORTALS_LIBS)],
-    'other/softhca/*': SOFTHCA,
-    'other/softhca/device': SOFTHCA + [family('softhca-hosts/run.sh', 'libsofthca.la', seconds=150)],
-    'other/softhca/run': [family('softhca-run/run.sh', 'softhca-run libsofthca.la')],
-    'other/softhca/tcp': SOFTHCA[:3] + [family('softhca-hosts/run.sh', 'libsofthca.la', seconds=150)],
-    'other/spawner': SPAWNER + EXIT,
-    'other/spawner/modules': PURE + [family('spawner/run.sh', SPAWNER_LIBS + ' all-am', seconds=240)],
-    'other/spawner/ssh': SPAWNER + EXIT,
-    'other/contrib/gasnetrun': SPAWNER[1:],
-    'other/tools': PURE + [family('tools/run.sh', TOOLS), SEQ, PAR, family('params/run.sh')],
-    'other/vapi': PURE + [run('libvapi.la tests/vapi/rules', '../tests/vapi/run.sh'), clients('vapi', 'par', 3, ALL)],
+    'other/base/hostmem': PURE + [family('job/pshm.sh')],
+    'other/connect/handshake': CORE + PORTALS,
+    'other/connect/roce': CORE + PORTALS,
+    'other/portals3/src/*': PORTALS3 + [family('portals/run.sh', PORTALS_LIBS)],
+    'other/softhca/src/*': SOFTHCA,
+    'other/softhca/src/device': SOFTHCA + [family('other/softhca/tests/hosts/run.sh', 'libsofthca.la', seconds=150)],
+    'other/softhca/src/run': [family('other/softhca/tests/run/run.sh', 'softhca-run libsofthca.la')],
+    'other/softhca/src/tcp': SOFTHCA[:3] + [family('other/softhca/tests/hosts/run.sh', 'libsofthca.la', seconds=150)],
+    'other/launch': SPAWNER + EXIT,
+    'other/launch/modules': PURE + [family('spawner/run.sh', SPAWNER_LIBS + ' all-am', seconds=240)],
+    'other/launch/ssh': SPAWNER + EXIT,
+    'other/launch/gasnetrun': SPAWNER[1:],
+    'other/base': PURE + [family('tools/run.sh', TOOLS), SEQ, PAR, family('params/run.sh')],
+    'other/vapi/src': PURE + [run('libvapi.la other/vapi/tests/rules', '../other/vapi/tests/run.sh'), clients('vapi', 'par', 3, ALL)],
 }
 
 

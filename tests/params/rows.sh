@@ -3,8 +3,8 @@
 #
 # To be sourced after tap.sh; `probe` names a program of tests/, `log` a file.
 # shellcheck shell=bash disable=SC2154
-# shellcheck source=other/tools/def_table.sh
-. "$TEST_SOURCE/../other/tools/def_table.sh"
+# shellcheck source=other/base/def_table.sh
+. "$TEST_SOURCE/../other/base/def_table.sh"
 
 export TEST_HANG=40
 unset GASNET_VERBOSEENV

@@ -18,7 +18,7 @@ bound=${TEST_TIMEOUT:-90}
 spawners=${TEST_SPAWNERS:-ssh}
 if [ -z "$TEST_SPAWNERS" ]; then
     if command -v mpirun >/dev/null; then spawners="ssh mpi"; else no_mpi=1; fi
-    if [ -f "$TEST_BUILD/other/spawner/gasnet-spawner-pmix.so" ]; then spawners+=" pmix"; fi
+    if [ -f "$TEST_BUILD/other/launch/gasnet-spawner-pmix.so" ]; then spawners+=" pmix"; fi
 fi
 has_thread=$(sed -n "s/^${conduit^^}_RCV_THREAD = //p" "$TEST_BUILD/Makefile") # IB-B3
 export TEST_HANG=${TEST_HANG:-$((bound - 20))}

@@ -105,12 +105,12 @@ always=$(sed -n 's/^SEQ_RCV_THREAD = //p' "$TEST_BUILD/Makefile")
 [ "$always" = 1 ] || says "IB-C10 a SEQ library without locks refuses in words, and runs" 'GASNET_RCV_THREAD has no effect: .*--enable-seq-rcv-thread'
 # Also without the headers of DAT, which the thread's sleep does not need.
 if variant seq-thread IB-C10 "--enable-seq-rcv-thread ac_cv_header_dat2_udat_h=no" \
-    tests/test{rcvthread,putget,handles,barrier}-$conduit-{seq,parsync} tests/dapl/channels; then
+    tests/test{rcvthread,putget,handles,barrier}-$conduit-{seq,parsync} other/dapl/tests/channels; then
     for script in run provider; do
         log=$TEST_LOG/rcvthread_without_dat_$script.log
-        TEST_BUILD=$TEST_BUILD/seq-thread "$TEST_SOURCE/dapl/$script.sh" >"$log" 2>&1
+        TEST_BUILD=$TEST_BUILD/seq-thread "$TEST_SOURCE/../other/dapl/tests/$script.sh" >"$log" 2>&1
         status=$?
-        says "without the headers of DAT tests/dapl/$script.sh says what it leaves out" '^ok .* # SKIP .*udat.h was not found'
+        says "without the headers of DAT other/dapl/tests/$script.sh says what it leaves out" '^ok .* # SKIP .*udat.h was not found'
     done
     programs=$TEST_BUILD/seq-thread/tests
     for mode in seq parsync; do

@@ -1,14 +1,14 @@
-/* handshake.c - the handshake of other/handshake between thousands of nodes (IB-W4): messages are
- * lost, repeated, delayed and reordered; nodes stall and die; queue pairs break, and processes are
- * replaced by others of the same name.  Messages of libportals pass its guard
- * (other/portals3/transport/connect_guard.h), and somebody records them and sends them again.
+/* handshake.c - the handshake of other/connect/handshake between thousands of nodes (IB-W4):
+ * messages are lost, repeated, delayed and reordered; nodes stall and die; queue pairs break, and
+ * processes are replaced by others of the same name.  Messages of libportals pass its guard
+ * (other/portals3/src/transport/connect_guard.h), and somebody records them and sends them again.
  *
  * Plays the engine of either user, core/ib or libportals.  What may never happen: that an end may
  * send on a queue pair whose remote end is not connected to it.  What must: that an end that wants
  * to send may do so or gives up, and that messages die out.  Time is in microseconds.
  */
-#include "other/handshake/handshake.h"
-#include "other/portals3/transport/connect_guard.h"
+#include "other/connect/handshake/handshake.h"
+#include "other/portals3/src/transport/connect_guard.h"
 
 #include <math.h>
 #include <string.h>

@@ -35,8 +35,8 @@ tests_sim_exit_SOURCES = tests/sim/exit.c core/exit/exit_protocol.c
 tests_sim_exit_LDADD = tests/sim/libsim.a
 tests_sim_firehose_SOURCES = tests/sim/firehose.c
 tests_sim_firehose_LDADD = other/firehose/libfirehose.la tests/sim/libsim.a
-tests_sim_handshake_SOURCES = tests/sim/handshake.c other/portals3/transport/connect_guard.c $(handshake_sources)
-tests_sim_handshake_LDADD = tests/sim/libsim.a other/tools/libenv_table.la -lm
+tests_sim_handshake_SOURCES = tests/sim/handshake.c other/portals3/src/transport/connect_guard.c $(handshake_sources)
+tests_sim_handshake_LDADD = tests/sim/libsim.a other/base/libenv_table.la -lm
 tests_sim_lending_SOURCES = tests/sim/lending.c tests/sim/lending_engine.c tests/sim/lending_engine.h tests/sim/chart.c tests/sim/chart.h \
 	portals-conduit/credits.c portals-conduit/lending.c portals-conduit/lending.h
 tests_sim_lending_CPPFLAGS = $(portals_job_cppflags) -DGASNET_SEQ

@@ -435,7 +435,7 @@ has() { # COMMAND...: all of them are installed
     local name
     for name; do command -v "$name" >/dev/null || return 1; done
 }
-offers() { [ -f "$TEST_BUILD/other/spawner/gasnet-spawner-$1.so" ]; }
+offers() { [ -f "$TEST_BUILD/other/launch/gasnet-spawner-$1.so" ]; }
 foreign_jobs() { # WAY
     patience=5
     job "$1 testhello" 4 "$(program testhello par)"

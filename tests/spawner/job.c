@@ -3,7 +3,7 @@
  * run.sh starts it and checks exit status and output. A check that fails prints file and line and
  * ends the job with status 99.
  */
-#include "other/spawner/bootstrap.h"
+#include "other/launch/bootstrap.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -63,7 +63,7 @@ ways=(local hosts)
 # by mpirun and the like; under mpirun the library chooses pmix where that is built, else mpi
 foreign=()
 offers() { # offers <module> <launcher>: both are installed
-    [ -f "$build/other/spawner/gasnet-spawner-$1.so" ] && command -v "$2" >/dev/null
+    [ -f "$build/other/launch/gasnet-spawner-$1.so" ] && command -v "$2" >/dev/null
 }
 offers mpi-openmpi mpirun.openmpi && foreign+=(mpi mpirun)
 offers mpi-mpich mpirun.mpich && foreign+=(mpich)
@@ -444,7 +444,7 @@ says 'host n1: its control process has not answered for 5 s while the job was en
 unset FAKE_SSH_STAY
 
 # Other clients at the launcher's port, while it waits for a host: none is accepted, none keeps the host out.
-wire=$(sed -n 's/.*SSH_WIRE_VERSION = \([0-9]*\),.*/\1/p' "$here/../../other/spawner/ssh/ssh_wire.h")
+wire=$(sed -n 's/.*SSH_WIRE_VERSION = \([0-9]*\),.*/\1/p' "$here/../../other/launch/ssh/ssh_wire.h")
 knock() { { exec {door}<>"/dev/tcp/127.0.0.1/$port"; } 2>>"$tmp/err"; }
 sent_away() { # sent_away <what> <kind>: the connection is closed, and none but a challenge was answered
     timeout $limit "$here/knock" "$port" 1 "$wire" "$2" 2>>"$tmp/err"

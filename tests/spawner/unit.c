@@ -2,13 +2,13 @@
  * job's state machine under random garbage.  Prints TAP; `unit <seed>` repeats a run.
  */
 #define _GNU_SOURCE /* memmem */
-#include "other/spawner/environment.h"
-#include "other/spawner/hosts.h"
-#include "other/spawner/lines.h"
-#include "other/spawner/shell_quote.h"
-#include "other/spawner/ssh/ssh_job.h"
-#include "other/spawner/ssh/ssh_link.h"
-#include "other/spawner/ssh/ssh_place.h"
+#include "other/launch/environment.h"
+#include "other/launch/hosts.h"
+#include "other/launch/lines.h"
+#include "other/launch/shell_quote.h"
+#include "other/launch/ssh/ssh_job.h"
+#include "other/launch/ssh/ssh_link.h"
+#include "other/launch/ssh/ssh_place.h"
 
 #include <errno.h>
 #include <inttypes.h>

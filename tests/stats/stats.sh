@@ -162,7 +162,7 @@ unset GASNET_SSH_SERVERS GASNET_SSH_CMD SOFTHCA_HOSTS
 
 # Under launchers that are not ours the ranks of this machine answer, one by one.
 for way in mpi:mpi-openmpi pmix:pmix; do
-    if ! [ -f "$TEST_BUILD/other/spawner/gasnet-spawner-${way#*:}.so" ] || ! command -v mpirun.openmpi >/dev/null; then
+    if ! [ -f "$TEST_BUILD/other/launch/gasnet-spawner-${way#*:}.so" ] || ! command -v mpirun.openmpi >/dev/null; then
         tap_skip "--stats of a job of ${way%:*}" "no module ${way#*:}, or no mpirun.openmpi"
         continue
     fi

@@ -3,8 +3,8 @@
  * Linked with libtools.la itself, since these names are hidden in the installed libraries.
  */
 #include "config.h"
-#include "other/tools/memory_limits.h"
-#include "other/tools/tools.h"
+#include "other/base/memory_limits.h"
+#include "other/base/tools.h"
 #include "tap.h"
 
 #include <errno.h>

@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "other/spawner/modules/module_answer.h"
-#include "other/spawner/ssh/ssh_master.h"
+#include "other/launch/modules/module_answer.h"
+#include "other/launch/ssh/ssh_master.h"
 #include "tests/unit/check.h"
 
 /* --- the launcher --- */

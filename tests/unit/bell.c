@@ -1,10 +1,10 @@
-/* bell.c - a thread that sleeps on the futex word of other/hostmem/bell.h is woken: the word itself
- * between threads, a waiting thread's state machine, and the barrier's word.
+/* bell.c - a thread that sleeps on the futex word of other/base/hostmem/bell.h is woken: the word
+ * itself between threads, a waiting thread's state machine, and the barrier's word.
  *
  * No sleep in these tests may reach its limit, which is far longer than any of them takes: a sleep
  * that does has lost its wake-up.
  */
-#include "other/hostmem/bell.h"
+#include "other/base/hostmem/bell.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@
 #include "core/job/secret.h"
 #include "core/params/params.h"
 #include "core/report.h"
-#include "other/handshake/seal.h"
+#include "other/connect/handshake/seal.h"
 #include "tests/unit/check.h"
 
 enum { SIZE = 1000, TURNS = 5 };

@@ -1,14 +1,14 @@
-/* handshake.c - other/handshake (IB-W4): its steps, stamps and bytes, the payloads of its users,
- * and many random pairs over a network that loses, repeats, delays and reorders.
+/* handshake.c - other/connect/handshake (IB-W4): its steps, stamps and bytes, the payloads of its
+ * users, and many random pairs over a network that loses, repeats, delays and reorders.
  */
-#include "other/handshake/handshake.h"
+#include "other/connect/handshake/handshake.h"
 
 #include <string.h>
 
 #include "core/ib/connect_payload.h"
-#include "other/handshake/seal.h"
-#include "other/portals3/transport/connect_guard.h"
-#include "other/portals3/transport/connect_payload.h"
+#include "other/connect/handshake/seal.h"
+#include "other/portals3/src/transport/connect_guard.h"
+#include "other/portals3/src/transport/connect_payload.h"
 #include "tests/unit/check.h"
 
 static const handshake_times_t times = {.first = 0.02, .longest = 0.5, .give_up = 60};

@@ -1,6 +1,6 @@
 /* host_lists.c - the forms in which a list of hosts may be written, and the messages for wrong
  * ones. */
-#include "other/spawner/hosts.h"
+#include "other/launch/hosts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,8 @@
 # tests/unit: state machines, parsers and engines of the core, in one process each; TAP on stdout.
 # tests/fuzz: see its own part at the end.
 # The engines are compiled against a network that a script drives, found by -Itests/unit/script.
-check_LIBRARIES += tests/unit/libcheck.a tests/unit/libscript.a
+check_LIBRARIES += tests/unit/libscript.a
 EXTRA_DIST += tests/unit/run.sh tests/fuzz/run.sh
-# Without the u that today's ar ignores with a warning.
-ARFLAGS = cr
-
-tests_unit_libcheck_a_SOURCES = tests/unit/check.c tests/unit/check.h
 
 unit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit -DGASNETC_PARAMS_DEF='"ibv-conduit/params.def"' \
 	-I$(top_srcdir)/tests/unit/script $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETI_PSHM=0 -DGASNET_SEQ
@@ -17,7 +13,7 @@ tests_unit_libscript_a_SOURCES = \
 	tests/unit/net_script.c tests/unit/net_script.h tests/unit/script/network_script.h \
 	tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
 tests_unit_libscript_a_CPPFLAGS = $(unit_cppflags)
-unit_ldadd = tests/unit/libscript.a tests/unit/libcheck.a other/firehose/libfirehose.la other/memory-events/libmemory_events.la other/tools/libtools.la -lpthread -ldl -lm
+unit_ldadd = tests/unit/libscript.a tests/unit/libcheck.a other/firehose/libfirehose.la other/base/memory-events/libmemory_events.la other/base/libtools.la -lpthread -ldl -lm
 
 # Without a network.
 check_PROGRAMS += tests/unit/credits tests/unit/exit_protocol tests/unit/ports
@@ -37,7 +33,7 @@ tests_unit_outstanding_SOURCES = tests/unit/outstanding.c extended-ref/outstandi
 tests_unit_outstanding_CPPFLAGS = $(unit_cppflags)
 tests_unit_outstanding_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/wraps
-tests_unit_wraps_SOURCES = tests/unit/wraps.c extended-ref/coll/match.c extended-ref/coll/team.c other/portals3/engine/pool.c
+tests_unit_wraps_SOURCES = tests/unit/wraps.c extended-ref/coll/match.c extended-ref/coll/team.c other/portals3/src/engine/pool.c
 tests_unit_wraps_CPPFLAGS = $(unit_cppflags) -I$(top_srcdir)/other/portals3/include
 tests_unit_wraps_LDADD = tests/unit/libcheck.a
 EXTRA_DIST += tests/unit/wraps.md
@@ -53,15 +49,15 @@ tests_unit_srq_policy_LDADD = tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/supernodes
 tests_unit_supernodes_SOURCES = tests/unit/supernodes.c core/pshm/supernodes.c core/pshm/supernodes.h
 tests_unit_supernodes_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
-tests_unit_supernodes_LDADD = other/hostmem/libhostmem.la tests/unit/libcheck.a
+tests_unit_supernodes_LDADD = other/base/hostmem/libhostmem.la tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/ask
-tests_unit_ask_SOURCES = tests/unit/ask.c other/spawner/modules/module_answer.c other/spawner/modules/module_answer.h
-tests_unit_ask_LDADD = other/spawner/liblauncher.la tests/unit/libcheck.a -lpthread
+tests_unit_ask_SOURCES = tests/unit/ask.c other/launch/modules/module_answer.c other/launch/modules/module_answer.h
+tests_unit_ask_LDADD = other/launch/liblauncher.la tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/bell
 tests_unit_bell_SOURCES = tests/unit/bell.c core/progress/doze.h extended-ref/barrier_host.h extended-ref/barrier_state.c
-tests_unit_bell_LDADD = other/hostmem/libhostmem.la tests/unit/libcheck.a -lpthread
+tests_unit_bell_LDADD = other/base/hostmem/libhostmem.la tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/host_addresses
-tests_unit_host_addresses_SOURCES = tests/unit/host_addresses.c core/job/host_addresses.c core/job/host_addresses.h core/job/secret.c core/job/secret.h other/softhca/device/job_hosts.c
+tests_unit_host_addresses_SOURCES = tests/unit/host_addresses.c core/job/host_addresses.c core/job/host_addresses.h core/job/secret.c core/job/secret.h other/softhca/src/device/job_hosts.c
 tests_unit_host_addresses_CPPFLAGS = $(AM_CPPFLAGS)
 tests_unit_host_addresses_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/signal_stack
@@ -75,37 +71,33 @@ tests_unit_receive_thread_LDADD = tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/exit_engine
 tests_unit_exit_engine_SOURCES = tests/unit/exit_engine.c core/exit/exit.c core/exit/exit_files.c core/exit/exit_signals.c core/exit/exit_protocol.c core/job/report.c core/job/signal_stack.c
 tests_unit_exit_engine_CPPFLAGS = $(filter-out -DGASNET_SEQ,$(unit_cppflags)) -DGASNET_PAR -D_REENTRANT
-tests_unit_exit_engine_LDADD = tests/unit/libcheck.a other/tools/libtools.la -lpthread
+tests_unit_exit_engine_LDADD = tests/unit/libcheck.a other/base/libtools.la -lpthread
 check_PROGRAMS += tests/unit/patience
 tests_unit_patience_SOURCES = tests/unit/patience.c
-tests_unit_patience_LDADD = tests/unit/libcheck.a other/tools/libtools.la -lpthread -lm
+tests_unit_patience_LDADD = tests/unit/libcheck.a other/base/libtools.la -lpthread -lm
 check_PROGRAMS += tests/unit/handshake
 connect_payloads = core/ib/connect_payload.c core/ib/connect_payload.h \
-	other/portals3/transport/connect_payload.c other/portals3/transport/connect_payload.h \
-	other/portals3/transport/connect_guard.c other/portals3/transport/connect_guard.h
+	other/portals3/src/transport/connect_payload.c other/portals3/src/transport/connect_payload.h \
+	other/portals3/src/transport/connect_guard.c other/portals3/src/transport/connect_guard.h
 tests_unit_handshake_SOURCES = tests/unit/handshake.c $(handshake_sources) $(connect_payloads)
-tests_unit_handshake_LDADD = tests/unit/libcheck.a other/tools/libenv_table.la
-check_PROGRAMS += tests/unit/key_file
-tests_unit_key_file_SOURCES = tests/unit/key_file.c other/portals3/transport/key_file.c other/portals3/transport/key_file.h
-tests_unit_key_file_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
-tests_unit_key_file_LDADD = tests/unit/libcheck.a
+tests_unit_handshake_LDADD = tests/unit/libcheck.a other/base/libenv_table.la
 if RDMACM
 check_PROGRAMS += tests/unit/rdmacm
 endif
-tests_unit_rdmacm_SOURCES = tests/unit/rdmacm.c $(rdmacm_machine) other/rdmacm/failure.c other/rdmacm/failure.h
+tests_unit_rdmacm_SOURCES = tests/unit/rdmacm.c $(rdmacm_machine) other/connect/rdmacm/failure.c other/connect/rdmacm/failure.h
 tests_unit_rdmacm_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/memory_events tests/unit/memory_effects
 tests_unit_memory_events_SOURCES = tests/unit/memory_events.c
-tests_unit_memory_events_LDADD = other/memory-events/libmemory_events.la tests/unit/libcheck.a -lpthread -ldl
+tests_unit_memory_events_LDADD = other/base/memory-events/libmemory_events.la tests/unit/libcheck.a -lpthread -ldl
 tests_unit_memory_effects_SOURCES = tests/unit/memory_effects.c
-tests_unit_memory_effects_LDADD = other/memory-events/libmemory_events.la tests/unit/libcheck.a -lpthread
+tests_unit_memory_effects_LDADD = other/base/memory-events/libmemory_events.la tests/unit/libcheck.a -lpthread
 if !SANITIZE
 check_PROGRAMS += tests/unit/memory_events_static
 endif
 tests_unit_memory_events_static_SOURCES = tests/unit/memory_events.c
 tests_unit_memory_events_static_CPPFLAGS = $(AM_CPPFLAGS) -DIS_STATIC
 tests_unit_memory_events_static_LDFLAGS = -all-static
-tests_unit_memory_events_static_LDADD = other/memory-events/libmemory_events.la tests/unit/libcheck.a -lpthread
+tests_unit_memory_events_static_LDADD = other/base/memory-events/libmemory_events.la tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/firehose
 tests_unit_firehose_SOURCES = tests/unit/firehose.c
 tests_unit_firehose_LDADD = other/firehose/libfirehose.la tests/unit/libcheck.a
@@ -116,7 +108,7 @@ check_PROGRAMS += tests/unit/given_back
 tests_unit_given_back_SOURCES = tests/unit/given_back.c core/rdma/given_back.c core/rdma/given_back.h
 tests_unit_given_back_LDADD = tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/quiet_thread
-tests_unit_quiet_thread_SOURCES = tests/unit/quiet_thread.c other/tools/quiet_thread.h
+tests_unit_quiet_thread_SOURCES = tests/unit/quiet_thread.c other/base/quiet_thread.h
 tests_unit_quiet_thread_LDADD = tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/roce
 tests_unit_roce_SOURCES = tests/unit/roce.c $(roce_sources) $(roce_table_sources)
@@ -125,11 +117,11 @@ tests_unit_roce_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
 check_PROGRAMS += tests/unit/connect_on_demand
 tests_unit_connect_on_demand_SOURCES = tests/unit/connect_on_demand.c core/ib/connect_on_demand.c core/ib/connect_greetings.c core/ib/connect_payload.c core/ib/route.c $(handshake_sources) $(roce_sources)
 tests_unit_connect_on_demand_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ
-tests_unit_connect_on_demand_LDADD = tests/unit/libcheck.a other/tools/libenv_table.la $(VERBS_LIBS) -lpthread
+tests_unit_connect_on_demand_LDADD = tests/unit/libcheck.a other/base/libenv_table.la $(VERBS_LIBS) -lpthread
 check_PROGRAMS += tests/unit/datagrams
 tests_unit_datagrams_SOURCES = tests/unit/datagrams.c core/ib/datagrams.c core/ib/advice.c
 tests_unit_datagrams_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ
-tests_unit_datagrams_LDADD = tests/unit/libcheck.a other/dapl/libchannels.la libsofthca.la $(VERBS_LIBS)
+tests_unit_datagrams_LDADD = tests/unit/libcheck.a other/base/completion-queues/libcompletion_queues.la libsofthca.la $(VERBS_LIBS)
 
 check_PROGRAMS += tests/unit/amrdma tests/unit/amrdma_sim
 tests_unit_amrdma_SOURCES = tests/unit/amrdma.c core/rings/amrdma.h core/ib/amrdma_choice.c
@@ -140,30 +132,9 @@ check_PROGRAMS += tests/unit/portals_pairs
 tests_unit_portals_pairs_SOURCES = tests/unit/portals_pairs.c portals-conduit/pair_flow.h core/rings/amrdma.h
 tests_unit_portals_pairs_LDADD = tests/unit/libcheck.a
 
-# Pure parts of the software device.
-check_PROGRAMS += tests/unit/softhca_faults tests/unit/softhca_inventory tests/unit/softhca_settings
-tests_unit_softhca_faults_SOURCES = tests/unit/softhca_faults.c $(softhca_pure)
-tests_unit_softhca_faults_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
-tests_unit_softhca_faults_LDADD = tests/unit/libcheck.a other/tools/libenv_table.la
-tests_unit_softhca_inventory_SOURCES = tests/unit/softhca_inventory.c $(softhca_pure)
-tests_unit_softhca_inventory_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
-tests_unit_softhca_inventory_LDADD = tests/unit/libcheck.a other/tools/libenv_table.la
-tests_unit_softhca_settings_SOURCES = tests/unit/softhca_settings.c $(softhca_pure)
-tests_unit_softhca_settings_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
-tests_unit_softhca_settings_LDADD = tests/unit/libcheck.a other/tools/libenv_table.la
 check_PROGRAMS += tests/unit/host_lists
 tests_unit_host_lists_SOURCES = tests/unit/host_lists.c
-tests_unit_host_lists_LDADD = tests/unit/libcheck.a other/spawner/liblauncher.la
-check_PROGRAMS += tests/unit/softhca_greet tests/unit/softhca_hosts tests/unit/softhca_remote
-softhca_remote = other/softhca/tcp/requester.c other/softhca/tcp/responder.c other/softhca/tcp/wire.c
-softhca_greet = other/softhca/tcp/greet.c
-tests_unit_softhca_greet_SOURCES = tests/unit/softhca_greet.c $(softhca_greet) other/softhca/tcp/wire.c
-tests_unit_softhca_greet_LDADD = tests/unit/libcheck.a other/tools/libenv_table.la
-tests_unit_softhca_hosts_SOURCES = tests/unit/softhca_hosts.c other/softhca/tcp/hosts.c
-tests_unit_softhca_hosts_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
-tests_unit_softhca_hosts_LDADD = tests/unit/libcheck.a
-tests_unit_softhca_remote_SOURCES = tests/unit/softhca_remote.c $(softhca_remote)
-tests_unit_softhca_remote_LDADD = tests/unit/libcheck.a
+tests_unit_host_lists_LDADD = tests/unit/libcheck.a other/launch/liblauncher.la
 
 # On the scripted network.
 check_PROGRAMS += tests/unit/am_engine tests/unit/am_flow tests/unit/am_loopback \
@@ -188,7 +159,7 @@ tests_unit_advice_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
 check_PROGRAMS += tests/unit/shim tests/unit/shim_vapi
 tests_unit_shim_SOURCES = tests/unit/shim.c core/ib/advice.c $(roce_table_sources)
 tests_unit_shim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSHIM='"ibv-conduit/ibv_shim.h"'
-tests_unit_shim_LDADD = tests/unit/libcheck.a other/dapl/libchannels.la libsofthca.la $(VERBS_LIBS)
+tests_unit_shim_LDADD = tests/unit/libcheck.a other/base/completion-queues/libcompletion_queues.la libsofthca.la $(VERBS_LIBS)
 tests_unit_shim_vapi_SOURCES = tests/unit/shim.c core/ib/advice.c
 tests_unit_shim_vapi_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSHIM='"vapi-conduit/vapi_shim.h"' -I$(top_srcdir)/other/vapi/include
 tests_unit_shim_vapi_LDFLAGS = -export-dynamic
@@ -259,7 +230,7 @@ portals_job_sources = tests/unit/portals_job.c tests/unit/portals_job.h tests/un
 portals_job_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/portals-conduit \
 	-I$(top_srcdir)/portals-conduit -DGASNETC_PARAMS_DEF='"portals-conduit/params.def"' \
 	$(portals_network_cppflags) $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETI_PSHM=0
-portals_job_libs = tests/unit/libcheck.a other/firehose/libfirehose.la other/memory-events/libmemory_events.la other/tools/libtools.la -lpthread -ldl -lm
+portals_job_libs = tests/unit/libcheck.a other/firehose/libfirehose.la other/base/memory-events/libmemory_events.la other/base/libtools.la -lpthread -ldl -lm
 check_LIBRARIES += tests/unit/libportals_seq.a tests/unit/libportals_par.a
 tests_unit_libportals_seq_a_SOURCES = $(portals_job_sources)
 tests_unit_libportals_seq_a_CPPFLAGS = $(portals_job_cppflags) -DGASNET_SEQ
@@ -298,21 +269,21 @@ fuzz-programs: $(fuzz_programs)
 .PHONY: fuzz-programs
 tests_fuzz_softhca_faults_SOURCES = tests/fuzz/softhca_faults.c $(softhca_pure) $(fuzz_driver)
 tests_fuzz_softhca_faults_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
-tests_fuzz_softhca_faults_LDADD = other/tools/libenv_table.la
+tests_fuzz_softhca_faults_LDADD = other/base/libenv_table.la
 tests_fuzz_softhca_inventory_SOURCES = tests/fuzz/softhca_inventory.c $(softhca_pure) $(fuzz_driver)
 tests_fuzz_softhca_inventory_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
-tests_fuzz_softhca_inventory_LDADD = other/tools/libenv_table.la
-tests_fuzz_softhca_hosts_SOURCES = tests/fuzz/softhca_hosts.c other/softhca/tcp/hosts.c $(fuzz_driver)
+tests_fuzz_softhca_inventory_LDADD = other/base/libenv_table.la
+tests_fuzz_softhca_hosts_SOURCES = tests/fuzz/softhca_hosts.c other/softhca/src/tcp/hosts.c $(fuzz_driver)
 tests_fuzz_softhca_hosts_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fuzz_softhca_wire_SOURCES = tests/fuzz/softhca_wire.c $(softhca_remote) $(softhca_greet) $(fuzz_driver)
-tests_fuzz_softhca_wire_LDADD = other/tools/libenv_table.la
+tests_fuzz_softhca_wire_LDADD = other/base/libenv_table.la
 tests_fuzz_softhca_settings_SOURCES = tests/fuzz/softhca_settings.c $(softhca_pure) $(fuzz_driver)
 tests_fuzz_softhca_settings_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
-tests_fuzz_softhca_settings_LDADD = other/tools/libenv_table.la
+tests_fuzz_softhca_settings_LDADD = other/base/libenv_table.la
 tests_fuzz_firehose_SOURCES = tests/fuzz/firehose.c $(fuzz_driver)
 tests_fuzz_firehose_LDADD = other/firehose/libfirehose.la
 tests_fuzz_handshake_SOURCES = tests/fuzz/handshake.c $(handshake_sources) $(connect_payloads) $(fuzz_driver)
-tests_fuzz_handshake_LDADD = other/tools/libenv_table.la
+tests_fuzz_handshake_LDADD = other/base/libenv_table.la
 tests_fuzz_am_header_SOURCES = tests/fuzz/am_header.c $(fuzz_driver)
 tests_fuzz_am_header_LDADD = tests/unit/libscript.a
 tests_fuzz_internal_messages_SOURCES = tests/fuzz/internal_messages.c tests/unit/toy/gasnet_conduit.h \
@@ -325,17 +296,17 @@ tests_fuzz_param_values_CPPFLAGS = $(unit_cppflags)
 tests_fuzz_param_values_LDADD = $(unit_ldadd)
 tests_fuzz_port_filter_SOURCES = tests/fuzz/port_filter.c core/ib/ports.c $(fuzz_driver)
 tests_fuzz_hosts_SOURCES = tests/fuzz/hosts.c $(fuzz_driver)
-tests_fuzz_hosts_LDADD = other/spawner/liblauncher.la
+tests_fuzz_hosts_LDADD = other/launch/liblauncher.la
 tests_fuzz_quoting_SOURCES = tests/fuzz/quoting.c $(fuzz_driver)
-tests_fuzz_quoting_LDADD = other/spawner/liblauncher.la
+tests_fuzz_quoting_LDADD = other/launch/liblauncher.la
 tests_fuzz_ssh_frames_SOURCES = tests/fuzz/ssh_frames.c $(fuzz_driver)
-tests_fuzz_ssh_frames_LDADD = other/spawner/liblauncher.la
-tests_fuzz_messages_SOURCES = tests/fuzz/messages.c other/portals3/transport/portals_wire.c other/rdmacm/greeting.c extended-ref/vis/pieces.c \
+tests_fuzz_ssh_frames_LDADD = other/launch/liblauncher.la
+tests_fuzz_messages_SOURCES = tests/fuzz/messages.c other/portals3/src/transport/portals_wire.c other/connect/rdmacm/greeting.c extended-ref/vis/pieces.c \
 	portals-conduit/long_id.c $(fuzz_driver)
 tests_fuzz_messages_CPPFLAGS = $(unit_cppflags) -I$(top_srcdir)/other/portals3/include
 tests_fuzz_collectives_SOURCES = tests/fuzz/collectives.c extended-ref/coll/match.c $(fuzz_driver)
 tests_fuzz_collectives_CPPFLAGS = $(unit_cppflags)
-tests_fuzz_machine_code_SOURCES = tests/fuzz/machine_code.c other/memory-events/lengths.c other/memory-events/mappings.c $(fuzz_driver)
+tests_fuzz_machine_code_SOURCES = tests/fuzz/machine_code.c other/base/memory-events/lengths.c other/base/memory-events/mappings.c $(fuzz_driver)
 tests_fuzz_machine_code_CPPFLAGS = $(AM_CPPFLAGS)
 tests_fuzz_am_header_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_collectives_LDFLAGS = $(FUZZ_LDFLAGS)

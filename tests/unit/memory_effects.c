@@ -1,5 +1,5 @@
-/* memory_effects.c - other/memory-events, its pure parts: which ranges a system call unmaps, and
- * which instructions make one. */
+/* memory_effects.c - other/base/memory-events, its pure parts: which ranges a system call unmaps,
+ * and which instructions make one. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
@@ -7,10 +7,10 @@
 #include <sys/syscall.h>
 
 #include "check.h"
-#include "other/memory-events/effects.h"
-#include "other/memory-events/lengths.h"
-#include "other/memory-events/proof.h"
-#include "other/memory-events/sites.h"
+#include "other/base/memory-events/effects.h"
+#include "other/base/memory-events/lengths.h"
+#include "other/base/memory-events/proof.h"
+#include "other/base/memory-events/sites.h"
 
 /* --- effects --- */
 

@@ -1,11 +1,11 @@
-/* memory_events.c - other/memory-events: each way in which a program gives memory back is reported,
- * while the memory is still there; with threads, in a child, where the kernel refuses.
+/* memory_events.c - other/base/memory-events: each way in which a program gives memory back is
+ * reported, while the memory is still there; with threads, in a child, where the kernel refuses.
  *
  * Also linked statically.  Where memory cannot be watched (valgrind, ThreadSanitizer) the program
  * works, and the reason is said.
  */
 #define _GNU_SOURCE
-#include "other/memory-events/memory_events.h"
+#include "other/base/memory-events/memory_events.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "other/memory-events/hook.h"
+#include "other/base/memory-events/hook.h"
 
 enum { PAGE = 4096, SIZE = 64 * PAGE };
 

@@ -1,12 +1,12 @@
-/* patience.c - the time that processes are given where processors are few (other/tools/patience.h),
+/* patience.c - the time that processes are given where processors are few (other/base/patience.h),
  * and how ranks are listed for people (ranges.h).
  */
-#include "other/tools/patience.h"
+#include "other/base/patience.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "other/tools/ranges.h"
+#include "other/base/ranges.h"
 #include "tests/unit/check.h"
 
 /* Seconds until a patience of `seconds` is over, looked at every 20 ms. */

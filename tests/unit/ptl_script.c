@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "other/softhca/softhca.h"
+#include "other/softhca/include/softhca.h"
 
 enum { MDS = 4096, MES = 4096, EQS = 8, OPS = 65536, ENTRIES = 64, KEPT = 64, BASE = 1000 };
 

@@ -1,8 +1,8 @@
 /* quiet_thread.c - threads that take no signals but those of their own faults
- * (other/tools/quiet_thread.h), in a program whose thread-local data leave no room on a small
+ * (other/base/quiet_thread.h), in a program whose thread-local data leave no room on a small
  * stack.
  */
-#include "other/tools/quiet_thread.h"
+#include "other/base/quiet_thread.h"
 
 #include <semaphore.h>
 

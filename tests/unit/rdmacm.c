@@ -1,12 +1,12 @@
-/* rdmacm.c - other/rdmacm: the steps of its state machine, its private data, its words for
+/* rdmacm.c - other/connect/rdmacm: the steps of its state machine, its private data, its words for
  * failures, and many random pairs over a model of a connection manager.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "other/rdmacm/failure.h"
-#include "other/rdmacm/greeting.h"
-#include "other/rdmacm/link.h"
+#include "other/connect/rdmacm/failure.h"
+#include "other/connect/rdmacm/greeting.h"
+#include "other/connect/rdmacm/link.h"
 #include "tests/unit/check.h"
 
 static const rdmacm_times_t times = {.first = 0.02, .longest = 0.5, .give_up = 60};

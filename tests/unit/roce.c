@@ -1,12 +1,13 @@
-/* roce.c - other/roce: which GIDs of a table are chosen, which of them two ports use, the words for
- * messages; and how a table is read, from the software device and from files like those of sysfs.
+/* roce.c - other/connect/roce: which GIDs of a table are chosen, which of them two ports use, the
+ * words for messages; and how a table is read, from the software device and from files like those
+ * of sysfs.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "other/roce/table.h"
+#include "other/connect/roce/table.h"
 #include "tests/unit/check.h"
 
 enum { MOST = 256 };

@@ -8,7 +8,8 @@
 # family: unit
 here=${1:-$(cd "$(dirname "$0")" && pwd)} || exit 1
 program=${2:-^int main}
-build=${top_builddir:-$PWD}/tests/$(basename "$here")
+root=$(cd "$(dirname "$0")/../.." && pwd)
+build=${top_builddir:-$PWD}/${here#"$root/"}
 count=0 bad=0
 
 # One line of TAP; anything after the first argument is the name.

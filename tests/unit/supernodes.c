@@ -1,8 +1,8 @@
 /* supernodes.c - which processes form a supernode (core/pshm/supernodes.c), and the memory files
- * that they share (other/hostmem).
+ * that they share (other/base/hostmem).
  */
 #include "core/pshm/supernodes.h"
-#include "other/hostmem/hostmem.h"
+#include "other/base/hostmem/hostmem.h"
 #include "tests/unit/check.h"
 
 #include <errno.h>

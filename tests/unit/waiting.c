@@ -7,7 +7,7 @@
 #include "core/job/progress.h"
 #include "core/progress/doze.h"
 #include "core/pshm/common.h"
-#include "other/tools/clock.h"
+#include "other/base/clock.h"
 #include "tests/unit/am_compose.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"

@@ -9,7 +9,7 @@
 #include "core/report.h"
 #include "extended-ref/coll/match.h"
 #include "extended-ref/coll/team.h"
-#include "other/portals3/engine/pool.h"
+#include "other/portals3/src/engine/pool.h"
 #include "tests/unit/check.h"
 
 /* --- what team.c needs --- */

@@ -1,0 +1,486 @@
+/* ssh_children.c - starts processes, and makes sure that they end; see ssh_children.h.
+ *
+ * Called by the event loops of launcher and control process.  Must never leave a process behind:
+ * PR_SET_PDEATHSIG ends direct children, the guard ends their process groups.
+ */
+#define _GNU_SOURCE
+#include "other/launch/launcher_log.h"
+#include "other/launch/spawner_ops.h"
+#include "other/launch/ssh/ssh_children.h"
+#include "other/base/descriptors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* --- guard --- */
+
+enum { GUARD_PATIENCE = 3000 }; /* ms between the end of the connection and SIGKILL to the parent */
+
+/* A process that waits for its parent's end, however that comes, and then kills the process groups
+ * listed in shared memory: a wrapper may have started processes that PR_SET_PDEATHSIG does not
+ * reach. */
+static void children_guard(const struct ssh_children *kids, pid_t parent, int fd, int up)
+    __attribute__((noreturn));
+static void children_guard(const struct ssh_children *kids, pid_t parent, int fd, int up)
+{
+    struct pollfd ends[2] = {{.fd = fd, .events = POLLIN}, {.fd = up, .events = POLLRDHUP}};
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    setsid();
+    int null = open("/dev/null", O_RDWR);
+    for (int i = 0; i < 3 && null >= 0; i++) dup2(null, i);
+    poll(ends, 2, -1);
+    if (!ends[0].revents && poll(ends, 1, GUARD_PATIENCE) == 0) kill(parent, SIGKILL);
+    ends[0].events = 0;
+    if (ends[0].revents == POLLIN) poll(ends, 1, -1); /* ssh_children_ending_well */
+    shutdown(up, SHUT_RDWR); /* makes the launcher notice the parent's end before that of its
+                                children */
+    for (size_t i = 0; i < kids->slots; i++)
+        if (kids->groups[i] > 0) kill(-kids->groups[i], SIGKILL);
+    _exit(0);
+}
+
+static bool children_start_guard(struct ssh_children *kids, int up)
+{
+    int ends[2];
+    pid_t parent = getpid();
+    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    kids->guard = fork();
+    if (kids->guard == 0) {
+        close(ends[1]);
+        children_guard(kids, parent, ends[0], up);
+    }
+    close(ends[0]);
+    kids->guard_fd = ends[1];
+    return kids->guard > 0;
+}
+
+/* --- opening and closing --- */
+
+/* A rank needs a socket and, behind a wrapper, a pidfd, and possibly two pipes; a helper needs
+ * three pipes and a connection, and three more ends while it starts.  poll() is limited to as many
+ * entries as there may be descriptors. */
+bool ssh_children_make_room(struct ssh_children *kids, uint32_t ranks, uint32_t others, bool piped)
+{
+    enum { PER_HELPER = 4, BESIDES = 16 };
+    const uint32_t per_rank = piped ? 4 : 2;
+    struct gasneti_descriptors found;
+    memset(kids, 0, sizeof *kids);
+    getrlimit(RLIMIT_NOFILE, &kids->fds_before);
+    if (gasneti_descriptors_reserve(per_rank * ranks + PER_HELPER * others + BESIDES, &found))
+        return true;
+    launcher_log(
+        "%" PRIu32 " processes on this machine%s take up to %lu open files here, and the hard "
+        "limit is %lu (ulimit -Hn): have it raised to %lu, or start fewer processes here",
+        ranks, others ? " and those elsewhere" : "", found.needed, found.hard, found.needed);
+    return false;
+}
+
+bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t others, int up)
+{
+    static const int watched[] = {SIGINT,  SIGTERM, SIGQUIT, SIGHUP, SIGCHLD,
+                                  SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+    kids->count = ranks;
+    kids->slots = (size_t)ranks + others;
+    kids->ranks = calloc(ranks, sizeof *kids->ranks);
+    kids->groups = mmap(NULL, kids->slots * sizeof *kids->groups, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!kids->ranks || kids->groups == MAP_FAILED) return false;
+    for (uint32_t i = 0; i < ranks; i++) kids->ranks[i].link.fd = kids->ranks[i].program = -1;
+
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
+        struct sigaction now; /* inherited from nohup and the shell's "&": stays ignored */
+        sigaction(watched[i], NULL, &now);
+        if (now.sa_handler != SIG_IGN || watched[i] == SIGCHLD) sigaddset(&set, watched[i]);
+    }
+    signal(SIGCHLD, SIG_DFL);
+    sigprocmask(SIG_BLOCK, &set, &kids->mask_before);
+    kids->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return kids->signals >= 0 && children_start_guard(kids, up);
+}
+
+void ssh_children_close(struct ssh_children *kids)
+{
+    for (uint32_t i = 0; i < kids->count; i++) ssh_children_forget(&kids->ranks[i]);
+    close(kids->guard_fd);
+    while (kids->guard > 0 && waitpid(kids->guard, NULL, 0) < 0 && errno == EINTR) continue;
+    close(kids->signals);
+    munmap((void *)kids->groups, kids->slots * sizeof *kids->groups);
+    free(kids->ranks);
+    kids->ranks = NULL;
+}
+
+void ssh_children_ending_well(const struct ssh_children *kids)
+{
+    while (write(kids->guard_fd, "", 1) < 0 && errno == EINTR) continue;
+}
+
+/* --- starting --- */
+
+/* In the child, before exec. */
+static void children_new_session(const struct ssh_children *kids, pid_t parent)
+{
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1); /* the parent died before prctl */
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &kids->mask_before, NULL);
+}
+
+/* Sets the limit of descriptors that the user had set: then no more can be made. */
+static void children_limit(const struct ssh_children *kids)
+{
+    setrlimit(RLIMIT_NOFILE, &kids->fds_before);
+}
+
+static void children_note_group(struct ssh_children *kids, pid_t pid)
+{
+    for (size_t i = 0; i < kids->slots; i++) {
+        if (kids->groups[i]) continue;
+        kids->groups[i] = pid;
+        return;
+    }
+}
+
+/* Sends the error to the launcher, through the rank's socket. */
+static void children_failed(const struct ssh_program *program, int fd, uint32_t rank, int error)
+    __attribute__((noreturn));
+static void children_failed(const struct ssh_program *program, int fd, uint32_t rank, int error)
+{
+    uint8_t frame[SSH_WIRE_VALUE_FRAME];
+    size_t len = ssh_wire_value_frame(frame, SSH_WIRE_EXEC_FAILED, rank, (uint32_t)error);
+    if (send(fd, frame, len, MSG_NOSIGNAL) < 0) perror(program->path);
+    _exit(127);
+}
+
+/* Executes the program. */
+static void children_exec(const struct ssh_program *program, const char **envp, int fd,
+                          uint32_t rank) __attribute__((noreturn));
+static void children_exec(const struct ssh_program *program, const char **envp, int fd,
+                          uint32_t rank)
+{
+    fcntl(fd, F_SETFD, 0);
+    execve(program->path, program->argv, (char *const *)envp);
+    int error = errno;
+    if (error == ENOEXEC) { /* a script without #! is run by the shell */
+        size_t argc = 0;
+        while (program->argv[argc]) argc++;
+        const char **argv = calloc(argc + 2, sizeof *argv);
+        if (argv) {
+            argv[0] = "/bin/sh";
+            argv[1] = program->path;
+            for (size_t i = 1; i < argc; i++) argv[i + 1] = program->argv[i];
+            execve(argv[0], (char *const *)argv, (char *const *)envp);
+        }
+    }
+    children_failed(program, fd, rank, error);
+}
+
+/* Returns the program's environment with `control` added and other private variables left out. */
+static const char **children_environment(const struct ssh_program *program, const char *control)
+{
+    size_t count = 0, kept = 0, prefix = strlen(SPAWNER_PRIVATE_PREFIX);
+    while (program->envp[count]) count++;
+    const char **envp = calloc(count + 2, sizeof *envp);
+    if (!envp) return NULL;
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(program->envp[i], SPAWNER_PRIVATE_PREFIX, prefix) != 0)
+            envp[kept++] = program->envp[i];
+    envp[kept] = control;
+    return envp;
+}
+
+/* A pair of sockets.  The launcher's end gets a high number, so that the rank's is small and
+ * within the limit that the user gave the ranks. */
+static bool children_socketpair(int ends[2])
+{
+    enum { OUT_OF_THE_WAY = 32 };
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return false;
+    int high = fcntl(ends[0], F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+    if (high < 0) return true; /* the limit leaves no high number */
+    close(ends[0]);
+    ends[0] = high;
+    return true;
+}
+
+/* --- nursery --- */
+
+/* A rank to start: the launcher's end of its socket is passed with the message, and behind it those
+ * of the descriptors 0 to 2 that are not the nursery's own. */
+struct order {
+    uint32_t rank;
+    bool passed[3];
+};
+enum { ORDER_FDS = 4, SIBLING_STACK = 64 * 1024 };
+
+struct sibling {
+    const struct ssh_children *kids;
+    const struct ssh_program *program;
+    struct order order;
+    int fds[ORDER_FDS];
+    pid_t parent;
+};
+
+/* Executes the program of a rank, which leads a process group. */
+static int sibling_run(void *arg)
+{
+    const struct sibling *s = arg;
+    const int *fd = s->fds + 1;
+    struct stat st;
+    char control[96];
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != s->parent) _exit(1); /* the parent died before prctl */
+    for (int i = 0; i < 3; i++)
+        if (s->order.passed[i]) dup2(*fd++, i);
+    fstat(s->fds[0], &st);
+    snprintf(control, sizeof control, SPAWNER_CONTROL "=ssh %d %ju %" PRIu32, s->fds[0],
+             (uintmax_t)st.st_ino, s->order.rank);
+    const char **envp = children_environment(s->program, control);
+    if (!envp) children_failed(s->program, s->fds[0], s->order.rank, ENOMEM);
+    children_limit(s->kids);
+    children_exec(s->program, envp, s->fds[0], s->order.rank);
+}
+
+/* False at the end of the connection.  Without descriptors, if there is no room for all of them:
+ * fds[0] is -1. */
+static bool nursery_take(int orders, struct order *order, int fds[ORDER_FDS])
+{
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(ORDER_FDS * sizeof(int))];
+    } control;
+    struct iovec data = {order, sizeof *order};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    for (int i = 0; i < ORDER_FDS; i++) fds[i] = -1;
+    ssize_t got;
+    while ((got = recvmsg(orders, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) continue;
+    if (got != sizeof *order) return false;
+    const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    if (head) memcpy(fds, CMSG_DATA(head), head->cmsg_len - CMSG_LEN(0));
+    if (message.msg_flags & MSG_CTRUNC && fds[0] >= 0) {
+        close(fds[0]);
+        fds[0] = -1;
+    }
+    return true;
+}
+
+/* The ranks of a host share a session, because the kernel may give each session a share of its own
+ * of the processors (autogroup): then sched_yield gives way only to processes of the same session.
+ * This process leads it, and starts the ranks as children of its parent. */
+static void nursery_run(const struct ssh_children *kids, const struct ssh_program *program,
+                        pid_t parent, int orders) __attribute__((noreturn));
+static void nursery_run(const struct ssh_children *kids, const struct ssh_program *program,
+                        pid_t parent, int orders)
+{
+    static char stack[SIBLING_STACK] __attribute__((aligned(64)));
+    struct sibling next = {.kids = kids, .program = program, .parent = parent};
+    int null;
+    children_new_session(kids, parent);
+    while ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && null <= 2) continue;
+    while (nursery_take(orders, &next.order, next.fds)) {
+        int answer = -EMFILE;
+        if (next.fds[0] >= 0) {
+            answer = clone(sibling_run, stack + sizeof stack, CLONE_PARENT | SIGCHLD, &next);
+            if (answer < 0) answer = -errno;
+        }
+        for (int i = 0; i < ORDER_FDS; i++)
+            if (next.fds[i] >= 0) close(next.fds[i]);
+        ssize_t sent;
+        while ((sent = send(orders, &answer, sizeof answer, MSG_NOSIGNAL)) < 0 && errno == EINTR)
+            continue;
+        if (sent < 0) break;
+    }
+    _exit(0);
+}
+
+bool ssh_children_open_nursery(struct ssh_children *kids, const struct ssh_program *program)
+{
+    int ends[2];
+    const pid_t parent = getpid();
+    if (!children_socketpair(ends)) return false;
+    kids->session = fork();
+    if (kids->session == 0) {
+        close(ends[0]);
+        nursery_run(kids, program, parent, ends[1]);
+    }
+    close(ends[1]);
+    kids->orders = ends[0];
+    if (kids->session < 0) close(ends[0]);
+    return kids->session > 0;
+}
+
+void ssh_children_close_nursery(struct ssh_children *kids)
+{
+    if (kids->session <= 0) return; /* the session could not be opened */
+    close(kids->orders);
+    while (waitpid(kids->session, NULL, 0) < 0 && errno == EINTR) continue;
+}
+
+/* Returns the process, or -1 with errno. */
+static pid_t children_order(const struct ssh_children *kids, uint32_t rank, int control_fd,
+                            const int fds[3])
+{
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(ORDER_FDS * sizeof(int))];
+    } control = {.space = {0}};
+    struct order order = {.rank = rank};
+    int passed[ORDER_FDS] = {control_fd}, count = 1, answer;
+    for (int i = 0; i < 3; i++) {
+        order.passed[i] = fds[i] > 2;
+        if (order.passed[i]) passed[count++] = fds[i];
+    }
+    struct iovec data = {&order, sizeof order};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = CMSG_SPACE((size_t)count * sizeof(int))};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
+    memcpy(CMSG_DATA(head), passed, (size_t)count * sizeof(int));
+    ssize_t done;
+    while ((done = sendmsg(kids->orders, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR) continue;
+    if (done < 0) return -1;
+    while ((done = recv(kids->orders, &answer, sizeof answer, 0)) < 0 && errno == EINTR) continue;
+    if (done != sizeof answer) answer = -ECHILD;
+    if (answer > 0) return answer;
+    errno = -answer;
+    return -1;
+}
+
+bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t rank,
+                             const int fds[3])
+{
+    int ends[2];
+    if (!children_socketpair(ends)) return false;
+    const pid_t pid = children_order(kids, rank, ends[1], fds);
+    int error = errno;
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        errno = error;
+        return false;
+    }
+    children_note_group(kids, pid);
+    kids->ranks[index].pid = pid;
+    kids->ranks[index].rank = rank;
+    ssh_link_open(&kids->ranks[index].link, ends[0], true);
+    return true;
+}
+
+pid_t ssh_children_start_helper(struct ssh_children *kids, char *const *argv, const int fds[3])
+{
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (pid == 0) {
+        children_new_session(kids, parent);
+        for (int i = 0; i < 3; i++) dup2(fds[i], i);
+        children_limit(kids);
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+    if (pid > 0) children_note_group(kids, pid);
+    return pid;
+}
+
+/* --- programs behind wrappers --- */
+
+void ssh_children_note_program(const struct ssh_children *kids, struct ssh_child *child,
+                               pid_t program)
+{
+    /* Only a process of the ranks' session has a number that is valid here; in a container it is
+     * another. */
+    if (child->program >= 0 || getsid(program) != kids->session || ssh_children_find(kids, program))
+        return;
+    child->program = (int)syscall(SYS_pidfd_open, program, 0); /* -1 on old kernels: not watched */
+    if (child->program >= 0) child->program_pid = program;
+}
+
+void ssh_children_forget(struct ssh_child *child)
+{
+    ssh_link_close(&child->link);
+    if (child->program >= 0) close(child->program);
+    child->program = -1;
+    child->program_pid = 0;
+}
+
+/* A process that is ending has no memory any more, and so no executable. */
+bool ssh_children_ending(const struct ssh_child *child)
+{
+    const pid_t pid = child->program_pid ? child->program_pid : child->pid;
+    char path[32], executable[1];
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    return pid == 0 || (readlink(path, executable, sizeof executable) < 0 && errno == ENOENT);
+}
+
+/* --- ending --- */
+
+void ssh_children_signal(struct ssh_children *kids, uint32_t index, int signo)
+{
+    /* In its first microseconds the child may not have its group yet: then signal the process
+     * alone. */
+    pid_t pid = kids->ranks[index].pid;
+    if (pid > 0 && kill(-pid, signo) != 0) kill(pid, signo);
+}
+
+void ssh_children_kill_helper(pid_t pid, int signo)
+{
+    if (pid > 0 && kill(-pid, signo) != 0) kill(pid, signo);
+}
+
+void ssh_children_poll(const struct ssh_children *kids, struct pollfd *fds)
+{
+    for (uint32_t i = 0; i < kids->count; i++) {
+        const struct ssh_child *child = &kids->ranks[i];
+        fds[2 * i] = (struct pollfd){.fd = child->link.fd, .events = ssh_link_events(&child->link)};
+        fds[2 * i + 1] = (struct pollfd){.fd = child->program, .events = POLLIN};
+    }
+}
+
+struct ssh_child *ssh_children_find(const struct ssh_children *kids, pid_t pid)
+{
+    for (uint32_t i = 0; i < kids->count; i++)
+        if (kids->ranks[i].pid == pid) return &kids->ranks[i];
+    return NULL;
+}
+
+pid_t ssh_children_reap(struct ssh_children *kids, bool kill_group, int *status)
+{
+    /* Kill the group before the process is reaped: until then its number cannot be reused. */
+    for (;;) {
+        siginfo_t info = {0};
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return 0;
+        pid_t pid = info.si_pid;
+        bool badly = info.si_code != CLD_EXITED || info.si_status != 0;
+        if (pid != kids->guard && (badly || kill_group)) kill(-pid, SIGKILL);
+        pid_t got;
+        while ((got = waitpid(pid, status, 0)) < 0 && errno == EINTR) continue;
+        if (got != pid) return 0;
+        for (size_t i = 0; i < kids->slots; i++)
+            if (kids->groups[i] == pid) kids->groups[i] = 0;
+        if (pid != kids->guard) return pid;
+        kids->guard = 0; /* the guard was killed; direct children still die by PR_SET_PDEATHSIG */
+    }
+}

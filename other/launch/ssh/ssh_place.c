@@ -1,0 +1,284 @@
+/* ssh_place.c - reads the host list and assigns ranks to hosts; see ssh_place.h.
+ *
+ * Called by the launcher before it starts anything; errors name the variable that is wrong.
+ */
+#include "other/launch/hostfile.h"
+#include "other/launch/launcher_log.h"
+#include "other/launch/ssh/ssh_place.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- the host list --- */
+
+/* In order of precedence: the first variable that is set counts. */
+static const struct source {
+    const char *variable;
+    bool names_file;
+    enum hosts_format format;
+    const char *job; /* is set in each job of this batch system; NULL: none is known */
+} sources[] = {
+    {"GASNET_SSH_NODEFILE", true, HOSTS_FILE, NULL},
+    {"GASNET_SSH_SERVERS", false, HOSTS_WORDS, NULL},
+    {"GASNET_NODEFILE", true, HOSTS_FILE, NULL},
+    {"PBS_NODEFILE", true, HOSTS_FILE, "PBS_JOBID"},
+    {"OAR_NODEFILE", true, HOSTS_FILE, "OAR_JOB_ID"},
+    {"PE_HOSTFILE", true, HOSTS_FILE, NULL}, /* SGE sets it in parallel jobs only */
+    {"SSS_HOSTLIST", false, HOSTS_WORDS, NULL},
+    {"LSB_HOSTS", false, HOSTS_WORDS, "LSB_JOBID"}, /* left out where it would be long */
+    {"LSB_DJOB_HOSTFILE", true, HOSTS_FILE, "LSB_JOBID"},
+    {"LSB_MCPU_HOSTS", false, HOSTS_PAIRS, "LSB_JOBID"},
+    {"SLURM_JOB_NODELIST", false, HOSTS_WORDS, "SLURM_JOB_ID"},
+    {"SLURM_NODELIST", false, HOSTS_WORDS, "SLURM_JOB_ID"},
+};
+enum { SOURCES = sizeof sources / sizeof *sources };
+
+static bool place_is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value && *value;
+}
+
+static bool place_read_hosts(struct shell_words *hosts, const struct source *source)
+{
+    char why[300] = "";
+    const char *value = getenv(source->variable);
+    char *text = source->names_file ? hostfile_read(value, why, sizeof why) : strdup(value);
+    if (!text) {
+        launcher_log("cannot read the host file %s=%s: %s", source->variable, value,
+                     *why ? why : "out of memory");
+        return false;
+    }
+    const bool good = hosts_parse(hosts, source->format, text, why, sizeof why);
+    free(text);
+    if (good && hosts->count) return true;
+    launcher_log("%s=%s: %s", source->variable, value,
+                 good ? "no host in it; unset it to run on this machine alone" : why);
+    return false;
+}
+
+/* A job of a batch system that has given no list of hosts. */
+static bool place_miss_hosts(const char *job)
+{
+    char names[256] = "";
+    for (size_t i = 0, len = 0; i < SOURCES && len < sizeof names; i++)
+        if (sources[i].job && strcmp(sources[i].job, job) == 0)
+            len += (size_t)snprintf(names + len, sizeof names - len, "%s%s", len ? ", " : "",
+                                    sources[i].variable);
+    launcher_log("%s=%s: this is a job of a batch system, but its hosts are not known: %s is not "
+                 "set; name them in GASNET_SSH_SERVERS (localhost is this machine)",
+                 job, getenv(job), names);
+    return false;
+}
+
+/* Leaves the list empty when the environment names no hosts. */
+static bool place_find_hosts(struct shell_words *hosts, bool merge)
+{
+    size_t i = 0;
+    while (i < SOURCES && !place_is_set(sources[i].variable)) i++;
+    if (i < SOURCES) {
+        if (!place_read_hosts(hosts, &sources[i])) return false;
+        if (merge) hosts_merge(hosts);
+        return true;
+    }
+    for (i = 0; i < SOURCES; i++)
+        if (sources[i].job && place_is_set(sources[i].job)) return place_miss_hosts(sources[i].job);
+    return true;
+}
+
+/* --- this machine --- */
+
+static bool place_is_own_address(const char *host, const struct ifaddrs *all)
+{
+    bool own = false;
+    for (const struct ifaddrs *i = all; i && !own; i = i->ifa_next) {
+        char text[INET6_ADDRSTRLEN] = "";
+        if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET)
+            inet_ntop(AF_INET, &((struct sockaddr_in *)i->ifa_addr)->sin_addr, text, sizeof text);
+        if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET6)
+            inet_ntop(AF_INET6, &((struct sockaddr_in6 *)i->ifa_addr)->sin6_addr, text,
+                      sizeof text);
+        own = text[0] && strcmp(text, host) == 0;
+    }
+    return own;
+}
+
+/* Names are not resolved: another name of this machine costs one remote shell. */
+static bool place_is_this_machine(const char *host, const char *my_name,
+                                  const struct ifaddrs *addresses)
+{
+    return strcmp(host, "localhost") == 0 || hosts_same(host, my_name) ||
+           strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
+           place_is_own_address(host, addresses);
+}
+
+/* --- the plan --- */
+
+static bool place_limit_hosts(struct ssh_plan *plan, const struct ssh_request *request,
+                              uint32_t *use)
+{
+    uint32_t want = request->hosts ? request->hosts : (uint32_t)plan->names.count;
+    if (want > request->ranks) {
+        if (request->hosts)
+            launcher_log("warning: -N %" PRIu32
+                         " is more than the number of processes; using %" PRIu32 " hosts",
+                         request->hosts, request->ranks);
+        want = request->ranks;
+    }
+    if (want > plan->names.count) {
+        launcher_log("warning: -N %" PRIu32 ", but only %zu %s available; list more in "
+                     "GASNET_SSH_SERVERS or GASNET_SSH_NODEFILE",
+                     want, plan->names.count, plan->names.count == 1 ? "host is" : "hosts are");
+        want = (uint32_t)plan->names.count;
+    }
+    *use = want;
+    return want > 0;
+}
+
+/* Orders slots by host, those of this machine first, and slots of one host as in the list. */
+static int place_compare(const void *a, const void *b)
+{
+    const struct ssh_host_slot_plan *one = *(const struct ssh_host_slot_plan *const *)a;
+    const struct ssh_host_slot_plan *two = *(const struct ssh_host_slot_plan *const *)b;
+    int order = one->remote - two->remote;
+    if (!order && one->remote) order = strcmp(one->host, two->host);
+    return order ? order : (one > two) - (one < two);
+}
+
+/* Returns for each slot the first slot of its host: [plan->count], or NULL. */
+static uint32_t *place_first_of_host(const struct ssh_plan *plan)
+{
+    const struct ssh_host_slot_plan **sorted = calloc(plan->count, sizeof *sorted);
+    uint32_t *first = calloc(plan->count, sizeof *first);
+    for (uint32_t s = 0; sorted && s < plan->count; s++) sorted[s] = &plan->slots[s];
+    if (sorted && first) {
+        qsort(sorted, plan->count, sizeof *sorted, place_compare);
+        for (uint32_t i = 0, leader = 0; i < plan->count; i++) {
+            const struct ssh_host_slot_plan *of = sorted[leader], *slot = sorted[i];
+            if (slot->remote != of->remote || (of->remote && strcmp(slot->host, of->host) != 0))
+                leader = i;
+            first[slot - plan->slots] = (uint32_t)(sorted[leader] - plan->slots);
+        }
+    } else {
+        free(first);
+        first = NULL;
+    }
+    free(sorted);
+    return first;
+}
+
+/* Dense numbers in order of the first rank; slots of one name are one host. */
+static bool place_number_hosts(struct ssh_plan *plan)
+{
+    uint32_t next = 0, *first = place_first_of_host(plan);
+    for (uint32_t s = 0; first && s < plan->count; s++) {
+        const struct ssh_host_slot_plan *slot = &plan->slots[s];
+        const uint32_t number =
+            first[s] < s ? plan->host_of[plan->slots[first[s]].block.first] : next++;
+        for (uint32_t i = 0; i < slot->block.count; i++) {
+            uint32_t r = hosts_rank(&slot->block, i);
+            plan->host_of[r] = number;
+            plan->host_name_of[r] = slot->host;
+        }
+    }
+    free(first);
+    return first != NULL;
+}
+
+/* --- settings --- */
+
+static bool place_take_number(const char *name, uint32_t usual, uint32_t least, uint32_t most,
+                              uint32_t *number)
+{
+    const char *text = getenv(name);
+    char *end;
+    *number = usual;
+    if (!text || !*text) return true;
+    unsigned long value = strtoul(text, &end, 10);
+    *number = (uint32_t)value;
+    if (*text >= '0' && *text <= '9' && !*end && value >= least && value <= most) return true;
+    launcher_log("%s=%s: a whole number from %" PRIu32 " to %" PRIu32 " is needed here", name, text,
+                 least, most);
+    return false;
+}
+
+static bool place_take_layout(bool *cyclic)
+{
+    const char *text = getenv("GASNET_SSH_LAYOUT");
+    *cyclic = text && strcmp(text, "cyclic") == 0;
+    if (*cyclic || !text || !*text || strcmp(text, "block") == 0) return true;
+    launcher_log("GASNET_SSH_LAYOUT=%s: choose block or cyclic", text);
+    return false;
+}
+
+/* Only for remote hosts; otherwise no code reads them. */
+static bool place_take_options(struct ssh_plan *plan)
+{
+    const char *text = getenv("GASNET_SSH_OPTIONS");
+    bool remote = false;
+    for (uint32_t s = 0; s < plan->count; s++) remote = remote || plan->slots[s].remote;
+    if (!remote || !text || shell_split(&plan->options, text)) return true;
+    launcher_log("GASNET_SSH_OPTIONS=%s: a quote has no end", text);
+    return false;
+}
+
+bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request)
+{
+    char me[256] = "localhost";
+    bool cyclic;
+    memset(plan, 0, sizeof *plan);
+    if (!place_take_layout(&cyclic) ||
+        !place_take_number("GASNET_SSH_OUT_DEGREE", 32, 0, 65535, &plan->degree) ||
+        !place_take_number("GASNET_SSH_TIMEOUT", 60, 1, 86400, &plan->patience))
+        return false;
+    gethostname(me, sizeof me - 1);
+    if (!place_find_hosts(&plan->names, request->hosts == 0)) return false;
+    if (plan->names.count == 0) shell_add(&plan->names, me);
+    if (plan->names.failed) {
+        launcher_log("out of memory for the names of the hosts");
+        return false;
+    }
+    if (!place_limit_hosts(plan, request, &plan->count)) return false;
+
+    struct hosts_block *blocks = calloc(plan->count, sizeof *blocks);
+    plan->slots = calloc(plan->count, sizeof *plan->slots);
+    plan->host_of = calloc(request->ranks, sizeof *plan->host_of);
+    plan->host_name_of = calloc(request->ranks, sizeof *plan->host_name_of);
+    if (!blocks || !plan->slots || !plan->host_of || !plan->host_name_of) {
+        launcher_log("out of memory for %" PRIu32 " processes", request->ranks);
+        free(blocks);
+        return false;
+    }
+    (cyclic ? hosts_deal : hosts_place)(request->ranks, plan->count, blocks);
+    struct ifaddrs *addresses = NULL;
+    if (getifaddrs(&addresses) != 0) addresses = NULL;
+    for (uint32_t s = 0; s < plan->count; s++) {
+        const char *host = plan->names.word[s];
+        plan->slots[s] =
+            (struct ssh_host_slot_plan){.host = host,
+                                        .block = blocks[s],
+                                        .remote = !place_is_this_machine(host, me, addresses)};
+    }
+    freeifaddrs(addresses);
+    free(blocks);
+    if (!place_number_hosts(plan)) {
+        launcher_log("out of memory for %" PRIu32 " hosts", plan->count);
+        return false;
+    }
+    return place_take_options(plan);
+}
+
+void ssh_plan_free(struct ssh_plan *plan)
+{
+    shell_free(&plan->names);
+    shell_free(&plan->options);
+    free(plan->slots);
+    free(plan->host_of);
+    free(plan->host_name_of);
+}

@@ -1,0 +1,33 @@
+/* ssh_place.h - placement of the ranks: the host list of the environment, divided into slots.
+ *
+ * Called once by the launcher.  A slot is a block of ranks on one host, started directly (this
+ * machine) or by a control process through a remote shell.
+ */
+#ifndef SSH_PLACE_H
+#define SSH_PLACE_H
+
+#include "other/launch/hosts.h"
+#include "other/launch/ssh/ssh_launch.h"
+
+struct ssh_host_slot_plan {
+    const char *host;
+    struct hosts_block block;
+    bool remote;
+};
+
+struct ssh_plan {
+    struct shell_words names;   /* owns the host names */
+    struct shell_words options; /* of the remote shell */
+    struct ssh_host_slot_plan *slots;
+    uint32_t count;
+    uint32_t *host_of;         /* [ranks] dense host numbers */
+    const char **host_name_of; /* [ranks] */
+    uint32_t degree;           /* remote shells that one process starts; 0: any number */
+    uint32_t patience;         /* seconds for a control process to appear */
+};
+
+/* Returns false with a message. */
+bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request);
+void ssh_plan_free(struct ssh_plan *plan);
+
+#endif

@@ -1,0 +1,99 @@
+/* fast.h - functions shared by the files of the fast path: where a put or get goes, and how a short
+ * put is sent as a message.
+ *
+ * Included by fast_put_get.c and path.c alone.  With posting held.
+ */
+#ifndef PTLI_FAST_H
+#define PTLI_FAST_H
+
+#include "other/portals3/src/engine/engine.h"
+#include "other/portals3/include/portals3_ext.h"
+#include "other/portals3/src/transport/verbs.h"
+#include "other/base/hot.h"
+
+/* Caches the descriptor of a handle; false if the handle is invalid or the descriptor not plain. */
+bool ptli_fast_change_md(struct ptli_engine *engine, struct ptli_posting *posting,
+                         ptl_handle_md_t handle);
+
+/* The published entry that the operation goes to.  NULL if no list is held, an earlier request may
+ * not have been matched yet, messages are queued, or no slot is free.  What is posted to it is not
+ * counted as a user of the list: REVOKED follows on the same connection, behind a fence.  */
+HOT const struct ptli_published_entry *place_there(const struct ptli_route *route,
+                                                   const struct ptli_link *link, bool is_put,
+                                                   ptl_ac_index_t ac, ptl_match_bits_t match_bits,
+                                                   ptl_size_t offset, ptl_size_t length)
+{
+    if (route->lease.state != PTLI_LEASE_HELD || !link || route->node->seen < route->last ||
+        ptli_verbs_in_flight(link) >= link->most)
+        return NULL;
+    return ptli_published_find(&route->list->face.published,
+                               is_put ? PTLI_PUBLISHED_PUT : PTLI_PUBLISHED_GET, ac, match_bits,
+                               offset, length);
+}
+
+/* The end of a put or get that was started: counts and posts it, and releases posting.  */
+HOT int fast_post(struct ptli_posting *posting, struct ptli_link *link, struct ibv_send_wr *wr,
+                  bool is_put, ptl_size_t length)
+{
+    struct ibv_send_wr *bad;
+    if (is_put) {
+        posting->counts.puts++;
+        posting->counts.put_length += length;
+    } else {
+        posting->counts.gets++;
+        posting->counts.get_length += length;
+    }
+    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
+    ptli_mutex_unlock(&posting->lock);
+    return PTL_OK;
+}
+
+/* Posts a put as a message whose data the device copies, so that nothing of it is kept.  False: the
+ * peer's list is to be used or asked for, messages are queued, the data need a send buffer, or no
+ * slot is free.  */
+HOT bool fast_message(struct ptli_route *route, const void *data, ptl_size_t length,
+                      ptl_ac_index_t ac, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
+                      ptl_hdr_data_t hdr_data)
+{
+    struct ptli_node *node = route->node;
+    struct ptli_link *link = node->link;
+    struct ptli_fast_counts *counts = &node->verbs->posting.counts;
+    if (!link || length > link->short_most || ptli_verbs_in_flight(link) >= link->most ||
+        !ptli_lease_passes(&route->lease))
+        return false;
+    route->last = ++node->queued;
+    node->sent++;
+    counts->messages++;
+    counts->message_length += length;
+    ptli_wire_vary(route->header, ac, (uint32_t)length, match_bits, hdr_data, length, remote_offset,
+                   atomic_load_explicit(&node->taken, memory_order_relaxed));
+    link->part[0].addr = (uintptr_t)route->header;
+    link->part[1].addr = (uintptr_t)data;
+    link->part[1].length = (uint32_t)length;
+    link->message.num_sge = length ? 2 : 1;
+    link->message.send_flags = IBV_SEND_INLINE;
+    ptli_verbs_count_message(link);
+    ptli_verbs_post(link, &link->message, 0, NULL);
+    return true;
+}
+
+/* The end of an operation of path.c, for which the path's user gets its note.  */
+HOT ptl_note_t *fast_note(const struct ptli_wr *slot, ptl_ni_fail_t fail)
+{
+    ptl_note_t *note = slot->note;
+    note->next = NULL;
+    note->fail = fail;
+    return note;
+}
+
+/* Appends the note of an ended operation of path.c to the list of notes that the next PtlPoll
+ * returns. With driving held. */
+static inline void ptli_path_ended(struct ptli_verbs *v, const struct ptli_wr *slot,
+                                   ptl_ni_fail_t fail)
+{
+    ptl_note_t *note = fast_note(slot, fail);
+    *v->last_note = note;
+    v->last_note = &note->next;
+}
+
+#endif

@@ -1,0 +1,400 @@
+/* verbs_link.c - queue pairs: created when a peer is first used, connected as the handshake
+ * (other/connect/handshake) demands, drained when they fail or both ends have sent GOODBYE.
+ *
+ * All with driving held.  A link that is lost goes through these steps: nothing more is posted; all
+ * its work requests complete (draining); the engine gets back its messages and transfers as failed,
+ * and then the notice that the peer has failed.  Until then nothing new is sent to that peer.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <portals3_ext.h>
+
+#include "other/portals3/src/transport/verbs.h"
+
+/* --- creating and connecting --- */
+
+static void forget(struct ptli_verbs *v, struct ptli_link *link)
+{
+    struct ptli_link **at = &v->by_number[link->qp->qp_num % PTLI_NUMBERS];
+    while (*at != link) at = &(*at)->next_same;
+    *at = link->next_same;
+    ptli_mutex_lock(&v->posting.lock);
+    for (at = &v->links; *at != link;) at = &(*at)->next;
+    *at = link->next;
+    ptli_mutex_unlock(&v->posting.lock);
+    ptli_verbs_forget_held(link);
+    ibv_destroy_qp(link->qp);
+    v->cq_used -= PTLI_SLOTS;
+    free(link);
+}
+
+static struct ibv_qp *make_qp(struct ptli_verbs *v, uint32_t *max_inline)
+{
+    struct ibv_qp_init_attr init = {.send_cq = v->cq,
+                                    .recv_cq = v->cq,
+                                    .srq = v->srq,
+                                    .qp_type = IBV_QPT_RC,
+                                    .cap = {.max_send_wr = PTLI_SLOTS, .max_send_sge = v->max_sge}};
+    /* Control messages are headers: inline they need no buffer. */
+    static const uint32_t sizes[] = {PTLI_INLINE, 128, PTLI_WIRE_SIZE, 0};
+    struct ibv_qp *qp = NULL;
+    for (unsigned i = 0; !qp && i < sizeof sizes / sizeof *sizes; i++) {
+        init.cap.max_inline_data = sizes[i];
+        qp = ibv_create_qp(v->pd, &init);
+    }
+    if (!qp) return NULL;
+    *max_inline = init.cap.max_inline_data < PTLI_INLINE ? init.cap.max_inline_data : PTLI_INLINE;
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+                               .port_num = v->port,
+                               .pkey_index = v->settings.pkey_index,
+                               .qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+                                                  IBV_ACCESS_REMOTE_WRITE};
+    if (!ibv_modify_qp(qp, &attr,
+                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
+        return qp;
+    ibv_destroy_qp(qp);
+    return NULL;
+}
+
+static struct ptli_link *make(struct ptli_verbs *v, struct ptli_node *node)
+{
+    struct ptli_link *link = ptli_verbs_room_for_link(v) ? calloc(1, sizeof *link) : NULL;
+    if (link && !(link->qp = make_qp(v, &link->max_inline))) {
+        free(link);
+        link = NULL;
+        v->cq_used -= PTLI_SLOTS;
+    }
+    if (!link) {
+        const char *why = strerror(errno);
+        if (!ptli_verbs_trouble(v, node,
+                                "no queue pair: %s; raise ulimit -v and ulimit -l, or run fewer "
+                                "processes on a host",
+                                why))
+            ptli_verbs_say(v, "cannot make a queue pair for process %u:%u: %s", node->face.id.nid,
+                           node->face.id.pid, why);
+        return NULL;
+    }
+    link->node = node;
+    link->most = PTLI_FOR_REQUESTS;
+    link->psn = (uint32_t)(node->handshake.mine >> 8) & 0xffffff;
+    link->held_end = &link->held;
+    link->put =
+        (struct ibv_send_wr){.opcode = IBV_WR_RDMA_WRITE, .sg_list = &link->piece, .num_sge = 1};
+    link->get = link->put;
+    link->get.opcode = IBV_WR_RDMA_READ;
+    link->get.send_flags = IBV_SEND_SIGNALED;
+    link->part[0].length = PTLI_WIRE_SIZE;
+    link->message =
+        (struct ibv_send_wr){.opcode = IBV_WR_SEND, .sg_list = link->part, .num_sge = 2};
+    if (v->max_sge >= 2 && link->max_inline > PTLI_WIRE_SIZE)
+        link->short_most = link->max_inline - PTLI_WIRE_SIZE;
+    link->free = link->slot;
+    for (uint32_t i = 0; i < PTLI_SLOTS; i++)
+        link->slot[i] = (struct ptli_wr){.link = link, .after = &link->slot[(i + 1) % PTLI_SLOTS]};
+    link->next_same = v->by_number[link->qp->qp_num % PTLI_NUMBERS];
+    v->by_number[link->qp->qp_num % PTLI_NUMBERS] = link;
+    ptli_mutex_lock(&v->posting.lock);
+    link->next = v->links;
+    v->links = link;
+    ptli_mutex_unlock(&v->posting.lock);
+    return link;
+}
+
+/* Moves the queue pair to RTR. Address resolution of the kernel that has timed out is tried again:
+ * one packet may have been lost. */
+static int to_rtr(struct ibv_qp *qp, struct ibv_qp_attr *attr)
+{
+    enum { TRIES = 3 };
+    int error = ETIMEDOUT;
+    for (int i = 0; i < TRIES && (error == ETIMEDOUT || error == EINTR); i++)
+        error = ibv_modify_qp(qp, attr,
+                              IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    return error;
+}
+
+/* 0 or an errno; EPROTONOSUPPORT: the two ports have no GIDs of one class. */
+static int join(struct ptli_verbs *v, struct ptli_link *link, const ptli_connect_payload_t *theirs)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
+                               .path_mtu = theirs->mtu < v->mtu ? (enum ibv_mtu)theirs->mtu
+                                                                : (enum ibv_mtu)v->mtu,
+                               .dest_qp_num = theirs->qp_number,
+                               .rq_psn = theirs->psn,
+                               .max_dest_rd_atomic = v->rd_atom,
+                               .min_rnr_timer = 12 /* 0.64 ms */};
+    if (!ptli_verbs_route(v, theirs, &attr.ah_attr)) return EPROTONOSUPPORT;
+    int error = to_rtr(link->qp, &attr);
+    if (error) return error;
+    attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
+                                .sq_psn = link->psn,
+                                .timeout = v->settings.qp_timeout,
+                                .retry_cnt = PTLI_RETRIES,
+                                .rnr_retry = 7, /* no limit: the receiver takes all that arrives */
+                                .max_rd_atomic =
+                                    theirs->rd_atom < v->rd_atom ? theirs->rd_atom : v->rd_atom};
+    return ibv_modify_qp(link->qp, &attr,
+                         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                             IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+static void open_link(struct ptli_verbs *v, struct ptli_node *node)
+{
+    ptli_mutex_lock(&v->posting.lock);
+    node->link = node->making;
+    node->making = NULL;
+    node->window = node->theirs.window;
+    node->known = true;
+    v->connects++;
+    ptli_verbs_pump(node);
+    ptli_mutex_unlock(&v->posting.lock);
+    if (ptli_debug & PTL_DEBUG_PEER)
+        ptli_verbs_say(v, "connected to %u:%u", node->face.id.nid, node->face.id.pid);
+}
+
+/* --- losing --- */
+
+/* No work request is posted any more, and none is outstanding. */
+static void failed(struct ptli_verbs *v, struct ptli_node *node)
+{
+    ptli_verbs_give_back(node);
+    ptli_peer_failed(v->face.engine, &node->face);
+    ptli_mutex_lock(&v->posting.lock);
+    node->queued = node->sent = node->seen = node->fenced = node->unanswered = 0;
+    atomic_store_explicit(&node->taken, 0, memory_order_relaxed);
+    for (struct ptli_route *route = node->routes; route; route = route->next) route->last = 0;
+    node->failing = false;
+    ptli_mutex_unlock(&v->posting.lock);
+    if (ptli_debug & PTL_DEBUG_PEER)
+        ptli_verbs_say(v, "lost %u:%u", node->face.id.nid, node->face.id.pid);
+}
+
+static void begin_to_fail(struct ptli_verbs *v, struct ptli_node *node)
+{
+    ptli_mutex_lock(&v->posting.lock);
+    node->link = node->making = NULL;
+    node->failing = true;
+    node->seen_due = false;
+    node->life++;
+    ptli_verbs_list_leases_lost(node);
+    ptli_mutex_unlock(&v->posting.lock);
+}
+
+void ptli_verbs_link_drained(struct ptli_link *link)
+{
+    struct ptli_node *node = link->node;
+    forget(node->verbs, link);
+    failed(node->verbs, node);
+}
+
+/* In error state the queue pair flushes a last work request after all others. */
+static void lose(struct ptli_verbs *v, struct ptli_link *link)
+{
+    begin_to_fail(v, link->node);
+    v->breaks++;
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+    bool flushing = !ibv_modify_qp(link->qp, &attr, IBV_QP_STATE);
+    ptli_mutex_lock(&v->posting.lock);
+    link->broken = false;
+    flushing = flushing && ptli_verbs_nudge(link, IBV_WR_SEND);
+    ptli_verbs_break(link);
+    link->draining = true;
+    ptli_mutex_unlock(&v->posting.lock);
+    if (flushing) return;
+    if (!ptli_verbs_has_handler()) /* of a device that is gone the handler got an event */
+        ptli_verbs_say(v, "the queue pair to process %u:%u cannot be drained",
+                       link->node->face.id.nid, link->node->face.id.pid);
+    ptli_verbs_link_drained(link);
+}
+
+/* On a link that was never connected nothing was posted. */
+static void drop(struct ptli_verbs *v, struct ptli_node *node)
+{
+    struct ptli_link *link = node->making ? node->making : node->link;
+    if (!link) return;
+    if (link->joined) {
+        if (!link->leaving) lose(v, link);
+        return;
+    }
+    node->making = NULL;
+    forget(v, link);
+}
+
+void ptli_verbs_leave(struct ptli_link *link)
+{
+    struct ptli_verbs *v = link->node->verbs;
+    if (link->leaving || link->draining) return;
+    link->leaving = true;
+    link->next_leaving = v->leaving;
+    v->leaving = link;
+    ptli_due(&v->face);
+    handshake_reset(&link->node->handshake);
+    begin_to_fail(v, link->node);
+}
+
+/* Whether it can be lost now: GOODBYE and all work requests before it have completed. */
+static bool gone(struct ptli_verbs *v, struct ptli_link *link)
+{
+    ptli_mutex_lock(&v->posting.lock);
+    if (!link->broken && !link->goodbye_sent)
+        link->goodbye_sent = ptli_verbs_control(link, PTLI_GOODBYE);
+    bool is = link->broken || (link->goodbye_sent && !ptli_verbs_in_flight(link));
+    ptli_mutex_unlock(&v->posting.lock);
+    return is;
+}
+
+static void find_trouble(struct ptli_verbs *v)
+{
+    ptli_mutex_lock(&v->posting.lock);
+    v->trouble = false;
+    struct ptli_link *link = v->links;
+    ptli_mutex_unlock(&v->posting.lock);
+    for (; link; link = link->next)
+        if (link->broken) ptli_verbs_leave(link);
+}
+
+bool ptli_verbs_tend(struct ptli_verbs *v)
+{
+    bool any = v->trouble;
+    if (any) find_trouble(v);
+    for (struct ptli_link **at = &v->leaving; *at;) {
+        struct ptli_link *link = *at;
+        if (v->closing ? !link->broken : !gone(v, link)) {
+            at = &link->next_leaving;
+            continue;
+        }
+        *at = link->next_leaving;
+        link->leaving = false;
+        lose(v, link);
+        any = true;
+    }
+    return any;
+}
+
+void ptli_verbs_unreachable(struct ptli_verbs *v, struct ptli_node *node)
+{
+    handshake_reset(&node->handshake);
+    begin_to_fail(v, node);
+    failed(v, node);
+}
+
+static bool connect_link(struct ptli_verbs *v, struct ptli_node *node,
+                         const ptli_connect_payload_t *theirs)
+{
+    node->theirs = *theirs;
+    node->face.uid = theirs->uid;
+    node->face.jid = theirs->jid;
+    node->face.admitted_by = 0;
+    const int error = join(v, node->making, theirs);
+    node->making->joined = !error;
+    if (!error) return true;
+    char why[700];
+    ptli_verbs_explain(v, theirs, error, why, sizeof why);
+    if (!ptli_verbs_trouble(v, node, "%s", why))
+        ptli_verbs_say(v, "cannot connect to process %u:%u: %s", node->face.id.nid,
+                       node->face.id.pid, why);
+    handshake_reset(&node->handshake);
+    drop(v, node);
+    return false;
+}
+
+/* False: the peer cannot be connected. */
+static bool act(struct ptli_verbs *v, struct ptli_node *node, unsigned actions,
+                const ptli_connect_payload_t *received)
+{
+    if ((actions & HANDSHAKE_MAKE) && !(node->making = make(v, node))) return false;
+    if ((actions & HANDSHAKE_JOIN) && !connect_link(v, node, received)) return false;
+    if (actions & HANDSHAKE_OPEN) open_link(v, node);
+    if (actions & HANDSHAKE_SEND) ptli_verbs_send_handshake(v, node);
+    return true;
+}
+
+void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actions,
+                    const ptli_connect_payload_t *received)
+{
+    bool given_up = false;
+    if (actions & HANDSHAKE_SILENT) {
+        given_up = node->handshake.wanted;
+        actions = handshake_reset(&node->handshake);
+    }
+    if (actions & HANDSHAKE_DROP) {
+        drop(v, node);
+        if (node->failing) { /* the handshake begins anew when the peer asks again */
+            handshake_reset(&node->handshake);
+            return;
+        }
+    }
+    if (!act(v, node, actions, received) || given_up) {
+        ptli_verbs_unreachable(v, node);
+    } else if (!node->handshake.wanted && !node->handshake.open) {
+        /* Dropped, perhaps with something left to send. */
+        ptli_mutex_lock(&v->posting.lock);
+        if (node->requests.head || node->answers.head) ptli_verbs_request_connect(node);
+        ptli_mutex_unlock(&v->posting.lock);
+    }
+}
+
+/* --- silent peers --- */
+
+/* Posting.  Something is awaited from the peer, and no signalled work request is outstanding that
+ * would fail if the peer were gone. */
+static bool watched(const struct ptli_link *link)
+{
+    const struct ptli_node *node = link->node;
+    if (link->broken || node->link != link ||
+        (int32_t)(link->signalled - atomic_load(&link->done)) > 0)
+        return false;
+    if (node->unanswered) return true;
+    for (const struct ptli_route *route = node->routes; route; route = route->next)
+        if (route->grant.state == PTLI_GRANT_REVOKED) return true;
+    return false;
+}
+
+bool ptli_verbs_watching(struct ptli_verbs *v)
+{
+    ptli_mutex_lock(&v->posting.lock);
+    struct ptli_link *link = v->links;
+    while (link && !watched(link)) link = link->next;
+    ptli_mutex_unlock(&v->posting.lock);
+    return link != NULL;
+}
+
+bool ptli_verbs_linked(struct ptli_verbs *v)
+{
+    ptli_mutex_lock(&v->posting.lock);
+    const bool any = v->links != NULL;
+    ptli_mutex_unlock(&v->posting.lock);
+    return any;
+}
+
+void ptli_verbs_look(struct ptli_verbs *v)
+{
+    ptli_mutex_lock(&v->posting.lock);
+    for (struct ptli_link *link = v->links; link; link = link->next) {
+        if (!link->active && watched(link)) ptli_verbs_nudge(link, IBV_WR_RDMA_WRITE);
+        link->active = false;
+    }
+    ptli_mutex_unlock(&v->posting.lock);
+}
+
+/* --- the end --- */
+
+bool ptli_verbs_farewell(struct ptli_verbs *v)
+{
+    bool left = false;
+    ptli_mutex_lock(&v->posting.lock);
+    for (struct ptli_link *link = v->links; link; link = link->next) {
+        if (link->broken || (link->node->link != link && !link->leaving)) continue;
+        if (!link->goodbye_sent) link->goodbye_sent = ptli_verbs_control(link, PTLI_GOODBYE);
+        left |= !link->goodbye_sent || !link->goodbye_received || ptli_verbs_in_flight(link);
+    }
+    ptli_mutex_unlock(&v->posting.lock);
+    return !left;
+}
+
+void ptli_verbs_links_free(struct ptli_verbs *v)
+{
+    while (v->links) forget(v, v->links);
+}

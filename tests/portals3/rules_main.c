@@ -1,7 +1,0 @@
-/* rules_main.c - tries the rules of Portals: rules [-n processes] [-s] [room...]. */
-#include "tests/portals3/rules.h"
-
-int main(int argc, char **argv)
-{
-    return ring_main(argc, argv, rules_all);
-}
