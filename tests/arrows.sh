@@ -81,20 +81,36 @@ if [ -n "$found" ]; then tap_note "$found"; fi
 
 gasnet_headers='(.*/)?gasnet(_(am|core|extended|hsl|vis|coll|types|handler|linkcheck|conduit))?\.h'
 # other/launch/doctor is a client program.
-for part in handshake rdmacm roce softhca spawner vapi portals3 dapl firehose hostmem memory-events contrib/gasnetrun; do
+for part in connect softhca vapi portals3 dapl firehose base launch/ssh launch/modules launch/gasnetrun; do
     forbid "other/$part knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/$part
     forbid "other/$part knows nothing of the client API" "$gasnet_headers" other/$part
 done
+# Who may include whom in other/: a part includes itself, those that the line names, and their public headers.
+while read -r part below; do
+    others=$(find other -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | grep -vxE "${below:+${below// /|}|}$part" | paste -sd'|')
+    inside=("other/$part")
+    [ ! -d "other/$part/src" ] || inside=("other/$part/src" "other/$part/include") # its tests may use the software device
+    forbid "other/$part includes no part of other/ but for: ${below:-none}" "other/($others)/.*" "${inside[@]}"
+done <<'PARTS'
+base
+connect base
+firehose base
+softhca base
+vapi base connect
+portals3 base connect
+dapl base
+launch base connect
+PARTS
 forbid "other/launch/doctor knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/launch/doctor
-forbid "other/connect/handshake is pure: of other/ it includes the hash function alone, and no network's header and none of I/O or time" \
-    "other/([^ht]|t[^o])[^/]*/.*|other/base/[^s].*|$networks|sys/.*|pthread\.h|stdio\.h|time\.h|unistd\.h" other/connect/handshake
+forbid "other/connect/handshake is pure: of other/base it includes what has no state, and no network's header and none of I/O or time" \
+    "other/base/[^smf].*|$networks|sys/.*|pthread\.h|stdio\.h|time\.h|unistd\.h" other/connect/handshake
 machines=$(mktemp -d "$tap_scratch/machines.XXXX")
 cp other/firehose/{table,local,remote,target,wire,pools}.[ch] "$machines" 2>/dev/null
 forbid "the state machines of other/firehose are pure: they include nothing of the engine, I/O or time" \
     "other/firehose/engine\.h|$networks|sys/.*|pthread\.h|stdlib\.h|time\.h|unistd\.h" "$machines"
-forbid "other/firehose includes no other part of other/, but for its tools" "other/([^ft]|f[^i]|t[^o])[^/]*/.*|$networks" other/firehose
-forbid "other/base/hostmem includes no other part of other/, but for its tools" "other/([^ht]|h[^o]|t[^o])[^/]*/.*|$networks" other/base/hostmem
-forbid "other/base/memory-events includes no other part of other/, but for its tools" "other/([^mt]|m[^e]|t[^o])[^/]*/.*|$networks" other/base/memory-events
+forbid "other/firehose knows no network" "$networks" other/firehose
+forbid "other/base/hostmem knows no network" "$networks" other/base/hostmem
+forbid "other/base/memory-events knows no network" "$networks" other/base/memory-events
 # The folders of other/launch share what lies in other/launch itself.
 found=$(includes other/launch/*.[ch] | grep -E '"other/launch/[a-z]+/')
 tap_ok "$([ -z "$found" ]; echo $?)" "what the folders of other/launch share includes nothing of theirs"
@@ -103,8 +119,6 @@ forbid "the ssh spawner knows nothing of the modules" 'other/launch/modules/.*' 
 forbid "the modules know nothing of the ssh spawner" 'other/launch/ssh/.*' other/launch/modules
 forbid "of the spawner the library sees its interface alone" \
     'other/launch/([a-z]+/|[^b]).*' core ibv-conduit vapi-conduit portals-conduit extended-ref
-forbid "other/base knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/base
-forbid "other/base includes no gasnet.h, but may its tools header" "$gasnet_headers" other/base
 forbid "include/ pulls in no network header" "$networks" include
 forbid "include/ includes nothing of the inside" '(.*/)?(core|extended-ref|other|[a-z]*-conduit)/.*' include
 forbid "extended-ref includes no network's header" "$networks" extended-ref
@@ -117,7 +131,7 @@ if [ -n "$found" ]; then tap_note "$found"; fi
 # A bare #include "am.h" would slip through the patterns above where -I reaches core/.
 core_names=$(headers_of core)
 own=$(mktemp "$tap_scratch/own.XXXX")
-for part in handshake rdmacm softhca spawner vapi portals3 dapl firehose hostmem memory-events tools; do
+for part in base connect softhca launch vapi portals3 dapl firehose; do
     has_sources other/$part || continue
     headers_of other/$part | tr '|' '\n' | sed 's/\\//g' >"$own"
     strange=$(includes other/$part | sed -n 's/.*include[[:space:]]*"\([^"/]*\)".*/\1/p' | sort -u |
@@ -128,7 +142,7 @@ done
 # What the libraries read of the environment, a program with more rights than its user must not obey.  Programs that start
 # jobs are not among them, nor are the modules of MPI and PMIx, which such a program does not load.
 found=$(grep -rnE --include='*.[ch]' '(^|[^_[:alnum:]])getenv\(' core extended-ref ./*-conduit include other |
-    grep -vE '^(\./)?other/(contrib|softhca/run|spawner/modules|spawner/ssh/ssh_(control|master|place|remote)\.c|tools/environment\.h)' |
+    grep -vE '^(\./)?other/(launch/(doctor|gasnetrun|modules)/|launch/ssh/ssh_(control|master|place|remote)\.c|softhca/src/run/|base/environment\.h|[a-z0-9]*/tests/)' |
     grep -vE 'getenv\(SPAWNER_CONTROL\)')
 tap_ok "$([ -z "$found" ]; echo $?)" "the libraries read the environment by other/base/environment.h alone"
 if [ -n "$found" ]; then tap_note "$found"; fi

@@ -16,7 +16,7 @@ analyse() {
     cppcheck -q -j "$(nproc)" --std=c11 --enable=warning,performance,portability --inline-suppr \
         --error-exitcode=1 --template='{file}:{line}: {severity}: {message} [{id}]' \
         -I. -Iinclude "-Iinclude/$conduit-conduit" "-I$conduit-conduit" -Iother/vapi/include \
-        -Iother/portals3/include -I"$TEST_BUILD" -I"$TEST_BUILD/include" -D__linux__ -D__x86_64__ -D__GNUC__=12 \
+        -Iother/portals3/include -Iother/base/completion-queues -I"$TEST_BUILD" -I"$TEST_BUILD/include" -D__linux__ -D__x86_64__ -D__GNUC__=12 \
         -D_GNU_SOURCE -DPTHREAD_MUTEX_INITIALIZER='{0}' -DPTHREAD_RWLOCK_INITIALIZER='{0}' -DGASNET_NDEBUG \
         "-DGASNETC_PARAMS_DEF=\"$conduit-conduit/params.def\"" -DGASNETI_NO_LINKCHECK "$@" >"$log" 2>&1
     status=$?
@@ -32,5 +32,5 @@ analyse vapi-conduit vapi -DGASNET_PAR -DNET_IB_POLL_LOCK=1 core/ib
 analyse portals-conduit portals -DGASNET_PAR portals-conduit
 analyse examples ibv -DGASNET_SEQ examples
 analyse doctor ibv -DGASNET_SEQ other/launch/doctor
-analyse other ibv "${given_away[@]}" -iother/launch/doctor other
+analyse other ibv "${given_away[@]}" -iother/launch/doctor -iother/softhca/tests -iother/vapi/tests -iother/portals3/tests -iother/dapl/tests other
 tap_end

@@ -9,7 +9,7 @@ pages='ibv-conduit/PROMISES.md vapi-conduit/PROMISES.md portals-conduit/PROMISES
 kinds=(--include='*.sh' --include='*.py' --include='*.c' --include='*.h' --include='*.table')
 
 cited() { # ID: the files of tests that cite it
-    grep -rlE "$1([^0-9]|\$)" tests "${kinds[@]}" | grep -v '^tests/promises.sh$' |
+    grep -rlE "$1([^0-9]|\$)" tests other/*/tests "${kinds[@]}" | grep -v '^tests/promises.sh$' |
         sed 's|^tests/||' | sort | head -n 6 | tr '\n' ' ' | sed 's/ $//; s/ /, /g'
 }
 
@@ -45,12 +45,15 @@ while IFS='|' read -r _ id _ proof _; do
     else
         [ -n "$(cited "$id")" ]
         tap_ok $? "$id is cited by a test"
-        for file in ${proof//,/ }; do grep -qE "$id([^0-9]|\$)" "tests/$file" || echo "$id: $file"; done >>"$tap_scratch/stale"
+        for file in ${proof//,/ }; do
+            [[ $file = other/* ]] || file=tests/$file
+            grep -qE "$id([^0-9]|\$)" "$file" || echo "$id: $file"
+        done >>"$tap_scratch/stale"
     fi
 done < <(cat $pages)
 tap_ok "$([ ! -s "$tap_scratch/stale" ]; echo $?)" "the tests that the page names cite what they prove (tests/promises.sh --write)"
 sed 's/^/# not so: /' "$tap_scratch/stale"
-unknown=$(grep -rohE '(IB-[ABCDEPRSWX][0-9]+|PO-([0-9]+|X)|VC-[0-9]+)' tests "${kinds[@]}" | sort -u |
+unknown=$(grep -rohE '(IB-[ABCDEPRSWX][0-9]+|PO-([0-9]+|X)|VC-[0-9]+)' tests other/*/tests "${kinds[@]}" | sort -u |
     while read -r id; do grep -q "^| $id |" $pages || echo "$id"; done)
 [ -z "$unknown" ]
 tap_ok $? "no test cites a promise that is not there${unknown:+: ${unknown//$'\n'/ }}"

@@ -7,8 +7,8 @@
 # SOAK_SECONDS (default 3) and SOAK_SEED are passed to the random tests.
 # family: softhca-hosts
 # shellcheck source-path=SCRIPTDIR
-. "$(dirname "$0")/../tap.sh" || exit 1
-. "$(dirname "$0")/../netns.sh"
+. "$(dirname "$0")/../../../../tests/tap.sh" || exit 1
+. "$(dirname "$0")/../../../../tests/netns.sh"
 cd "$TEST_BUILD" || exit 1
 export SOFTHCA=on
 unset SOFTHCA_DEVICES SOFTHCA_FAULTS SOFTHCA_HOST SOFTHCA_SECRET

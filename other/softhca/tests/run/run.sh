@@ -3,7 +3,7 @@
 # family: softhca-run
 # shellcheck source-path=SCRIPTDIR
 # shellcheck disable=SC2016 # scripts in quotes are expanded by the shell that runs them
-. "$(dirname "$0")/../tap.sh" || exit 1
+. "$(dirname "$0")/../../../../tests/tap.sh" || exit 1
 cd "$TEST_BUILD" || exit 1
 
 unset SOFTHCA SOFTHCA_DEVICES SOFTHCA_HOSTS SOFTHCA_FAULTS LD_PRELOAD
