@@ -4,7 +4,7 @@ nobase_dist_doc_DATA += README.md HACKING.md SECURITY.md doc/building.md doc/run
 	doc/hangs.md doc/names.md doc/porting.md ibv-conduit/README.md vapi-conduit/README.md portals-conduit/README.md \
 	other/launch/README.md examples/hello.c examples/ring.c examples/heat.c examples/halo.c examples/latency.c \
 	examples/samplesort.c examples/cg.c
-EXTRA_DIST += tests/format.sh tests/cppcheck.sh tests/install/run.sh tests/install/binaries.sh tests/install/dist.sh
+EXTRA_DIST += tests/format.sh tests/cppcheck.sh tests/install/run.sh tests/install/binaries.sh tests/install/dist.sh tests/install/projects.sh
 CLEANFILES += sim-report.html
 
 include include/local.mk
