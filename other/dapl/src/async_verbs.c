@@ -1,5 +1,5 @@
 /* async_verbs.c - asynchronous events of a device that libibverbs opened: see dapl_verbs.h. Its
- * completion queues: channels/cq_verbs.c.
+ * completion queues: ../base/completion-queues/cq_verbs.c.
  */
 #include <fcntl.h>
 #include <poll.h>
