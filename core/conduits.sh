@@ -30,7 +30,7 @@ conduit_fragments += $(@c@fragment_DATA)
 conduit_facts += @c@_spawner='$(@C@_SPAWNER)' @c@_libs='$(@c@_client_libs)' @c@_own='$(@c@_own_libs)'
 
 bin_PROGRAMS += gasnetrun_@c@
-gasnetrun_@c@_SOURCES = $(GASNETRUN_SOURCES) core/params/params_help.c core/params/params_row.h core/params/params.def @c@-conduit/params.def
+gasnetrun_@c@_SOURCES = $(GASNETRUN_SOURCES) core/params/params_help.c core/params/params.def @c@-conduit/params.def
 gasnetrun_@c@_CPPFLAGS = $(AM_CPPFLAGS) $(SPAWNER_DEFINES) -DGASNETC_PARAMS_DEF='"@c@-conduit/params.def"' \
 	$(@c@_launcher_cppflags) -DGASNETRUN_CONDUIT='"@C@"' -DGASNETRUN_NAME='"@c@"' -DGASNETRUN_SPAWNER='"$(@C@_SPAWNER)"' \
 	-DGASNETRUN_DOCTOR='"gasnet-doctor-@c@"' -DGASNETRUN_LIBDIR='"$(pkglibdir)"'

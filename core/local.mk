@@ -3,7 +3,7 @@ core_sources = \
   core/completion.h core/lock.h core/network.h core/network_defaults.h core/report.h \
   core/init.c \
   core/counters/counters.def core/counters/counters.h \
-  core/params/params.c core/params/params.def core/params/params.h core/params/params_row.h core/params/params_init.c \
+  core/params/params.c core/params/params.def core/params/params.h core/params/params_init.c \
   core/job/ending.h core/job/host_addresses.c core/job/host_addresses.h core/job/secret.c core/job/secret.h core/job/job.h \
   core/pshm/common.h core/pshm/pshm.h core/pshm/supernodes.h $(core_pshm_sources) \
   core/job/progress.h core/job/rank.h core/job/report.c core/job/signal_stack.c \

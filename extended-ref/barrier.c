@@ -11,7 +11,6 @@
 #include "gasnet.h"
 
 #include <stdlib.h>
-#include <strings.h>
 
 #include "core/job/progress.h"
 #include "core/job/rank.h"
@@ -70,12 +69,11 @@ static bool attach_near(void)
     return near.host != NULL;
 }
 
-/* Chooses the transport.  GASNET_BARRIER=AM...: Active Messages of all ranks; any other value:
- * shared memory where ranks share some, and puts where the network has RDMA.  */
+/* Chooses the transport.  GASNET_BARRIER=AMDISSEM: Active Messages of all ranks; else shared memory
+ * where ranks share some, and puts where the network has RDMA.  */
 void gasnete_barrier_attach(void)
 {
-    const char *name = gasnetc_params.barrier;
-    const bool by_am = name && !strncasecmp(name, "AM", 2);
+    const bool by_am = gasnetc_params.barrier == GASNETC_BARRIER_AM;
     if (by_am || !attach_near())
         gasnete_barrier_init(&barrier.object.state, gasnet_mynode(), gasnet_nodes());
     if (!near.single)

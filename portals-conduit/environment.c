@@ -21,9 +21,9 @@ static const struct setting {
     const char *name;
     enum gasneti_env_kind kind;
 } settings[] = {
-#define SETTING(field, kind, name, ...) {name, GASNETI_ENV_##kind},
+#define PARAM(field, kind, name, ...) {name, GASNETI_ENV_##kind},
 #include "other/portals3/src/transport/settings.def"
-#undef SETTING
+#undef PARAM
 };
 
 static bool environment_is_set(const char *name)

@@ -11,7 +11,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "core/ib/connect.h"
 #include "core/ib/connect_on_demand.h"
@@ -252,32 +251,18 @@ static bool find_managed_ports(survey_t *survey, char *error, size_t size)
     return false;
 }
 
-enum way { WAY_VERBS, WAY_RDMACM, WAY_AUTO, WAYS };
-
-/* The value of GASNET_CONNECT; WAYS if the value is unknown. */
-static enum way read_way(void)
-{
-    static const char *const ways[] = {"verbs", "rdmacm", "auto"};
-    int way = gasnetc_params.connect ? 0 : WAY_AUTO;
-    while (gasnetc_params.connect && way < WAYS && strcasecmp(ways[way], gasnetc_params.connect))
-        way++;
-    return (enum way)way;
-}
+/* The words of GASNET_CONNECT. */
+enum { CONNECT_AUTO, CONNECT_VERBS, CONNECT_RDMACM };
 
 /* Writes in `error` why there are no usable ports. */
 static void open_ports(char *error, size_t size)
 {
-    const enum way way = read_way();
+    const int64_t way = gasnetc_params.connect;
     survey_t survey = {.used = 0};
     net_ib_software_open();
-    if (way == WAYS) {
-        snprintf(error, size, "GASNET_CONNECT=%s: it must be verbs, rdmacm or auto",
-                 gasnetc_params.connect);
-        return;
-    }
-    if (way != WAY_RDMACM) find_ports(&survey);
+    if (way != CONNECT_RDMACM) find_ports(&survey);
     if (net_ib_rails.rails) return;
-    if (way == WAY_RDMACM || (way == WAY_AUTO && survey.iwarp && NET_IB_RDMACM)) {
+    if (way == CONNECT_RDMACM || (way == CONNECT_AUTO && survey.iwarp && NET_IB_RDMACM)) {
         survey = (survey_t){.iwarp = survey.iwarp};
         if (!find_managed_ports(&survey, error, size)) return;
     }

@@ -1,9 +1,7 @@
 /* params.c - the table of params.def as data, and the names of variables that the library knows.
  * Pure.
  */
-#define PARAM_OFFSET(field) offsetof(gasnetc_params_t, field)
 #include "core/params/params.h"
-#include "core/params/params_row.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,10 +17,15 @@
     {                                                                                              \
         .amount = value                                                                            \
     }
-#define BY_BOOLEAN  BY_PLAIN
-#define BY_SECONDS  BY_PLAIN
-#define BY_FRACTION BY_PLAIN
-#define BY_TEXT     BY_PLAIN
+#define BY_BOOLEAN     BY_PLAIN
+#define BY_SECONDS     BY_PLAIN
+#define BY_FRACTION    BY_PLAIN
+#define BY_WORD(first) 0
+#define BY_WORD_NUMBER(first)                                                                      \
+    {                                                                                              \
+        0                                                                                          \
+    }
+#define BY_TEXT BY_PLAIN
 
 gasnetc_params_t gasnetc_params = {
 #define PARAM(field, type, name, alias, initial, ...) .field = BY_##type(initial),
@@ -33,7 +36,8 @@ gasnetc_params_t gasnetc_params = {
 };
 
 const gasnetc_param_t gasnetc_param_table[] = {
-#define PARAM PARAM_ROW
+#define PARAM(field, ...)                                                                          \
+    {GASNETI_ENV_ROW(__VA_ARGS__), .offset = offsetof(gasnetc_params_t, field)},
 #define FIXED(...)
 #include GASNETC_PARAMS_DEF
 #undef FIXED

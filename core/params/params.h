@@ -38,6 +38,16 @@ typedef struct gasneti_env_row gasnetc_param_t;
 extern const gasnetc_param_t gasnetc_param_table[];
 extern const size_t gasnetc_param_count;
 
+/* The words of rows, in the order in which params.def has them. */
+enum { GASNETC_BARRIER_PUTS, GASNETC_BARRIER_AM };
+enum gasnetc_keep {
+    GASNETC_KEEP_WATCH,
+    GASNETC_KEEP_INTERPOSE,
+    GASNETC_KEEP_EACH,
+    GASNETC_KEEP_TRUST
+};
+enum { GASNETC_TREE_AUTO, GASNETC_TREE_FLAT, GASNETC_TREE_KNOMIAL };
+
 struct bootstrap_job;
 
 /* The names of this table and of variables that other parts of the library read; NULL beyond the

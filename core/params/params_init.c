@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "core/params/params.h"
 #include "core/report.h"
@@ -59,52 +58,12 @@ static uint64_t fingerprint(const gasnetc_param_t *row)
         if (is_plain(memory)) return (uint64_t)memory->amount;
         memcpy(&bits, &memory->amount, sizeof bits);
         bits = ~bits ^ ((uint64_t)memory->is_part << 8 | (uint64_t)memory->per);
+    } else if (row->kind == GASNETI_ENV_WORD_NUMBER) {
+        bits = gasneti_fnv(GASNETI_FNV_START, field, sizeof(struct gasneti_word_number));
     } else {
         memcpy(&bits, field, sizeof bits);
     }
     return bits;
-}
-
-static bool is_among(const char *word, const char *words)
-{
-    for (;; words += 2) {
-        const size_t n = strcspn(words, ",");
-        if (strlen(word) == n && !strncasecmp(word, words, n)) return true;
-        words += n;
-        if (!*words) return false;
-    }
-}
-
-/* Checks parameters whose values are words; some have several words for one meaning, for
- * compatibility. */
-static void check_words(char *error, size_t size)
-{
-    const struct {
-        const char *name, *value, *words;
-    } rows[] = {
-        {"GASNET_BARRIER", gasnetc_params.barrier,
-         "DISSEM, AMDISSEM, AMCENTRAL, RDMADISSEM, IBDISSEM"},
-        {"GASNET_FIREHOSE_KEEP", gasnetc_params.firehose_keep,
-         "watch, interpose, each, trust, WATCHED, NEVER, ALWAYS"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].value && !is_among(rows[i].value, rows[i].words))
-            snprintf(error, size, "%s=%s: not one of %s", rows[i].name, rows[i].value,
-                     rows[i].words);
-}
-
-/* Checks parameters that must be powers of two, or 0 where their range has it. */
-static void check_powers(char *error, size_t size)
-{
-    const struct {
-        const char *name;
-        int64_t value;
-    } powers[] = {{"GASNET_AMRDMA_DEPTH", gasnetc_params.amrdma_depth},
-                  {"GASNET_AMRDMA_CYCLE", gasnetc_params.amrdma_cycle}};
-    for (size_t i = 0; i < sizeof powers / sizeof *powers; i++)
-        if (powers[i].value & (powers[i].value - 1))
-            snprintf(error, size, "%s=%lld: not a power of two", powers[i].name,
-                     (long long)powers[i].value);
 }
 
 /* True if the registration cache may not be turned off.  IB-R13: with the InfiniBand pair it may be
@@ -210,6 +169,8 @@ static void report_row(const gasnetc_param_t *row)
         report_memory(row, (const void *)field, text);
     else if (row->kind == GASNETI_ENV_TEXT)
         gasnett_envstr_display(row->name, text, !text);
+    else if (row->kind == GASNETI_ENV_WORD || row->kind == GASNETI_ENV_WORD_NUMBER)
+        gasnett_envstr_display(row->name, text ? text : row->initial, !text);
     else if (row->kind == GASNETI_ENV_BOOLEAN)
         gasnett_envstr_display(row->name, *(const bool *)field ? "YES" : "NO", !text);
     else if (row->kind == GASNETI_ENV_SECONDS || row->kind == GASNETI_ENV_FRACTION)
@@ -294,18 +255,16 @@ static void warn_unread(void)
 
 void gasnetc_params_init(const struct bootstrap_job *job)
 {
-    char error[256] = "";
+    char error[400] = "";
     for (size_t i = 0; i < gasnetc_param_count && !*error; i++) {
         const gasnetc_param_t *row = &gasnetc_param_table[i];
         const char *name, *text = given(row, &name);
-        char why[200];
+        char why[300];
         if (text && !gasneti_env_parse(row, text, &gasnetc_params, why, sizeof why))
             snprintf(error, sizeof error, "%s%s%s", why,
                      name == row->name ? "" : ", set by its older name ",
                      name == row->name ? "" : name);
     }
-    if (!*error) check_words(error, sizeof error);
-    if (!*error) check_powers(error, sizeof error);
     if (!*error) check_backtrace(error, sizeof error);
     gasneti_fatal_if_any(error);
     check_equal(job);

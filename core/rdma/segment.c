@@ -50,9 +50,6 @@ static void settle_pin_shift(void)
     uint64_t most = gasnetc_caps.region_max;
     if (gasnetc_params.pin_maxsz && (uint64_t)gasnetc_params.pin_maxsz < most)
         most = (uint64_t)gasnetc_params.pin_maxsz;
-    if (gasnetc_params.pin_maxsz & (gasnetc_params.pin_maxsz - 1))
-        gasneti_fatal("GASNET_PIN_MAXSZ=%lld: not a power of two",
-                      (long long)gasnetc_params.pin_maxsz);
     if (gasnetc_params.pin_maxsz && gasnetc_params.pin_maxsz < GASNET_PAGESIZE)
         gasneti_fatal("GASNET_PIN_MAXSZ=%lld: less than a page, %d",
                       (long long)gasnetc_params.pin_maxsz, GASNET_PAGESIZE);

@@ -4,7 +4,6 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <strings.h>
 
 #include "core/job/job.h"
 #include "core/params/params.h"
@@ -31,33 +30,22 @@ static bool say_unless(bool watched)
     return false;
 }
 
-/* The value of GASNET_FIREHOSE_KEEP; INTERPOSE becomes EACH where it is not possible. */
-static enum keep { WATCH, INTERPOSE, EACH, TRUST } keep;
+/* GASNET_FIREHOSE_KEEP; each instead of interpose where that is not possible. */
+static enum gasnetc_keep keep;
 bool gasnetc_watch_at_use;
-
-static void read_setting(void)
-{
-    static const struct {
-        const char *word;
-        enum keep keep;
-    } words[] = {{"WATCH", WATCH}, {"WATCHED", WATCH}, {"INTERPOSE", INTERPOSE}, {"EACH", EACH},
-                 {"NEVER", EACH},  {"TRUST", TRUST},   {"ALWAYS", TRUST}};
-    keep = WATCH;
-    for (size_t i = 0; gasnetc_params.firehose_keep && i < sizeof words / sizeof *words; i++)
-        if (!strcasecmp(gasnetc_params.firehose_keep, words[i].word)) keep = words[i].keep;
-}
 
 bool gasnetc_watch_begin(void)
 {
-    read_setting();
-    gasnetc_watch_at_use = keep == WATCH;
-    if (keep == INTERPOSE && !say_unless(memory_events_interpose(given_back))) keep = EACH;
-    return keep != EACH;
+    keep = (enum gasnetc_keep)gasnetc_params.firehose_keep;
+    gasnetc_watch_at_use = keep == GASNETC_KEEP_WATCH;
+    if (keep == GASNETC_KEEP_INTERPOSE && !say_unless(memory_events_interpose(given_back)))
+        keep = GASNETC_KEEP_EACH;
+    return keep != GASNETC_KEEP_EACH;
 }
 
 void gasnetc_watch_end(void)
 {
-    if (keep <= INTERPOSE) memory_events_end(given_back);
+    if (keep <= GASNETC_KEEP_INTERPOSE) memory_events_end(given_back);
     gasnetc_watch_at_use = false;
 }
 
@@ -76,11 +64,11 @@ static bool is_watched(void)
 bool gasnetc_watched(const void *start, size_t nbytes)
 {
     switch (keep) {
-    case WATCH:
+    case GASNETC_KEEP_WATCH:
         return say_unless(is_watched());
-    case INTERPOSE:
+    case GASNETC_KEEP_INTERPOSE:
         return memory_events_covers((uintptr_t)start, nbytes);
     default:
-        return keep == TRUST;
+        return keep == GASNETC_KEEP_TRUST;
     }
 }

@@ -3,7 +3,6 @@
 #include "extended-ref/coll/op.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/job/progress.h"
 #include "core/job/rank.h"
@@ -46,20 +45,18 @@ static void init_check_images(const gasnet_image_t *images)
                       (unsigned)images[gasnetc_job.rank]);
 }
 
-/* Sets the trees that GASNET_COLL_ROOTED_GEOM names: FLAT_TREE, or any other tree of this
- * interface, which stands for the k-nomial tree; the radix may follow after a comma.  */
-static void init_geometry(gasnete_coll_settings_t *settings, const char *text)
+/* Sets the trees that GASNET_COLL_ROOTED_GEOM names.  The number is the radix.  */
+static void init_geometry(gasnete_coll_settings_t *settings)
 {
     static const enum gasnete_coll_kind rooted[] = {GASNETE_COLL_BROADCAST, GASNETE_COLL_SCATTER,
                                                     GASNETE_COLL_GATHER, GASNETE_COLL_REDUCE};
-    const char *comma = strchr(text, ','), *tree = strstr(text, "_TREE");
-    if (tree == NULL || (comma && comma < tree))
-        gasneti_fatal("GASNET_COLL_ROOTED_GEOM=%s: not FLAT_TREE or KNOMIAL_TREE,RADIX", text);
-    const bool flat = !strncmp(text, "FLAT", 4);
-    const long radix = comma ? strtol(comma + 1, NULL, 10) : 0;
+    const struct gasneti_word_number *tree = &gasnetc_params.coll_geometry;
+    const bool flat = tree->word == GASNETC_TREE_FLAT;
+    if (tree->word == GASNETC_TREE_AUTO) return;
     for (size_t i = 0; i < sizeof rooted / sizeof *rooted; i++)
         settings->tree[rooted[i]] = 1 + (flat ? GASNETE_COLL_FLAT : GASNETE_COLL_TREE);
-    if (!flat && radix > 1 && radix <= INT16_MAX) settings->radix = (uint32_t)radix;
+    if (!flat && tree->number > 1 && tree->number <= INT16_MAX)
+        settings->radix = (uint32_t)tree->number;
 }
 
 /* The settings from the environment, equal on all ranks.  */
@@ -70,8 +67,7 @@ static gasnete_coll_settings_t init_settings(void)
         .dissemination_limit = {(size_t)gasnetc_params.coll_gather_all_limit,
                                 (size_t)gasnetc_params.coll_exchange_limit},
     };
-    const char *geometry = gasnetc_params.coll_geometry;
-    if (geometry && *geometry) init_geometry(&settings, geometry);
+    init_geometry(&settings);
     return settings;
 }
 

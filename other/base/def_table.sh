@@ -14,6 +14,16 @@ def_rows() {
         sed -n 's/" @ "/\t/g; s/^"\(.*\)" *$/\1/p'
 }
 
+# env_rows FILE: the rows of a table of environment variables (env_table.h), FIXED ones left out: name, older name, kind,
+# default, least, most, "power" if only powers of two are allowed, words or form, equal on all ranks, help.
+env_rows() {
+    def_rows "$1" 'PARAM(field, kind, name, alias, initial, allowed, same, help)' \
+        'name @ alias @ S(kind) @ S(initial) @ allowed @ S(same) @ help' '#define FIXED(...)' \
+        '#define GASNETC_DEFAULT_SPARES 2 (4 in PAR)' '#define RANGE(least, most) S(least) @ S(most) @ "" @ ""' \
+        '#define POWERS(least, most) S(least) @ S(most) @ "power" @ ""' '#define WORDS(words) "" @ "" @ "" @ words' \
+        '#define FORM(form, check) WORDS(form)' '#define ANY WORDS("")'
+}
+
 # put_table README MARKER MAKER [--check]: standard input replaces the lines between
 # "<!-- MARKER: " and "<!-- MARKER end -->"; with --check the README is only compared.
 put_table() (

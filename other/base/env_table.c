@@ -3,25 +3,18 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "other/base/edit_distance.h"
 
 /* --- values --- */
 
-enum outcome { IS_NUMBER, NO_NUMBER, TOO_SMALL, TOO_LARGE };
+enum outcome { IS_NUMBER, NO_NUMBER, TOO_SMALL, TOO_LARGE, NO_POWER };
 
-/* The index of `text` in a list such as "auto|on|off", or -1. */
-static int64_t word_index(const char *list, const char *text)
+static bool has_words(const struct gasneti_env_row *row)
 {
-    size_t n = strlen(text);
-    for (int64_t index = 0;; index++) {
-        size_t length = strcspn(list, "|");
-        if (length == n && !strncasecmp(list, text, n)) return index;
-        if (!list[length]) return -1;
-        list += length + 1;
-    }
+    return row->kind == GASNETI_ENV_WORD || row->kind == GASNETI_ENV_WORD_NUMBER;
 }
 
 /* `unit`: of a number without a suffix; 0: no suffix is allowed. */
@@ -54,7 +47,7 @@ static enum outcome found(bool good)
 /* Any kind but TEXT and MAP, as a number. */
 static enum outcome parse(const struct gasneti_env_row *row, const char *text, double *value)
 {
-    int64_t index;
+    int index;
     if (!text[strspn(text, " \t\n")]) return NO_NUMBER;
     switch (row->kind) {
     case GASNETI_ENV_SECONDS:
@@ -65,12 +58,14 @@ static enum outcome parse(const struct gasneti_env_row *row, const char *text, d
     case GASNETI_ENV_MEMORY:
         return parse_memory(text, value);
     case GASNETI_ENV_WORD:
-        index = word_index(row->values, text);
-        *value = (double)index;
+    case GASNETI_ENV_WORD_NUMBER:
+        index = gasneti_parse_word(
+            row->values, text, row->kind == GASNETI_ENV_WORD ? strlen(text) : strcspn(text, ","));
+        *value = index;
         return found(index >= 0);
     case GASNETI_ENV_BOOLEAN:
         index = gasneti_parse_yesno(text);
-        *value = (double)index;
+        *value = index;
         /* 01 and 0x1 are accepted like 1. */
         return index >= 0
                    ? IS_NUMBER
@@ -80,15 +75,34 @@ static enum outcome parse(const struct gasneti_env_row *row, const char *text, d
     }
 }
 
-static void store(const struct gasneti_env_row *row, double value, void *fields)
+static int64_t whole(double value)
+{
+    return value >= (double)INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+/* Of a value of any kind but WORD and BOOLEAN. */
+static enum outcome in_range(const struct gasneti_env_row *row, double value)
+{
+    if (value < row->least) return TOO_SMALL;
+    if (value > row->most) return TOO_LARGE;
+    return row->power && (whole(value) & (whole(value) - 1)) ? NO_POWER : IS_NUMBER;
+}
+
+static void store(const struct gasneti_env_row *row, const char *text, double value, void *fields)
 {
     char *field = (char *)fields + row->offset;
-    if (row->kind == GASNETI_ENV_BOOLEAN)
+    const char *comma = strchr(text, ',');
+    if (row->kind == GASNETI_ENV_MEMORY)
+        (void)gasneti_parse_memory(text, (void *)field);
+    else if (row->kind == GASNETI_ENV_WORD_NUMBER)
+        *(struct gasneti_word_number *)(void *)field =
+            (struct gasneti_word_number){(int64_t)value, comma ? strtol(comma + 1, NULL, 10) : 0};
+    else if (row->kind == GASNETI_ENV_BOOLEAN)
         *(bool *)field = value != 0;
     else if (row->kind == GASNETI_ENV_SECONDS || row->kind == GASNETI_ENV_FRACTION)
         *(double *)(void *)field = value;
     else
-        *(int64_t *)(void *)field = value >= (double)INT64_MAX ? INT64_MAX : (int64_t)value;
+        *(int64_t *)(void *)field = whole(value);
 }
 
 /* --- messages --- */
@@ -135,13 +149,15 @@ static void complain(const struct gasneti_env_row *row, const char *text, enum o
     why += n;
     size -= (size_t)n;
     print_range(row, " to ", range, sizeof range);
-    if (row->kind == GASNETI_ENV_WORD)
+    if (has_words(row))
         snprintf(why, size, "not one of %s", row->values);
     else if (row->kind == GASNETI_ENV_BOOLEAN)
         snprintf(why, size, "not yes or no");
     else if (outcome == TOO_SMALL || outcome == TOO_LARGE)
         snprintf(why, size, "too %s; the range is %s", outcome == TOO_SMALL ? "small" : "large",
                  range);
+    else if (outcome == NO_POWER)
+        snprintf(why, size, "not a power of two; the range is %s", range);
     else
         snprintf(why, size, "not %s; the range is %s", kinds[row->kind], range);
 }
@@ -165,17 +181,13 @@ bool gasneti_env_parse(const struct gasneti_env_row *row, const char *text, void
         return true;
     }
     enum outcome outcome = parse(row, text, &value);
-    bool ranged = row->kind != GASNETI_ENV_WORD;
-    if (outcome == IS_NUMBER && ranged && value < row->least) outcome = TOO_SMALL;
-    if (outcome == IS_NUMBER && ranged && value > row->most) outcome = TOO_LARGE;
+    if (outcome == IS_NUMBER && !has_words(row) && row->kind != GASNETI_ENV_BOOLEAN)
+        outcome = in_range(row, value);
     if (outcome != IS_NUMBER || value != value) { /* a NaN lies in no range */
         complain(row, text, outcome, why, size);
         return false;
     }
-    if (row->kind == GASNETI_ENV_MEMORY)
-        (void)gasneti_parse_memory(text, (void *)((char *)fields + row->offset));
-    else
-        store(row, value, fields);
+    store(row, text, value, fields);
     return true;
 }
 
@@ -188,14 +200,14 @@ void gasneti_env_defaults(const struct gasneti_env_row *rows, size_t count, void
 
 const char *gasneti_env_values(const struct gasneti_env_row *row, char *text, size_t size)
 {
-    bool listed = row->kind == GASNETI_ENV_WORD || row->kind == GASNETI_ENV_TEXT ||
-                  row->kind == GASNETI_ENV_MAP;
-    if (listed)
+    if (has_words(row) || row->kind == GASNETI_ENV_TEXT || row->kind == GASNETI_ENV_MAP)
         snprintf(text, size, "%s", row->values ? row->values : "");
     else if (row->kind == GASNETI_ENV_BOOLEAN)
         snprintf(text, size, "yes|no");
     else
         print_range(row, "..", text, size);
+    const size_t n = strlen(text);
+    if (row->power) snprintf(text + n, size - n, ", a power of two");
     return text;
 }
 

@@ -4,6 +4,19 @@
  * core/params, libsofthca and libportals each have a .def file of rows and read it with these
  * calls; env_table.sh writes the READMEs' tables from the same files.  Nothing here reads the
  * environment, and nothing is visible outside of the library that absorbs it.
+ *
+ * A row of a .def file:
+ *
+ *     PARAM(field, kind, name, older name or "", default, allowed, equal on all ranks, help)
+ *
+ * The default is 0 or 1 for BOOLEAN, bytes for sizes, the first word, without quotes, for words,
+ * and NULL for TEXT and MAP.  What is allowed:
+ *
+ *     RANGE(least, most)    numbers and sizes; INT64_MAX is no bound
+ *     POWERS(least, most)   the powers of two among them, and 0 if it is in the range
+ *     WORDS("a|b=c")        these words, in any case; c is another name for b
+ *     FORM("form", check)   TEXT, MAP: the form of a value, for help; a check or NULL
+ *     ANY                   BOOLEAN
  */
 #ifndef OTHER_ENV_TABLE_H
 #define OTHER_ENV_TABLE_H
@@ -17,16 +30,20 @@
 
 /* A kind K is stored in a field of type gasneti_env_type_K. */
 enum gasneti_env_kind {
-    GASNETI_ENV_NUMBER,    /* whole, decimal or 0x hexadecimal */
-    GASNETI_ENV_SIZE,      /* bytes, with a suffix such as K, MB or GiB, and a fraction */
-    GASNETI_ENV_MEGABYTES, /* a size, but a number without a suffix counts megabytes */
-    GASNETI_ENV_MEMORY,    /* a size, or a part of a host's memory; see gasneti_parse_memory */
-    GASNETI_ENV_BOOLEAN,   /* y, yes, true, 1 or n, no, false, 0 */
-    GASNETI_ENV_SECONDS,   /* a number or a fraction such as 1/4 */
-    GASNETI_ENV_FRACTION,  /* a number or a fraction such as 1/4 */
-    GASNETI_ENV_WORD,      /* one of the row's values, in any case: its index among them */
-    GASNETI_ENV_TEXT,      /* anything that the row's check accepts; NULL when empty */
-    GASNETI_ENV_MAP,       /* read by a parser of its own; accepted and not stored here */
+    GASNETI_ENV_NUMBER,      /* whole, decimal or 0x hexadecimal */
+    GASNETI_ENV_SIZE,        /* bytes, with a suffix such as K, MB or GiB, and a fraction */
+    GASNETI_ENV_MEGABYTES,   /* a size, but a number without a suffix counts megabytes */
+    GASNETI_ENV_MEMORY,      /* a size, or a part of a host's memory; see gasneti_parse_memory */
+    GASNETI_ENV_BOOLEAN,     /* y, yes, true, 1 or n, no, false, 0 */
+    GASNETI_ENV_SECONDS,     /* a number or a fraction such as 1/4 */
+    GASNETI_ENV_FRACTION,    /* a number or a fraction such as 1/4 */
+    GASNETI_ENV_WORD,        /* one of the row's words: its index among them */
+    GASNETI_ENV_WORD_NUMBER, /* such a word, and a number behind a comma */
+    GASNETI_ENV_TEXT,        /* anything that the row's check accepts; NULL when empty */
+    GASNETI_ENV_MAP,         /* read by a parser of its own; accepted and not stored here */
+};
+struct gasneti_word_number {
+    int64_t word, number; /* 0: no number */
 };
 typedef int64_t gasneti_env_type_NUMBER;
 typedef int64_t gasneti_env_type_SIZE;
@@ -36,6 +53,7 @@ typedef bool gasneti_env_type_BOOLEAN;
 typedef double gasneti_env_type_SECONDS;
 typedef double gasneti_env_type_FRACTION;
 typedef int64_t gasneti_env_type_WORD;
+typedef struct gasneti_word_number gasneti_env_type_WORD_NUMBER;
 typedef const char *gasneti_env_type_TEXT;
 typedef const char *gasneti_env_type_MAP;
 
@@ -45,8 +63,8 @@ struct gasneti_env_row {
     enum gasneti_env_kind kind;
     const char *initial; /* the default as text; "" if not set */
     double least, most;  /* of numbers; INT64_MAX is no bound */
-    const char
-        *values; /* WORD: the words, separated by |; TEXT, MAP: the form of a value, or NULL */
+    bool power;          /* of two, or 0 */
+    const char *values;  /* words; TEXT, MAP: the form of a value, or NULL */
     /* TEXT: whether a value is good, or NULL; `why` (`size` bytes) names the fault and what is
      * allowed */
     bool (*check)(const char *text, char *why, size_t size);
@@ -55,10 +73,31 @@ struct gasneti_env_row {
     size_t offset; /* of the field in the caller's struct */
 };
 
-/* The part of a row that a line SETTING(field, kind, ... help) of a settings.def gives. */
-#define GASNETI_ENV_SETTING(kind_, name_, initial_, least_, most_, values_, check_, help_)         \
-    .name = name_, .kind = GASNETI_ENV_##kind_, .initial = initial_, .least = least_,              \
-    .most = most_, .values = values_, .check = check_, .help = help_
+/* The part of a row that the arguments of PARAM behind the field give. */
+#define GASNETI_ENV_ROW(kind_, name_, alias_, initial_, allowed_, same_, help_)                    \
+    .name = name_, .alias = alias_, .kind = GASNETI_ENV_##kind_,                                   \
+    .initial = GASNETI_ENV_INITIAL_##kind_(initial_), GASNETI_ENV_ALLOWED_##allowed_,              \
+    .same = same_, .help = help_
+
+#define GASNETI_ENV_ALLOWED_RANGE(least_, most_) .least = (least_), .most = (double)(most_)
+#define GASNETI_ENV_ALLOWED_POWERS(least_, most_)                                                  \
+    GASNETI_ENV_ALLOWED_RANGE(least_, most_), .power = true
+#define GASNETI_ENV_ALLOWED_WORDS(words_)       .values = words_
+#define GASNETI_ENV_ALLOWED_FORM(form_, check_) .values = form_, .check = check_
+#define GASNETI_ENV_ALLOWED_ANY                 .values = NULL
+
+#define GASNETI_ENV_INITIAL_(x)            #x
+#define GASNETI_ENV_INITIAL_NUMBER(x)      GASNETI_ENV_INITIAL_(x)
+#define GASNETI_ENV_INITIAL_SIZE(x)        GASNETI_ENV_INITIAL_(x)
+#define GASNETI_ENV_INITIAL_MEGABYTES(x)   GASNETI_ENV_INITIAL_(x) "B"
+#define GASNETI_ENV_INITIAL_MEMORY(x)      GASNETI_ENV_INITIAL_(x)
+#define GASNETI_ENV_INITIAL_SECONDS(x)     GASNETI_ENV_INITIAL_(x)
+#define GASNETI_ENV_INITIAL_FRACTION(x)    GASNETI_ENV_INITIAL_(x)
+#define GASNETI_ENV_INITIAL_WORD(x)        GASNETI_ENV_INITIAL_(x)
+#define GASNETI_ENV_INITIAL_WORD_NUMBER(x) GASNETI_ENV_INITIAL_(x)
+#define GASNETI_ENV_INITIAL_BOOLEAN(x)     (x) ? "yes" : "no"
+#define GASNETI_ENV_INITIAL_TEXT(x)        ""
+#define GASNETI_ENV_INITIAL_MAP(x)         ""
 
 /* --- Values --- */
 

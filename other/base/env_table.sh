@@ -11,31 +11,29 @@ here=$(dirname "$0")
 # shellcheck source=other/base/def_table.sh
 . "$here/def_table.sh"
 
-parameters() {
-    echo '| name (older name) | default | same on all ranks | meaning |'
-    echo '|---|---|---|---|'
-    def_rows "$folder/params.def" 'PARAM(field, type, name, alias, initial, least, most, same, help)' \
-        'name @ alias @ S(type) @ S(initial) @ S(same) @ help' '#define GASNETC_DEFAULT_SPARES 2 (4 in PAR)' '#define FIXED(...)' |
-        awk -F'\t' '{
-            value = $3 == "TEXT" ? "not set" : $3 == "BOOLEAN" ? ($4 ? "yes" : "no") : $4
-            if ($3 == "MEGABYTES" && $4 > 0) value = $4 / 1024 "K" # a number alone counts megabytes
-            printf "| `%s`%s | %s | %s | %s |\n", $1, $2 == "" ? "" : " (`" $2 "`)", value, $5 == "true" ? "yes" : "no", $6
-        }'
-}
+table=settings def=$(find "$folder" -name settings.def)
+if [ -e "$folder/params.def" ]; then table=parameters def=$folder/params.def; fi
 
-settings() {
-    echo '| variable | values | default | meaning |'
-    echo '|---|---|---|---|'
-    def_rows "$(find "$folder" -name settings.def)" 'SETTING(field, kind, name, initial, least, most, values, check, help)' \
-        'name @ S(kind) @ S(least) @ S(most) @ values @ initial @ help' '#define NULL ""' |
-        awk -F'\t' '{
-            if ($2 == "NUMBER") $5 = $3 ".." $4
-            if ($2 == "BOOLEAN") $5 = "yes|no"
-            gsub(/\|/, "\\|", $5)
-            printf "| `%s` | `%s` | %s | %s |\n", $1, $5, $6 == "" ? "not set" : $6, $7
-        }'
-}
-
-table=settings
-if [ -e "$folder/params.def" ]; then table=parameters; fi
-$table | put_table "$readme" $table other/base/env_table.sh "$check"
+env_rows "$def" | awk -F'\t' -v parameters="${table%settings}" '
+    # An expression as a number, of bytes with its unit.
+    function number(text,  part, unit) {
+        gsub(/INT64_C|[() ]/, "", text)
+        if (text == "INT64_MAX") return ""
+        if (split(text, part, "<<") == 2) text = part[1] * 2 ^ part[2]
+        if ($3 !~ /SIZE|MEGABYTES|MEMORY/ || text < 1024) return text
+        for (unit = 0; text % 1024 == 0; unit++) text /= 1024
+        return text substr("KMGT", unit, unit > 0)
+    }
+    BEGIN {
+        same = parameters ? " same on all ranks |" : ""
+        printf "| variable%s | values | default |%s meaning |\n", parameters ? " (older name)" : "", same
+        print "|---|---|---|---|" (parameters ? "---|" : "")
+    }
+    {
+        values = $3 == "BOOLEAN" ? "yes|no" : $5 == "" ? $8 : number($5) ".." number($6)
+        gsub(/\|/, "\\|", values)
+        value = $3 ~ /TEXT|MAP/ ? "not set" : $3 == "BOOLEAN" ? ($4 ? "yes" : "no") : $4 ~ /^[0-9]+$/ ? number($4) : $4
+        same = !parameters ? "" : $9 == "true" ? " yes |" : " no |"
+        printf "| `%s`%s | %s%s | %s |%s %s |\n", $1, $2 == "" ? "" : " (`" $2 "`)",
+            "`" values "`", $7 == "" ? "" : ", a power of two", value, same, $10
+    }' | put_table "$readme" $table other/base/env_table.sh "$check"

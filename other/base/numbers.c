@@ -171,15 +171,20 @@ bool gasneti_parse_memory(const char *text, struct gasneti_memory *memory)
     return good;
 }
 
+int gasneti_parse_word(const char *words, const char *text, size_t length)
+{
+    for (int index = 0;; words++) {
+        const size_t n = strcspn(words, "=|");
+        if (n == length && !strncasecmp(words, text, n)) return index;
+        words += n;
+        if (!*words) return -1;
+        index += *words == '|';
+    }
+}
+
 int gasneti_parse_yesno(const char *text)
 {
-    static const char *const yes[] = {"y", "yes", "true", "1"}, *const no[] = {"n", "no", "false",
-                                                                               "0"};
-    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
-        if (!strcasecmp(text, yes[i])) return 1;
-        if (!strcasecmp(text, no[i])) return 0;
-    }
-    return -1;
+    return gasneti_parse_word("n=no=false=0|y=yes=true=1", text, strlen(text));
 }
 
 char *gasneti_format_number(int64_t val, char *buf, size_t bufsz, bool is_mem_size)

@@ -36,6 +36,10 @@ struct gasneti_memory {
  * with gasneti_parse_int. */
 bool gasneti_parse_memory(const char *text, struct gasneti_memory *memory);
 
+/* The index of the word at `text` among those of `words`, such as "auto|on=yes|off", in any case;
+ * -1 if it is none of them.  Words joined by = have one index. */
+int gasneti_parse_word(const char *words, const char *text, size_t length);
+
 /* 1: y, yes, true or 1, in any case; 0: n, no, false or 0; -1: anything else. */
 int gasneti_parse_yesno(const char *text);
 

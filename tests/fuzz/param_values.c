@@ -63,8 +63,14 @@ static void value(const gasnetc_param_t *row, const char *text, size_t room)
     } else {
         const double got = value_of(row, &p);
         const double unit = row->kind == GASNETI_ENV_MEGABYTES ? 1 << 20 : 1;
-        fuzz_require(got >= row->least && got <= row->most, "an accepted value is in range");
-        if (row->kind != GASNETI_ENV_BOOLEAN && text[strspn(text, "0123456789")] == 0)
+        const bool ranged = row->most > row->least;
+        const bool whole = row->power && got < 0x1p63;
+        if (ranged)
+            fuzz_require(got >= row->least && got <= row->most, "an accepted value is in range");
+        if (whole) fuzz_require(((int64_t)got & ((int64_t)got - 1)) == 0, "it is a power of two");
+        if (row->values)
+            fuzz_require(strstr(row->values, "|") && got >= 0 && got < 5, "it is one of the words");
+        if (ranged && text[strspn(text, "0123456789")] == 0)
             fuzz_require(!*text || got == strtod(text, NULL) * unit, "digits mean what they say");
     }
     free(why);

@@ -144,7 +144,7 @@ else
     done
 fi
 run $mode '' GASNET_FIREHOSE_KEEP=sometimes
-says "GASNET_FIREHOSE_KEEP is one of its words" 'FATAL.*GASNET_FIREHOSE_KEEP=sometimes: not one of watch, interpose, each, trust, WATCHED, NEVER, ALWAYS'
+says "GASNET_FIREHOSE_KEEP is one of its words" 'FATAL.*GASNET_FIREHOSE_KEEP=sometimes: not one of watch=WATCHED\|interpose\|each=NEVER\|trust=ALWAYS'
 
 # ---- what the system refuses
 

@@ -78,7 +78,7 @@ tap_verdict $? "iWARP is connected by the manager unasked, and -v says so"
 GASNET_CONNECT=verbs job 2 "testconnect-$mode"
 says "iWARP, but by verbs" 'softhca0 port 1 is iWARP, which needs a connection manager'
 GASNET_CONNECT=both job 2 "testconnect-$mode"
-says "another way" 'GASNET_CONNECT=both: it must be verbs, rdmacm or auto'
+says "another way" 'GASNET_CONNECT=both: not one of auto.verbs.rdmacm'
 for n in 2 5; do
     job $n "testconnect-$mode" end together
     [ "$status" = 0 ]

@@ -10,10 +10,7 @@ export TEST_HANG=40
 unset GASNET_VERBOSEENV
 rows=$tap_scratch/rows proved=' '
 
-def_rows "$TEST_SOURCE/../$TEST_CONDUIT-conduit/params.def" \
-    'PARAM(field, type, name, alias, initial, least, most, same, help)' \
-    'name @ alias @ S(type) @ S(initial) @ S(least) @ S(most) @ S(same)' '#define GASNETC_DEFAULT_SPARES 2' \
-    '#define FIXED(field, type, value)' | tr '\t' '|' >"$rows"
+env_rows "$TEST_SOURCE/../$TEST_CONDUIT-conduit/params.def" | awk -F'\t' -v OFS='|' '{ gsub(/\|/, " ", $8); $1 = $1; print }' >"$rows"
 
 mode=seq
 job() { # N PROGRAM ARGUMENTS ENVIRONMENT...: sets `status`
@@ -90,8 +87,8 @@ number() { # an expression of params.def, as a number
 
 # All that are in the table.
 every_row() {
-    local name alias type least most same low high above first others bad unit
-    while IFS='|' read -r name alias type _ least most same; do
+    local name alias type least most power words same low high above first others bad unit
+    while IFS='|' read -r name alias type _ least most power words same _; do
         [[ $proved == *" $name "* || ( -n $alias && $proved == *" $alias "* ) ]]
         tap_ok $? "$name: a line above is about what it does"
         low=$(number "$least") high=$(number "$most")
@@ -102,10 +99,11 @@ every_row() {
         GASNET_USE_SRQ) first=0 others=1 ;;
         GASNET_PHYSMEM_PINNABLE_RATIO) first=0.5 others=0.25 ;;
         GASNET_PIN_MAXSZ) first=1048576 others=2097152 ;;
-        GASNET_BARRIER) first=RDMADISSEM others=AMDISSEM ;;
-        GASNET_FIREHOSE_KEEP) first=each others=trust ;;
         esac
-        case $type in BOOLEAN) first=0 others=1 ;; esac
+        case $type in
+        BOOLEAN) first=0 others=1 ;;
+        WORD*) read -r first others _ < <(sed 's/=[^ ]*//g' <<<"$words") ;;
+        esac
         if [ "$same" = true ]; then
             differ "$name" $first $others
             says "IB-P IB-R $name: ranks that differ are named" "$name" 'rank 0 .*rank 1'
@@ -123,7 +121,15 @@ every_row() {
             job 1 "testhello-$TEST_CONDUIT-seq" "" "$name=maybe"
             says "$name=maybe: one line with name, value and what there is" "$name=maybe: not yes or no"
             ;;
+        WORD*)
+            job 1 "testhello-$TEST_CONDUIT-seq" "" "$name=maybe"
+            says "$name=maybe: one line with name, value and all words" "$name=maybe: not one of ${words// /.}\$"
+            ;;
         esac
+        if [ -n "$power" ]; then
+            job 1 "testhello-$TEST_CONDUIT-seq" "" "$name=24"
+            says "$name=24: one line with name, value and range" "$name=24: not a power of two; the range is "
+        fi
         if [ -n "$alias" ]; then
             job 1 "testhello-$TEST_CONDUIT-seq" "" "$alias=$first" GASNET_VERBOSEENV=1
             [ $status -eq 0 ] && grep -qE "ENV parameter: $name += +$first( |$)" "$log"

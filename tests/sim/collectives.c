@@ -252,7 +252,10 @@ static void node_script(uint32_t me)
 
 static void any_settings(void)
 {
-    static const char *const trees[] = {NULL, "FLAT_TREE", "KNOMIAL_TREE,3", "BINOMIAL_TREE"};
+    static const struct gasneti_word_number trees[] = {{GASNETC_TREE_AUTO, 0},
+                                                       {GASNETC_TREE_FLAT, 0},
+                                                       {GASNETC_TREE_KNOMIAL, 3},
+                                                       {GASNETC_TREE_KNOMIAL, 0}};
     gasnetc_params.coll_segment = sim_chance(50) ? 0 : 64 + sim_below(8000);
     gasnetc_params.coll_gather_all_limit = sim_chance(50) ? 0 : 1 + sim_below(5000);
     gasnetc_params.coll_exchange_limit = sim_chance(50) ? 0 : 1 + sim_below(5000);
@@ -394,7 +397,7 @@ static void large(void)
     families = 1;
     gasnetc_params.coll_segment = gasnetc_params.coll_gather_all_limit = 0;
     gasnetc_params.coll_exchange_limit = 0;
-    gasnetc_params.coll_geometry = NULL;
+    gasnetc_params.coll_geometry.word = GASNETC_TREE_AUTO;
     make_groups();
     for (uint32_t i = 0; i < nodes; i++) sim_job_introduce(i, (i + 1) % nodes);
     introduce_partners(GASNETE_COLL_BARRIER, 0, 0, false);
@@ -432,7 +435,7 @@ static void across(void)
     families = 1;
     gasnetc_params.coll_segment = gasnetc_params.coll_gather_all_limit = 0;
     gasnetc_params.coll_exchange_limit = 0;
-    gasnetc_params.coll_geometry = NULL;
+    gasnetc_params.coll_geometry.word = GASNETC_TREE_AUTO;
     for (uint32_t a = 0; a < nodes; a++)
         for (uint32_t b = 0; b < a; b++) sim_job_introduce(a, b);
     make_groups();

@@ -364,7 +364,7 @@ silent
 GASNET_SSH_LAYOUT=cyclic GASNET_SSH_SERVERS="nodeA nodeB" expect 137 "  one is killed" "$run" -n 5 "$job" die 3 kill 9 pause
 says 'rank 3 on host nodeB was killed by signal 9' err
 GASNET_SSH_LAYOUT=diagonal expect 1 "no such layout" "$run" -n 2 "$job" hosts
-says 'GASNET_SSH_LAYOUT=diagonal: choose block or cyclic' err
+says 'GASNET_SSH_LAYOUT=diagonal: not one of block|cyclic' err
 for degree in 0 1 2 7; do
     rm -f "$FAKE_SSH_TREE"
     GASNET_SSH_OUT_DEGREE=$degree GASNET_SSH_SERVERS=$seven expect 0 "seven hosts, $degree from each" "$run" -n 14 "$job" collectives

@@ -33,7 +33,7 @@ static void begin(unsigned most)
     unit_job_begin(&(unit_job_t){NODES, 0, 8, 1, SEGMENT, 40});
     gasnetc_job.host_size = 1;
     gasnetc_params.use_firehose = true;
-    gasnetc_params.firehose_keep = "ALWAYS";
+    gasnetc_params.firehose_keep = GASNETC_KEEP_TRUST;
     gasnetc_params.firehose_max_region = 2 * PIECE;
     gasnetc_params.firehose_maxvictim_m = (int64_t)most * 2 * PIECE;
     gasnetc_params.firehose_maxvictim_r = most;

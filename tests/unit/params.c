@@ -27,6 +27,20 @@ static const gasnetc_param_t number = ROW("GASNET_N", NUMBER, -10, 1000, num_qps
                              seconds = ROW("GASNET_T", SECONDS, 0, 86400, exit_timeout),
                              text = ROW("GASNET_X", TEXT, 0, 0, ports);
 
+/* Rows as a table has them. */
+static const gasnetc_param_t power = {GASNETI_ENV_ROW(NUMBER, "GASNET_P", "", 0, POWERS(0, 1 << 20),
+                                                      false, ""),
+                                      .offset = offsetof(gasnetc_params_t, amrdma_cycle)},
+                             large_power = {GASNETI_ENV_ROW(SIZE, "GASNET_Q", "", 0,
+                                                            POWERS(1, INT64_MAX), false, ""),
+                                            .offset = offsetof(gasnetc_params_t, pin_maxsz)},
+                             word = {GASNETI_ENV_ROW(WORD, "GASNET_W", "", auto,
+                                                     WORDS("auto|on=yes=1|off"), false, ""),
+                                     .offset = offsetof(gasnetc_params_t, barrier)},
+                             counted = {GASNETI_ENV_ROW(WORD_NUMBER, "GASNET_C", "", none,
+                                                        WORDS("none|flat|tree=bush"), false, ""),
+                                        .offset = offsetof(gasnetc_params_t, coll_geometry)};
+
 static double value_of(const gasnetc_param_t *row, const gasnetc_params_t *p)
 {
     const char *field = (const char *)p + row->offset;
@@ -210,6 +224,71 @@ static void amounts_of_memory(void)
     bad(&memory, "inf", "not a size");
 }
 
+static void powers_of_two(void)
+{
+    good(&power, "0", 0);
+    good(&power, "1", 1);
+    good(&power, "64", 64);
+    good(&power, "0x100000", 1 << 20);
+    bad(&power, "24", "not a power of two; the range is 0 to 1048576");
+    bad(&power, "3", "not a power of two");
+    bad(&power, "2097152", "too large");
+    bad(&power, "-2", "too small");
+    bad(&power, "many", "not a whole number");
+    good(&large_power, "4M", 4 << 20);
+    good(&large_power, "0x4000000000000000", 0x1p62);
+    bad(&large_power, "3M", "not a power of two; the range is 1 B to any size");
+    bad(&large_power, "0", "too small");
+    bad(&large_power, "9223372036854775807", "not a power of two");
+}
+
+static void numbered(const char *given, int64_t wanted, int64_t number)
+{
+    gasnetc_params_t p;
+    char why[200] = "";
+    const struct gasneti_word_number *got = &p.coll_geometry;
+    memset(&p, 0x5a, sizeof p);
+    const bool parsed = gasneti_env_parse(&counted, given, &p, why, sizeof why);
+    check(parsed && got->word == wanted && got->number == number, "7.1 %s is word %d and %d", given,
+          (int)wanted, (int)number);
+    if (!parsed) check_note("%s", why);
+}
+
+static void words(void)
+{
+    good(&word, "auto", 0);
+    good(&word, "on", 1);
+    good(&word, "yes", 1);
+    good(&word, "1", 1);
+    good(&word, "off", 2);
+    good(&word, "OFF", 2);
+    good(&word, "Yes", 1);
+    bad(&word, "of", "not one of auto|on=yes=1|off");
+    bad(&word, "offf", "not one of");
+    bad(&word, "on=yes", "not one of");
+    bad(&word, "auto|on", "not one of");
+    bad(&word, "=", "not one of");
+    bad(&word, "|", "not one of");
+    bad(&word, "on,1", "not one of");
+    bad(&word, "", "not one of");
+    numbered("none", 0, 0);
+    numbered("tree", 2, 0);
+    numbered("TREE,3", 2, 3);
+    numbered("bush,17", 2, 17);
+    numbered("flat,", 1, 0);
+    numbered("tree,2,flat,4", 2, 2);
+    numbered("tree,many", 2, 0);
+    bad(&counted, "3", "not one of none|flat|tree=bush");
+    bad(&counted, ",3", "not one of");
+    bad(&counted, "tre,3", "not one of");
+    bad(&counted, "tree 3", "not one of");
+    char list[60];
+    check(!strcmp(gasneti_env_values(&word, list, sizeof list), "auto|on=yes=1|off"),
+          "env_table.h: help has the words of a row");
+    check(!strcmp(gasneti_env_values(&power, list, sizeof list), "0..1048576, a power of two"),
+          "env_table.h: and which numbers are powers of two");
+}
+
 static void others(void)
 {
     static const char *const yes[] = {"1", "y", "Y", "yes", "YES", "Yes"}, *const no[] = {"0", "n",
@@ -281,6 +360,39 @@ static void table(void)
         }
     }
     check_all("params.def: names are unique, defaults in range, fields right");
+}
+
+static void word_of(const char *name, const char *given, int64_t wanted)
+{
+    const gasnetc_param_t *row = row_of(name);
+    gasnetc_params_t p;
+    char why[200] = "";
+    check(gasneti_env_parse(row, given, &p, why, sizeof why) && value_of(row, &p) == wanted,
+          "7.1 %s=%s is %d %s", name, given, (int)wanted, why);
+}
+
+/* The enums of params.h and the words of the rows. */
+static void words_of_rows(void)
+{
+    word_of("GASNET_BARRIER", "DISSEM", GASNETC_BARRIER_PUTS);
+    word_of("GASNET_BARRIER", "RDMADISSEM", GASNETC_BARRIER_PUTS);
+    word_of("GASNET_BARRIER", "ibdissem", GASNETC_BARRIER_PUTS);
+    word_of("GASNET_BARRIER", "AMDISSEM", GASNETC_BARRIER_AM);
+    word_of("GASNET_BARRIER", "AMCENTRAL", GASNETC_BARRIER_AM);
+    word_of("GASNET_FIREHOSE_KEEP", "watch", GASNETC_KEEP_WATCH);
+    word_of("GASNET_FIREHOSE_KEEP", "WATCHED", GASNETC_KEEP_WATCH);
+    word_of("GASNET_FIREHOSE_KEEP", "interpose", GASNETC_KEEP_INTERPOSE);
+    word_of("GASNET_FIREHOSE_KEEP", "each", GASNETC_KEEP_EACH);
+    word_of("GASNET_FIREHOSE_KEEP", "NEVER", GASNETC_KEEP_EACH);
+    word_of("GASNET_FIREHOSE_KEEP", "trust", GASNETC_KEEP_TRUST);
+    word_of("GASNET_FIREHOSE_KEEP", "ALWAYS", GASNETC_KEEP_TRUST);
+    word_of("GASNET_COLL_ROOTED_GEOM", "auto", GASNETC_TREE_AUTO);
+    word_of("GASNET_COLL_ROOTED_GEOM", "FLAT_TREE", GASNETC_TREE_FLAT);
+    word_of("GASNET_COLL_ROOTED_GEOM", "KNOMIAL_TREE,2", GASNETC_TREE_KNOMIAL);
+    word_of("GASNET_COLL_ROOTED_GEOM", "NARY_TREE,3", GASNETC_TREE_KNOMIAL);
+    word_of("GASNET_COLL_ROOTED_GEOM", "RECURSIVE_TREE,2", GASNETC_TREE_KNOMIAL);
+    word_of("GASNET_COLL_ROOTED_GEOM", "FORK_TREE,2,2", GASNETC_TREE_KNOMIAL);
+    word_of("GASNET_COLL_ROOTED_GEOM", "HIERARCHICAL_TREE,2,FLAT_TREE", GASNETC_TREE_KNOMIAL);
 }
 
 static void default_of(const char *id, const char *name, double wanted, bool same)
@@ -385,8 +497,11 @@ int main(int argc, char **argv)
     sizes();
     sizes_in_megabytes();
     amounts_of_memory();
+    powers_of_two();
+    words();
     others();
     table();
+    words_of_rows();
     defaults();
     names();
     long_values();

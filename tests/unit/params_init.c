@@ -106,7 +106,7 @@ static void errors(void)
                 "GASNET_OP_OUST_PP");
     struct setting word = {.name = {"GASNET_BARRIER"}, .value = {"RDMADISSE"}};
     check_fatal("7.1 a word that is none of the parameter's is named, with those that are", run,
-                &word, "GASNET_BARRIER=RDMADISSE: not one of ", "RDMADISSEM", "AMDISSEM");
+                &word, "GASNET_BARRIER=RDMADISSE: not one of DISSEM=RDMADISSEM=IBDISSEM|AMDISSEM");
     bad.bad_elsewhere = true;
     bad.rank = 2;
     waits("7.1 only the first rank with a bad value reports it", bad);
@@ -129,7 +129,7 @@ static void inequality(void)
     check_fatal("IB-P a part of the memory that differs", run, &s,
                 "GASNET_PHYSMEM_MAX differs between", "rank 1");
     s = (struct setting){.differs = "GASNET_BARRIER", .on = 1};
-    check_fatal("IB-P a text that differs", run, &s, "GASNET_BARRIER", "rank 0", "rank 1");
+    check_fatal("IB-P a word that differs", run, &s, "GASNET_BARRIER", "rank 0", "rank 1");
 }
 
 static void warnings(void)

@@ -5,6 +5,7 @@
 #include "other/launch/hostfile.h"
 #include "other/launch/launcher_log.h"
 #include "other/launch/ssh/ssh_place.h"
+#include "other/base/numbers.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -210,11 +211,12 @@ static bool place_take_number(const char *name, uint32_t usual, uint32_t least, 
 
 static bool place_take_layout(bool *cyclic)
 {
+    static const char words[] = "block|cyclic";
     const char *text = getenv("GASNET_SSH_LAYOUT");
-    *cyclic = text && strcmp(text, "cyclic") == 0;
-    if (*cyclic || !text || !*text || strcmp(text, "block") == 0) return true;
-    launcher_log("GASNET_SSH_LAYOUT=%s: choose block or cyclic", text);
-    return false;
+    const int word = text && *text ? gasneti_parse_word(words, text, strlen(text)) : 0;
+    *cyclic = word > 0;
+    if (word < 0) launcher_log("GASNET_SSH_LAYOUT=%s: not one of %s", text, words);
+    return word >= 0;
 }
 
 /* Only for remote hosts; otherwise no code reads them. */

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 static const struct gasneti_env_row rows[] = {
-#define SETTING(field, ...)                                                                        \
-    {GASNETI_ENV_SETTING(__VA_ARGS__), .offset = offsetof(struct ptli_settings, field)},
+#define PARAM(field, ...)                                                                          \
+    {GASNETI_ENV_ROW(__VA_ARGS__), .offset = offsetof(struct ptli_settings, field)},
 #include "other/portals3/src/transport/settings.def"
-#undef SETTING
+#undef PARAM
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

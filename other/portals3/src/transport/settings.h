@@ -10,9 +10,9 @@
 #include "other/base/env_table.h"
 
 struct ptli_settings {
-#define SETTING(field, kind, ...) gasneti_env_type_##kind field;
+#define PARAM(field, kind, ...) gasneti_env_type_##kind field;
 #include "other/portals3/src/transport/settings.def"
-#undef SETTING
+#undef PARAM
 };
 
 /* Reads the environment.  If `report`, prints a line on stderr for each bad value, and for each

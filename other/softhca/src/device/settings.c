@@ -9,10 +9,10 @@
 #include "other/softhca/src/tcp/hosts.h"
 
 const struct gasneti_env_row shca_setting_rows[] = {
-#define SETTING(field, ...)                                                                        \
-    {GASNETI_ENV_SETTING(__VA_ARGS__), .offset = offsetof(struct shca_settings, field)},
+#define PARAM(field, ...)                                                                          \
+    {GASNETI_ENV_ROW(__VA_ARGS__), .offset = offsetof(struct shca_settings, field)},
 #include "other/softhca/src/device/settings.def"
-#undef SETTING
+#undef PARAM
 };
 const size_t shca_setting_count = sizeof shca_setting_rows / sizeof *shca_setting_rows;
 

@@ -15,9 +15,9 @@
 #include "other/base/env_table.h"
 
 struct shca_settings {
-#define SETTING(field, kind, ...) gasneti_env_type_##kind field;
+#define PARAM(field, kind, ...) gasneti_env_type_##kind field;
 #include "other/softhca/src/device/settings.def"
-#undef SETTING
+#undef PARAM
 };
 
 /* settings.c, pure. */
