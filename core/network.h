@@ -58,7 +58,9 @@
  *   NET_BUFFERS        (core/rdma/bounce.h) 1: the network has send buffers of its own, and the
  *                      core has none.  Every AM, and a put of one word, is inlined whatever
  *                      caps.inline_max is; a get of at most caps.get_inline_max needs no region,
- *                      and one of at most NET_LANDING bytes no buffer either.
+ *                      and one of at most NET_LANDING bytes no buffer either.  Constants
+ *                      NET_BUFFER_PUT and NET_BUFFER_GET: a put of at most so much is inlined, and
+ *                      a get needs no region, whatever these caps are, which the user may lower.
  *   NET_HAS_FLOW_CONTROL
  *                      (core/am/flow.h) 1: the network bounds Requests itself (NET_NO_CREDIT), and
  *                      the core's credits are unused.  Every Request from net_arrivals is answered,
@@ -178,8 +180,9 @@ void net_free(void *memory);
 enum net_access { NET_LOCAL, NET_REMOTE, NET_SOURCE, NET_READABLE };
 
 /* Registers [start, start+size).  size is at most caps.region_max.  False with errno set when
- * refused (ENOMEM: a limit; EFAULT: not mapped, or not writable; EAGAIN: try again when other
- * transfers have completed); region is then zeroed.  Any thread may call it at any time. */
+ * refused (ENOMEM: a limit; EFAULT: not mapped, not writable, or not to be pinned; EAGAIN: try
+ * again when other transfers have completed); region is then zeroed.  Any thread may call it at any
+ * time. */
 bool net_register(void *start, size_t size, enum net_access access, net_region_t *region);
 void net_deregister(net_region_t *region);
 

@@ -5,6 +5,8 @@
  * queue are taken one by one, each after the resources of its Reply are reserved.  Events of the
  * SYS queue are handled at once, except messages for the core.
  */
+#include <stdlib.h>
+
 #include "portals.h"
 
 #include "other/base/min.h"
@@ -25,6 +27,7 @@ static void arrive_payload_sent(net_slot_t *slot)
     if (temporary != PTL_INVALID_HANDLE) {
         net_portals_unlink(temporary);
         net_portals_give_temporary();
+        free(slot->copy);
     }
     arrive_complete(slot);
 }

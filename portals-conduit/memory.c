@@ -7,11 +7,11 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "other/portals3/include/portals3_ext.h"
+#include "other/base/mapped.h"
 #include "other/base/memory_limits.h"
 #include "portals.h"
 
@@ -57,12 +57,20 @@ static int memory_bind(const void *start, size_t length, enum net_role role, uns
     return PtlMDBind(net_portals.ni, md, PTL_RETAIN, handle);
 }
 
+/* The errno of a call that failed, from what libportals left in errno, which was 0 before. */
+static int memory_errno(int error)
+{
+    if (errno == EFAULT) return EFAULT;
+    return error == PTL_NO_SPACE || error == PTL_VAL_FAILED ? ENOMEM : EINVAL;
+}
+
 ptl_handle_md_t net_portals_temporary(const void *start, size_t length)
 {
     ptl_handle_md_t handle;
+    errno = 0;
     int error = memory_bind(start, length, NET_ROLE_TMPMD, 0, &handle);
     if (error != PTL_OK) {
-        errno = error == PTL_NO_SPACE || error == PTL_VAL_FAILED ? ENOMEM : EINVAL;
+        errno = memory_errno(error);
         return PTL_INVALID_HANDLE;
     }
     atomic_fetch_add_explicit(&net_portals_rest.registrations, 1, memory_order_relaxed);
@@ -75,26 +83,6 @@ void net_portals_unlink(ptl_handle_md_t md)
 {
     enum { TRIES = 10000 };
     for (int i = 0; PtlMDUnlink(md) == PTL_MD_IN_USE && i < TRIES; i++) sched_yield();
-}
-
-/* True if the memory is mapped read-only, which libportals would bind as well.  The pages are
- * touched as a registration does, by madvise; if the kernel does not know that advice, memory
- * counts as writable. */
-static bool memory_is_read_only(void *start, size_t size)
-{
-#ifdef MADV_POPULATE_WRITE
-    const uintptr_t below = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, first = (uintptr_t)start & ~below,
-                    end = ((uintptr_t)start + size + below) & ~below;
-    char known[1];
-    if (madvise((void *)first, end - first, MADV_POPULATE_WRITE) == 0 ||
-        (errno != EINVAL && errno != EFAULT && errno != ENOMEM))
-        return false;
-    return errno != EINVAL ||
-           madvise((void *)((uintptr_t)known & ~below), below + 1, MADV_POPULATE_WRITE) == 0;
-#else
-    (void)start, (void)size;
-    return false;
-#endif
 }
 
 /* --- regions --- */
@@ -172,7 +160,8 @@ bool net_register(void *start, size_t size, enum net_access access, net_region_t
     *region = (net_region_t){.start = start, .size = size};
     if (net_portals.safe_eq == PTL_EQ_NONE) return true; /* the only process of the job */
     if (access == NET_REMOTE) return memory_register_remote(region);
-    if (access == NET_LOCAL && memory_is_read_only(start, size)) {
+    /* libportals binds memory that is mapped read-only as well. */
+    if (access == NET_LOCAL && gasneti_mapped(start, size, true) == GASNETI_UNMAPPED) {
         *region = (net_region_t){.size = 0};
         errno = EFAULT;
         return false;

@@ -39,6 +39,8 @@ enum {
     NET_SPARE =
         GASNETC_THREADED ? 2 : 1, /* receive buffers beyond those that the credits can fill */
     NET_LANDING = 64,             /* longest get whose destination region is in its ticket */
+    NET_BUFFER_PUT = PLAN_CHUNK,
+    NET_BUFFER_GET = PLAN_CHUNK - sizeof(void *), /* the destination is in front of the data */
     NET_CHECK_EVERY = 1024, /* polls without an event between two checks for broken connections */
 };
 
@@ -104,7 +106,8 @@ typedef struct net_slot {
         struct {
             const void *to;
             const net_region_t *local;
-        } direct; /* destination of a get into a region */
+        } direct;   /* destination of a get into a region */
+        void *copy; /* with `temporary`: the payload, if its source has no descriptor; or NULL */
     };
 } net_slot_t;
 

@@ -335,14 +335,13 @@ static void open_set_pinnable(struct net_caps *caps)
 
 static void open_set_caps(struct net_caps *caps)
 {
-    const size_t chunk_of_get = PLAN_CHUNK - sizeof(void *);
     size_t put = (size_t)gasnetc_params.put_bounce_limit,
            get = (size_t)gasnetc_params.get_bounce_limit;
-    if (put > PLAN_CHUNK) put = PLAN_CHUNK;
-    if (get > chunk_of_get) get = chunk_of_get;
+    if (put > NET_BUFFER_PUT) put = NET_BUFFER_PUT;
+    if (get > NET_BUFFER_GET) get = NET_BUFFER_GET;
     if (get < NET_LANDING && !net_portals_rest.get_limited) get = NET_LANDING;
-    *caps = (struct net_caps){.inline_max = net_portals_rest.put_limited ? put : PLAN_CHUNK,
-                              .get_inline_max = net_portals_rest.get_limited ? get : chunk_of_get,
+    *caps = (struct net_caps){.inline_max = net_portals_rest.put_limited ? put : NET_BUFFER_PUT,
+                              .get_inline_max = net_portals_rest.get_limited ? get : NET_BUFFER_GET,
                               .transfer_max = (size_t)1 << 31,
                               .copy_put_max = put,
                               .copy_get_max = get,

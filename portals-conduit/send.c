@@ -6,7 +6,9 @@
  * queue, so it never fails for lack of resources.
  */
 #include <errno.h>
+#include <stdlib.h>
 
+#include "other/base/mapped.h"
 #include "portals.h"
 
 /* Looks up the path to a table entry of the peer, for later operations without events. */
@@ -154,10 +156,27 @@ enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t len
 
 /* --- Longs --- */
 
-/* Makes a temporary descriptor of a payload outside the segment; its ticket is taken already. */
-static ptl_handle_md_t send_temporary(const net_payload_t *payload)
+/* A temporary descriptor of a copy of the payload, if no device can access its source, but this
+ * process can; else invalid, with errno. */
+static ptl_handle_md_t send_copy(const net_payload_t *payload, void **copy)
 {
+    if (gasneti_mapped(payload->src, payload->length, false) == GASNETI_UNMAPPED) {
+        errno = EFAULT;
+        return PTL_INVALID_HANDLE;
+    }
+    *copy = malloc(payload->length);
+    if (!*copy) gasneti_fatal("out of memory for a payload of %zu bytes", payload->length);
+    memcpy(*copy, payload->src, payload->length);
+    return net_portals_temporary(*copy, payload->length);
+}
+
+/* Makes a temporary descriptor of a payload outside the segment; its ticket is taken already.  Both
+ * the descriptor and a copy that it may be of end with the operation of `slot`. */
+static ptl_handle_md_t send_temporary(const net_payload_t *payload, net_slot_t *slot)
+{
+    slot->copy = NULL;
     ptl_handle_md_t md = net_portals_temporary(payload->src, payload->length);
+    if (md == PTL_INVALID_HANDLE && errno == EFAULT) md = send_copy(payload, &slot->copy);
     if (md == PTL_INVALID_HANDLE) {
         char why[300];
         net_explain_register(errno, payload->length, why, sizeof why);
@@ -171,7 +190,7 @@ static void send_payload(net_peer_t *peer, const net_payload_t *payload, uint32_
                          enum bits_selector selector, const gasnetc_sent_t *sent)
 {
     net_slot_t *ticket = net_portals_reserved_ticket();
-    ptl_handle_md_t md = payload->local ? payload->local->md : send_temporary(payload);
+    ptl_handle_md_t md = payload->local ? payload->local->md : send_temporary(payload, ticket);
     uint64_t offset =
         payload->local ? (uint64_t)((const char *)payload->src - payload->local->start) : 0;
     peer->puts++;

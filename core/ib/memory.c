@@ -3,6 +3,7 @@
  * Called by the core at start-up, by its registration cache, and for single transfers; never on a
  * path that has a bounce buffer or a registered segment to use instead.
  */
+#include <errno.h>
 #include <stdio.h>
 
 #include "core/ib/connect.h"
@@ -15,6 +16,13 @@
 #include "other/base/memory_limits.h"
 #include "other/base/uncancelled.h"
 
+/* True if it is this memory that cannot be registered.  EOPNOTSUPP is of file systems whose pages
+ * are not pinned. */
+static bool is_refused_memory(int error)
+{
+    return error == EFAULT || error == EOPNOTSUPP;
+}
+
 static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t size,
                               enum net_access access)
 {
@@ -25,8 +33,10 @@ static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t 
     /* On iWARP the data of a read arrive as a write, for which the memory needs HCA_SINK. */
     const bool sink = net_ib.wordy && access == NET_LOCAL;
     hca_mr_t mr = hca_register(hca->pd, start, size, sink ? HCA_SINK : rights[access]);
-    if (mr || access != NET_SOURCE || errno != EFAULT) return mr;
-    return hca_register(hca->pd, start, size, HCA_SOURCE);
+    if (!mr && access == NET_SOURCE && is_refused_memory(errno))
+        mr = hca_register(hca->pd, start, size, HCA_SOURCE);
+    if (!mr && is_refused_memory(errno)) errno = EFAULT;
+    return mr;
 }
 
 _Atomic uint64_t net_ib_registrations;

@@ -28,6 +28,11 @@ HOT size_t bounce_put_max(void);
 /* The longest get to memory that is not registered, without a registration for the transfer. */
 HOT size_t bounce_get_max(void);
 
+/* The longest put from memory that no device can access, and the longest get to it: buffers of the
+ * core or of the network hold so much, whatever limits the user has set. */
+static inline size_t bounce_unpinnable_put_max(void);
+static inline size_t bounce_unpinnable_get_max(void);
+
 /* The arguments of net_get for a get to memory that is not registered. */
 typedef struct bounce_get {
     void *to;
@@ -35,9 +40,9 @@ typedef struct bounce_get {
     gasnetc_sent_t sent;
 } bounce_get_t;
 
-/* Sets *get, for `nbytes` <= bounce_get_max() to `dst`.  False, with get->sent.held NULL, when no
- * buffer is free or, without `wait`, when another thread holds their lock, or a buffer of the
- * network is needed. */
+/* Sets *get, for `nbytes` <= bounce_get_max() or bounce_unpinnable_get_max() to `dst`.  False, with
+ * get->sent.held NULL, when no buffer is free or, without `wait`, when another thread holds their
+ * lock, or a buffer of the network is needed. */
 HOT bool bounce_get_begin(bounce_get_t *get, void *dst, size_t nbytes, gasnetc_counter_t *counter,
                           bool wait);
 

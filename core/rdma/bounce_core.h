@@ -32,6 +32,16 @@ HOT size_t bounce_get_max(void)
     return GASNETC_BBUF_SIZE;
 }
 
+static inline size_t bounce_unpinnable_put_max(void)
+{
+    return GASNETC_BBUF_SIZE;
+}
+
+static inline size_t bounce_unpinnable_get_max(void)
+{
+    return GASNETC_BBUF_SIZE;
+}
+
 HOT bool bounce_get_begin(bounce_get_t *get, void *dst, size_t nbytes, gasnetc_counter_t *counter,
                           bool wait)
 {

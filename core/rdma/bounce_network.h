@@ -33,6 +33,16 @@ HOT size_t bounce_get_max(void)
     return gasnetc_caps.get_inline_max;
 }
 
+static inline size_t bounce_unpinnable_put_max(void)
+{
+    return NET_BUFFER_PUT;
+}
+
+static inline size_t bounce_unpinnable_get_max(void)
+{
+    return NET_BUFFER_GET;
+}
+
 HOT bool bounce_get_begin(bounce_get_t *get, void *dst, size_t nbytes, gasnetc_counter_t *counter,
                           bool wait)
 {

@@ -19,6 +19,7 @@
 #include "core/rdma/lease.h"
 #include "core/rdma/rdma.h"
 #include "core/report.h"
+#include "other/base/mapped.h"
 
 /* A transient registration. */
 typedef struct pin {
@@ -119,12 +120,18 @@ gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, enum net
     if (!pin) gasneti_fatal("out of memory for the record of a registration");
     while (!net_register((void *)(uintptr_t)start, length, access, &pin->region)) {
         char why[256];
-        if (errno == EAGAIN) {
+        const int error = errno;
+        if (error == EAGAIN) {
             gasnetc_stall_bbuf(in_handler);
             continue;
         }
-        if (errno == ENOMEM && gasnetc_cache_shed()) continue;
-        net_explain_register(errno, length, why, sizeof why);
+        if (error == ENOMEM && gasnetc_cache_shed()) continue;
+        if (error == EFAULT &&
+            gasneti_mapped(start, length, access != NET_SOURCE) != GASNETI_UNMAPPED) {
+            gasnetc_pool_give(&free_pins, &pin->held);
+            return NULL;
+        }
+        net_explain_register(error, length, why, sizeof why);
         gasneti_fatal("cannot register %zu bytes at %p for a transfer: %s", length, start, why);
     }
     gasneti_self()->counts.transient_registrations++;

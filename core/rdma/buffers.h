@@ -104,7 +104,8 @@ void gasnetc_bbuf_counts(uint64_t *all, uint64_t *most);
 
 /* Registers [start, start+length) for one transfer, until its completion.  Pass the result as
  * gasnetc_sent_t.held, and `*region` to the posting call.  Waits while the network returns EAGAIN;
- * fatal when it refuses. */
+ * fatal when it refuses.  NULL: no device can access the memory, but the program can, so that the
+ * bytes can be copied. */
 gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, enum net_access access,
                                       const net_region_t **region, bool in_handler);
 

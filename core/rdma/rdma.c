@@ -16,6 +16,7 @@
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
 #include "other/base/hot.h"
+#include "other/base/min.h"
 
 gasnetc_local_segment_t gasnetc_local_segment;
 
@@ -127,6 +128,24 @@ static void put_bounced(gasnetc_peer_t *peer, uintptr_t dst, contents_t from, si
  * regions. */
 static GASNETI_OF_THREAD unsigned unposted;
 
+/* Puts from memory that no device can access. */
+static __attribute__((noinline)) void put_unpinnable(gasnetc_peer_t *peer, uintptr_t dst,
+                                                     const char *src, size_t nbytes,
+                                                     enum net_order order,
+                                                     gasnetc_counter_t *counter, bool in_handler)
+{
+    if (bounce_put_max()) {
+        put_bounced(peer, dst, (contents_t){.src = src}, nbytes, order, counter, in_handler);
+        return;
+    }
+    for (size_t done = 0, piece; done < nbytes; done += piece) {
+        piece = gasneti_min(nbytes - done, bounce_unpinnable_put_max());
+        while (!post_put(peer, dst + done, src + done, NULL, piece, order,
+                         &(gasnetc_sent_t){.counter = counter}, in_handler))
+            gasnetc_stall_bbuf(in_handler);
+    }
+}
+
 /* Puts the first bytes of memory outside the segment, and returns their number: from a region of
  * the cache.  A handler does not wait for a region, and read-only memory is in no region: these
  * bytes are copied, or registered for the transfer if the core has no buffers. */
@@ -144,6 +163,10 @@ static size_t put_outside(gasnetc_peer_t *peer, uintptr_t dst, const char *src, 
     gasnetc_held_t *held = answer == GASNETC_CACHED
                                ? gasnetc_cache_held(region)
                                : gasnetc_pin_transient(src, piece, NET_SOURCE, &region, in_handler);
+    if (!held) {
+        put_unpinnable(peer, dst, src, piece, order, counter, in_handler);
+        return piece;
+    }
     unposted++;
     post_put(peer, dst, src, region, piece, order,
              &(gasnetc_sent_t){.counter = counter, .held = held}, in_handler);
@@ -336,6 +359,17 @@ static bool get_bounced(gasnetc_peer_t *peer, void *to, uintptr_t from, size_t n
     return post_get(peer, get.to, get.region, from, nbytes, &get.sent);
 }
 
+/* Gets to memory that no device can access. */
+static __attribute__((noinline)) void get_unpinnable(gasnetc_peer_t *peer, char *to, uintptr_t from,
+                                                     size_t nbytes, gasnetc_counter_t *counter)
+{
+    for (size_t done = 0, piece; done < nbytes; done += piece) {
+        piece = gasneti_min(nbytes - done, bounce_unpinnable_get_max());
+        while (!get_bounced(peer, to + done, from + done, piece, counter))
+            gasnetc_stall_bbuf(false);
+    }
+}
+
 /* Gets the first bytes to memory outside the segment, and returns their number. */
 static size_t get_outside(gasnetc_peer_t *peer, void *to, uintptr_t from, size_t nbytes,
                           gasnetc_counter_t *counter)
@@ -353,6 +387,10 @@ static size_t get_outside(gasnetc_peer_t *peer, void *to, uintptr_t from, size_t
     gasnetc_held_t *held = answer == GASNETC_CACHED
                                ? gasnetc_cache_held(region)
                                : gasnetc_pin_transient(to, piece, NET_LOCAL, &region, false);
+    if (!held) {
+        get_unpinnable(peer, to, from, piece, counter);
+        return piece;
+    }
     unposted++;
     post_get(peer, to, region, from, piece, &(gasnetc_sent_t){.counter = counter, .held = held});
     unposted--;

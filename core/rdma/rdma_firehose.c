@@ -74,7 +74,7 @@ static const net_region_t *pin_local(void *start, size_t nbytes, bool write)
 
 /* Where the network reads the bytes of a piece, or writes them. */
 typedef struct near {
-    char *at;
+    char *at;                   /* NULL: no device can access the memory */
     const net_region_t *region; /* NULL: inlined */
 } near_t;
 
@@ -90,6 +90,7 @@ static near_t near_end(const remote_piece_t *p, gasnetc_sent_t *sent, bool reaps
                                  : gasnetc_pin_transient(p->local, p->nbytes,
                                                          p->put ? NET_SOURCE : NET_LOCAL,
                                                          &near.region, reaps);
+        if (!sent->held) near.at = NULL;
         return near;
     }
     near = (near_t){gasnetc_bbuf_wait(reaps), &gasnetc_bbuf_region};
@@ -104,13 +105,16 @@ static near_t near_end(const remote_piece_t *p, gasnetc_sent_t *sent, bool reaps
     return near;
 }
 
-void gasnetc_post_piece(const remote_piece_t *p, uint32_t region, enum net_order order, bool reaps)
+/* `region` is the peer's, and `pin` its use that the completion ends, or 0.  False, with nothing
+ * posted, if no device can access the local memory and it is longer than a bbuf. */
+static bool post_part(const remote_piece_t *p, uint32_t region, uint32_t pin, enum net_order order,
+                      bool reaps)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[p->node];
     const gasnetc_cache_key_t *far = remote_key_of(region);
-    if (p->put && far->read_only) gasnetc_not_writable(p);
-    gasnetc_sent_t sent = {.counter = p->counter, .remote_pin = region};
+    gasnetc_sent_t sent = {.counter = p->counter, .remote_pin = pin};
     const near_t near = near_end(p, &sent, reaps);
+    if (!near.at) return false;
     for (;;) {
         gasneti_lock(&peer->lock);
         enum net_result result = p->put ? net_put(&peer->net, p->remote, &far->key, near.at,
@@ -119,9 +123,37 @@ void gasnetc_post_piece(const remote_piece_t *p, uint32_t region, enum net_order
                                                   &far->key, p->nbytes, &sent);
         if (__builtin_expect(result != NET_POSTED, 0)) gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
-        if (__builtin_expect(result == NET_POSTED, 1)) return;
+        if (__builtin_expect(result == NET_POSTED, 1)) return true;
         gasnetc_stall_at(peer, result, reaps);
     }
+}
+
+/* Posts a piece whose local memory no device can access: in parts that are copied.  The last part
+ * ends the use of the peer's region, and counts as the piece. */
+static void post_unpinnable(const remote_piece_t *p, uint32_t region, enum net_order order,
+                            bool reaps)
+{
+    gasnetc_counter_t earlier = {0};
+    remote_piece_t part = *p;
+    part.counter = &earlier;
+    part.nbytes = GASNETC_BBUF_SIZE;
+    size_t rest = p->nbytes;
+    for (; rest > part.nbytes; rest -= part.nbytes) {
+        earlier.issued++;
+        post_part(&part, region, 0, order, reaps);
+        part.remote += part.nbytes;
+        part.local += part.nbytes;
+    }
+    while (!gasnetc_counter_done(&earlier)) gasnetc_stall(reaps);
+    part.counter = p->counter;
+    part.nbytes = rest;
+    post_part(&part, region, region, order, reaps);
+}
+
+void gasnetc_post_piece(const remote_piece_t *p, uint32_t region, enum net_order order, bool reaps)
+{
+    if (p->put && remote_key_of(region)->read_only) gasnetc_not_writable(p);
+    if (!post_part(p, region, region, order, reaps)) post_unpinnable(p, region, order, reaps);
 }
 
 /* --- the usual case: one piece, whose memory at both ends is registered, inlined or copied --- */

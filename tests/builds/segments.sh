@@ -14,11 +14,11 @@
 segments=${TEST_SEGMENTS:-large everything}
 modes=${TEST_MODES:-seq par}
 declare -A programs=(
-    [everything seq]="testhello testenv testam testamsize testamflood testputget testoutside testhandles testvalue testsync
+    [everything seq]="testhello testenv testam testamsize testamflood testputget testoutside testunpinned testhandles testvalue testsync
         testpoll testbarrier testlock testvis testteams testcoll collmix"
     [everything par]="testam testputget testoutside testhandles testthreads testrcvthread testvis testcoll"
     [large seq]="testam testputget testoutside testvis"
-    [large par]="testputget testoutside testthreads testrcvthread testcoll"
+    [large par]="testputget testoutside testunpinned testthreads testrcvthread testcoll"
 )
 programs_of() { # SEGMENT MODE
     echo "${TEST_PROGRAMS:-${programs[$*]}}"

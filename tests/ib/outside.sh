@@ -15,11 +15,11 @@ id=IB-R14
 [ "$conduit" != portals ] || id=PO-16
 [ -x "$TEST_LAUNCH" ] || { tap_skip "$conduit-conduit" "it is not in this build" && tap_end; }
 
-run() { # MODE ARGUMENT ENVIRONMENT...: sets `status`
+run() { # MODE ARGUMENT ENVIRONMENT...: runs $program or testoutside, and sets `status`
     local mode=$1 argument=$2
     shift 2
     # shellcheck disable=SC2086 # a word or none
-    env GASNET_FIREHOSE_VERBOSE=1 "$@" timeout -k 2 60 "$TEST_LAUNCH" -n 2 "$TEST_BUILD/tests/testoutside-$conduit-$mode" \
+    env GASNET_FIREHOSE_VERBOSE=1 "$@" timeout -k 2 60 "$TEST_LAUNCH" -n 2 "$TEST_BUILD/tests/${program:-testoutside}-$conduit-$mode" \
         $argument >"$log" 2>&1 </dev/null
     status=$?
 }
@@ -151,6 +151,42 @@ says "GASNET_FIREHOSE_KEEP is one of its words" 'FATAL.*GASNET_FIREHOSE_KEEP=som
 run $mode read-only-get
 says "IB-R13 PO-16 a get into memory that must not be written" \
     'FATAL.*cannot register 65536 bytes at .*: part of the range is not mapped, or not writable'
+# ---- what cannot be pinned
+
+# The rules that a log of testunpinned proves.
+unpinned() { # MODE TEXT ENVIRONMENT...
+    local text="$1: IB-R13 PO-16 memory that cannot be pinned$2"
+    program=testunpinned run "$1" '' "${@:3}"
+    if grep -q '^ok .* # SKIP' "$log"; then tap_note "$text: $(sed -n 's/^ok .* # SKIP //p' "$log" | sort -u | tr '\n' ' ')"; fi
+    [ "$status" -eq 0 ] && ! grep -q '^not ok' "$log"
+    tap_ok $? "$text" || tap_tail "$log"
+    [ "$status" -eq 0 ] || tap_tail "$log"
+}
+for mode in ${TEST_MODES:-seq par}; do
+    unpinned "$mode" "" SOFTHCA_MEMORY=lenient
+    unpinned "$mode" ", not registered" SOFTHCA_MEMORY=strict
+    unpinned "$mode" ", not registered, with shared memory" SOFTHCA_MEMORY=strict GASNET_SUPERNODE_MAXSIZE=0
+    unpinned "$mode" ", not registered, with a small cache" SOFTHCA_MEMORY=strict GASNET_FIREHOSE_MAXVICTIM_R=2
+    if [ "$conduit" = portals ]; then
+        unpinned "$mode" ", not registered, without a cache" SOFTHCA_MEMORY=strict GASNET_USE_FIREHOSE=0
+        unpinned "$mode" ", not registered, where nothing is bounced" SOFTHCA_MEMORY=strict GASNET_PORTAL_PUTGET_BOUNCE_LIMIT=0
+    else
+        unpinned "$mode" ", not registered, with few buffers" SOFTHCA_MEMORY=strict GASNET_BBUF_COUNT=4
+    fi
+done
+mode=seq
+for memory in lenient strict; do
+    for what in read-only unmapped; do
+        program=testunpinned run $mode $what-get SOFTHCA_MEMORY=$memory
+        if grep -q 'no secret memory' "$log"; then
+            tap_skip "$memory: a get into secret memory that is $what" "$(sed -n 's/.*testunpinned: //p' "$log" | head -n 1)"
+            continue
+        fi
+        says "$memory: IB-R13 PO-16 a get into secret memory that is $what" \
+            'FATAL.*cannot register 65536 bytes at .*: part of the range is not mapped, or not writable'
+    done
+done
+
 if [ "$conduit" != portals ]; then
     for mode in ${TEST_MODES:-seq par}; do
         run $mode '' 'SOFTHCA_FAULTS=enomem:what=mr,after=30,every=3'

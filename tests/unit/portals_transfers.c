@@ -351,6 +351,61 @@ static void long_requests(void)
     gasnetc_params.packedlong_limit = 1968;
 }
 
+/* Memory that no device can access, but this process can: here, what libportals refuses. */
+static void unpinnable(void)
+{
+    enum { PUTS = 6, GETS = 6, BYTES = 10400 };
+    job_begin();
+    char *there = unit_segment(1);
+    const uint32_t chunks = net_portals.chunks.count;
+    ptl_script_unpinnable = source;
+    check_fill(source, BYTES);
+    ptl_script_forget();
+    gasnetc_rdma_put_bulk(1, there, source, BYTES, &counter);
+    check_each(ptl_script_ops() == PUTS, "%u puts", ptl_script_ops());
+    for (int i = 0; i < PUTS; i++) {
+        ptl_script_op_t *op = ptl_script_op(i);
+        check_each(from_role(op, NET_ROLE_REQSB) && op->there == (ptl_size_t)i * 2048 &&
+                       !memcmp(op->bytes, source + (size_t)i * 2048, op->length),
+                   "put %d", i);
+        ptl_script_sent(op);
+        ptl_script_acked(op);
+    }
+    gasnetc_poll();
+    check_each(counter_done() && net_portals.chunks.count == chunks, "chunks are left");
+    check_all("PO-16 a put from memory that cannot be registered goes through chunks");
+
+    static char answer[BYTES];
+    check_fill(answer, BYTES);
+    ptl_script_forget();
+    gasnetc_rdma_get(1, source, there, BYTES, &counter);
+    check_each(ptl_script_ops() == GETS, "%u gets", ptl_script_ops());
+    for (int i = 0; i < GETS; i++) {
+        ptl_script_op_t *op = ptl_script_op(i);
+        check_each(from_role(op, NET_ROLE_REQSB) && op->there == (ptl_size_t)i * 2040, "get %d", i);
+        ptl_script_got(op, answer + (size_t)i * 2040);
+    }
+    gasnetc_poll();
+    check_each(counter_done() && !memcmp(source, answer, BYTES), "the bytes");
+    check_each(net_portals.chunks.count == chunks, "chunks are left");
+    check_all("PO-16 and so does a get to it");
+
+    gasnetc_params.packedlong_limit = 0;
+    ptl_script_forget();
+    gasnetc_AMRequestLongAsync(1, H_PAYLOAD, source, 5000, there, 0, NULL);
+    ptl_script_op_t *data = ptl_script_op(0);
+    check(from_role(data, NET_ROLE_TMPMD) && data->from.start != source &&
+              !memcmp(data->bytes, answer, 5000),
+          "PO-16 the payload of a Long is copied for its descriptor");
+    ptl_script_sent(data);
+    ptl_script_sent(ptl_script_op(1));
+    reply_to(ptl_script_op(1), (message_t){.flags = HIDDEN}, BITS_AM, 0);
+    gasnetc_poll();
+    ptl_script_unpinnable = NULL;
+    job_end("memory that cannot be registered");
+    gasnetc_params.packedlong_limit = 1968;
+}
+
 static void no_credit(void)
 {
     job_begin();
@@ -387,6 +442,7 @@ int main(int argc, char **argv)
     copied_at_once();
     without_events();
     long_requests();
+    unpinnable();
     no_credit();
     return check_end();
 }

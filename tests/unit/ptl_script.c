@@ -2,6 +2,7 @@
  */
 #include "tests/unit/ptl_script.h"
 
+#include <errno.h>
 #include <portals3_ext.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -46,6 +47,7 @@ static struct {
 } kept[KEPT];
 static unsigned kept_count;
 
+const void *ptl_script_unpinnable;
 bool ptl_script_hold_unlinks, ptl_script_no_space, ptl_script_refuses, ptl_script_bytes,
     ptl_script_notes;
 
@@ -271,6 +273,10 @@ int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t md, ptl_unlink_t unlink, ptl_handle_m
 {
     (void)ni;
     if (ptl_script_no_space) return PTL_NO_SPACE;
+    if (ptl_script_unpinnable && md.start == ptl_script_unpinnable) {
+        errno = EFAULT;
+        return PTL_NO_SPACE;
+    }
     return make_md(md, 0, unlink, out);
 }
 
@@ -569,6 +575,7 @@ void ptl_script_reset(void)
     memset(heads, 0, sizeof heads);
     made_ops = forgotten = kept_count = 0;
     ptl_script_hold_unlinks = ptl_script_no_space = ptl_script_refuses = false;
+    ptl_script_unpinnable = NULL;
     ptl_script_bytes = ptl_script_notes = false;
 }
 

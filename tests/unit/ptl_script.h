@@ -76,6 +76,8 @@ extern ptl_sr_value_t ptl_script_breaks, ptl_script_answers;
 unsigned ptl_script_descriptors(void), ptl_script_entries(void);
 /* PtlMDBind and PtlMDAttach refuse as long as it is set. */
 extern bool ptl_script_no_space;
+/* PtlMDBind refuses memory that begins here, with errno EFAULT. */
+extern const void *ptl_script_unpinnable;
 /* PtlPutBytes sends as long as it is set: an operation without descriptor or events. */
 extern bool ptl_script_bytes;
 /* PtlPutBytesNoted, PtlPutNoted and PtlGetNoted start operations as long as it is set; of puts so

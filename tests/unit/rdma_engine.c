@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/job/progress.h"
 #include "core/params/params.h"
@@ -455,6 +456,51 @@ static void no_registration(void)
     unit_job_end();
 }
 
+/* The network refuses the memory itself, which this process can access: all of it is bounced. */
+static void unpinnable(enum form form, size_t nbytes)
+{
+    static const char *const forms[] = {"put", "put_bulk", "get"};
+    begin(40);
+    net_script.refuse = EFAULT;
+    net_script.hold = true;
+    net_script.on_reap = let_waits_end;
+    transfer(form, outside + 333, theirs + 1001, nbytes);
+    const unsigned posts = net_script_count(kind_of(form));
+    check_each(posts == (nbytes + 4095) / 4096, "%u posts", posts);
+    for (unsigned i = 0; i < posts; i++)
+        check_each(way_of(net_script_get_event(kind_of(form), (int)i)) == BOUNCED, "post %u", i);
+    net_script.on_reap = NULL;
+    complete_all();
+    check_each(gasnetc_counter_done(&counter), "the counter is not done");
+    check_each(!memcmp(outside + 333, theirs + 1001, nbytes), "the bytes differ");
+    check_each(unit_free_bbufs() == UNIT_BBUFS, "%u bbufs are free", unit_free_bbufs());
+    check_all("IB-R13 a %s of %zu bytes of memory that cannot be registered is bounced",
+              forms[form], nbytes);
+    net_script.refuse = 0;
+    unit_job_end();
+}
+
+static void get_into_memory(const void *memory)
+{
+    net_script.refuse = EFAULT;
+    transfer(GET, (void *)(uintptr_t)memory, theirs, 5000);
+}
+
+/* Memory that this process cannot access either. */
+static void inaccessible(void)
+{
+    char *memory = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    begin(40);
+    check_fatal("IB-R13 a get into memory that may only be read is fatal", get_into_memory, memory,
+                "cannot register 5000 bytes", "the script refused 5000 bytes");
+    munmap(memory + 4096, 4096);
+    mprotect(memory, 4096, PROT_READ | PROT_WRITE);
+    check_fatal("IB-R13 and so is one into memory with a hole", get_into_memory, memory,
+                "cannot register 5000 bytes", "the script refused 5000 bytes");
+    munmap(memory, 4096);
+    unit_job_end();
+}
+
 static void no_bbuf_arena(const void *unused)
 {
     (void)unused;
@@ -496,6 +542,12 @@ int main(int argc, char **argv)
     get_into(40, true);
     out_of_segment();
     no_registration();
+    unpinnable(PUT, BOUNCE + 1);
+    unpinnable(PUT_BULK, 4097);
+    unpinnable(PUT_BULK, 30000);
+    unpinnable(GET, 4097);
+    unpinnable(GET, 30000);
+    inaccessible();
     check_fatal("IB-R6 bbufs that cannot be registered are fatal and say why", no_bbuf_arena, NULL,
                 "cannot register 256 KB of send buffers", "change the script");
     free(outside);

@@ -103,7 +103,8 @@ VAPI_ret_t VAPI_register_mr(VAPI_hca_hndl_t handle, VAPI_mr_t *request, VAPI_mr_
     if (code == VAPI_OK) code = check_acl(request->acl);
     if (code != VAPI_OK) return code;
     struct ibv_mr *verbs = mr_reg(pd, request);
-    if (!verbs) return vapi_error(errno, VAPI_EINVAL_PARAM);
+    /* EOPNOTSUPP is of file systems whose pages are not pinned. */
+    if (!verbs) return vapi_error(errno == EOPNOTSUPP ? EFAULT : errno, VAPI_EINVAL_PARAM);
     return mr_add(pd, verbs, request, mr, reply);
 }
 

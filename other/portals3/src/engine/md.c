@@ -89,7 +89,8 @@ static int md_describe(struct ptli_engine *engine, const ptl_md_t *user, struct 
     return PTL_OK;
 }
 
-/* Describes and registers; on failure no memory is left registered or allocated.  */
+/* Describes and registers; on failure no memory is left registered or allocated.  errno EFAULT: the
+ * memory is not mapped, or no device can access it. */
 static int md_prepare(struct ptli_engine *engine, const ptl_md_t *user, struct ptli_md *draft)
 {
     const struct ptli_transport_ops *ops = engine->transport->ops;
@@ -100,9 +101,11 @@ static int md_prepare(struct ptli_engine *engine, const ptl_md_t *user, struct p
         if (piece->length == 0) continue;
         result = ops->enroll(engine->transport, piece->base, piece->length, &piece->region);
         if (result != PTL_OK) {
+            const int error = errno;
             piece->region = NULL;
-            say_limit((int)draft->count, draft->rules.length);
+            if (error != EFAULT) say_limit((int)draft->count, draft->rules.length);
             ptli_regions_release(engine, draft);
+            errno = error;
             return result;
         }
     }

@@ -39,6 +39,7 @@ static struct ibv_mr *reg(struct ptli_verbs *v, struct ptli_range *range)
     range->writable = mr != NULL;
     if (!mr && (errno == EFAULT || errno == EACCES || errno == EPERM))
         mr = ibv_reg_mr(v->pd, base, range->length, reading);
+    if (!mr && errno == EOPNOTSUPP) errno = EFAULT; /* a file system that pins no pages */
     return mr;
 }
 
@@ -72,7 +73,7 @@ int ptli_verbs_enroll(struct ptli_transport *transport, void *base, uint64_t len
     ptli_mutex_unlock(&v->memory);
     if (!region) {
         const int error = errno;
-        if (error != ENOMEM) ptli_verbs_find_cause(v);
+        if (error != ENOMEM && error != EFAULT) ptli_verbs_find_cause(v);
         errno = error;
         return PTL_NO_SPACE;
     }

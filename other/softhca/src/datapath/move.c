@@ -1,13 +1,15 @@
 /* move.c - copies bytes between this process and a peer by the fastest method available.
  *
  * Mapped memory is copied directly. Other memory goes by process_vm_readv/writev. Where the kernel
- * refuses these (seccomp, no ptrace right) the peer's RPC thread copies. Callers have checked keys
- * and ranges, and hold the target QP's active word odd.
+ * refuses these (seccomp, no ptrace right) the peer's RPC thread copies; also for memory that only
+ * its own process can access, as that of memfd_secret. Callers have checked keys and ranges, and
+ * hold the target QP's active word odd.
  */
 #include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/datapath/hot.h"
 #include "other/softhca/src/interpose/edge.h"
 #include "other/softhca/src/segment/segment.h"
+#include "other/base/mapped.h"
 
 #include <string.h>
 #include <sys/uio.h>
@@ -79,6 +81,14 @@ static int move_copy_by_kernel(struct shca_peer *p, bool write, const struct iov
     return n < 0 ? errno : EFAULT;
 }
 
+static bool move_local_is_mapped(bool write, const struct iovec *local, int n_local)
+{
+    for (int i = 0; i < n_local; i++)
+        if (gasneti_mapped(local[i].iov_base, local[i].iov_len, !write) == GASNETI_UNMAPPED)
+            return false;
+    return true;
+}
+
 /* 0 or an errno value: EFAULT when the peer's memory is unmapped, ESRCH when the peer has ended. */
 int shca_move(struct shca_peer *p, bool write, struct iovec *local, int n_local,
               const struct shca_piece *remote, int n_remote)
@@ -95,8 +105,11 @@ int shca_move(struct shca_peer *p, bool write, struct iovec *local, int n_local,
     if (total == 0) return 0;
     if (!p->no_pvm) {
         int error = move_copy_by_kernel(p, write, local, n_local, remote, n_remote, total);
-        if (error != EPERM && error != ENOSYS && error != EACCES) return error;
-        p->no_pvm = true;
+        const bool refused = error == EPERM || error == ENOSYS || error == EACCES;
+        if (refused) p->no_pvm = true;
+        /* EFAULT: memory of the peer that other processes cannot access, or unmapped memory. */
+        if (!refused && (error != EFAULT || !move_local_is_mapped(write, local, n_local)))
+            return error;
     }
     int error = move_copy_by_rpc(p, write, walk);
     if (error && error != EFAULT && !shca_peer_dead_slow(p))

@@ -5,10 +5,12 @@
  * after ibv_dereg_mr() returns.
  */
 #include "other/softhca/src/device/device.h"
+#include "other/softhca/src/device/settings.h"
 #include "other/softhca/src/interpose/edge.h"
 #include "other/softhca/src/objects/object.h"
 #include "other/softhca/src/objects/verbs.h"
 #include "other/softhca/src/segment/segment.h"
+#include "other/base/mapped.h"
 #include "other/base/memcheck.h"
 #include "other/base/uncancelled.h"
 
@@ -128,10 +130,18 @@ static bool mr_is_mapped(void *addr, size_t len)
     return true;
 }
 
+/* False, with SOFTHCA_MEMORY=strict, for memory whose pages the kernel pins for no device. */
+static bool mr_is_pinnable(void *addr, size_t len, bool write)
+{
+    return shca_settings()->memory != SHCA_MEMORY_STRICT ||
+           gasneti_mapped(addr, len, write) != GASNETI_UNPINNABLE;
+}
+
 static bool mr_is_usable(void *addr, size_t len, unsigned access)
 {
-    return mr_is_mapped(addr, len) &&
-           (!(access & IBV_ACCESS_LOCAL_WRITE) || shca_is_writable(addr, len));
+    const bool write = access & IBV_ACCESS_LOCAL_WRITE;
+    return mr_is_mapped(addr, len) && (!write || shca_is_writable(addr, len)) &&
+           mr_is_pinnable(addr, len, write);
 }
 
 /* An entry of the table, and the charge for the memory. */

@@ -5,6 +5,7 @@
  */
 #include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/tcp/remote_process.h"
+#include "other/base/mapped.h"
 
 #include <string.h>
 #include <sys/uio.h>
@@ -26,10 +27,12 @@ int shca_slice(const struct shca_gather *g, size_t offset, size_t len, struct io
     return k;
 }
 
-/* Where a seccomp filter refuses the call on the own process, memcpy is the only way left. */
-static bool user_memory_refused(ssize_t n)
+/* Where a seccomp filter refuses the call on the own process, memcpy is the only way left; also for
+ * memory that the kernel does not access in this way, as that of memfd_secret. */
+static bool user_memory_refused(ssize_t n, const struct iovec *memory, bool write)
 {
-    return n < 0 && errno != EFAULT;
+    return n < 0 && (errno != EFAULT ||
+                     gasneti_mapped(memory->iov_base, memory->iov_len, write) != GASNETI_UNMAPPED);
 }
 
 bool shca_user_memory_read(void *to, const struct iovec *from, int n)
@@ -38,7 +41,7 @@ bool shca_user_memory_read(void *to, const struct iovec *from, int n)
     for (int i = 0; i < n; i++) {
         struct iovec here = {at, from[i].iov_len};
         ssize_t got = here.iov_len ? process_vm_readv(getpid(), &here, 1, &from[i], 1, 0) : 0;
-        if (user_memory_refused(got)) {
+        if (user_memory_refused(got, &from[i], false)) {
             memcpy(at, from[i].iov_base, from[i].iov_len);
             got = from[i].iov_len;
         }
@@ -54,7 +57,7 @@ bool shca_user_memory_write(const void *from, const struct iovec *to, int n)
     for (int i = 0; i < n; i++) {
         struct iovec here = {(void *)at, to[i].iov_len};
         ssize_t put = process_vm_writev(getpid(), &here, 1, &to[i], 1, 0);
-        if (user_memory_refused(put)) {
+        if (user_memory_refused(put, &to[i], true)) {
             memcpy(to[i].iov_base, at, to[i].iov_len);
             put = to[i].iov_len;
         }
