@@ -1,11 +1,11 @@
 /* putget.c - puts and gets: blocking, with explicit handle, and with the implicit one.
  *
- * Implements gasnet_{put,get}{,_nb,_nbi}{,_bulk}.  Each function does transfers within this rank
- * and with shared-memory peers (near.h), chooses the counter, and calls transfer.h for other
- * transfers.  The _far forms are for callers that know that the rank is no shared-memory peer; they
- * only test whether the job has it.  Hot path: no work that a remote transfer of at least one byte
- * does not need.  transfer.h handles transfers of no bytes, except where the call must return
- * GASNET_INVALID_HANDLE for them.
+ * Implements gasnet_{put,get}{,_nb,_nbi}{,_bulk}.  Each kind (blocking, explicit, implicit) is one
+ * function, inlined for each form: it does transfers within this rank and with shared-memory peers
+ * (near.h), chooses the counter, and calls transfer.h for other transfers.  The _far forms are for
+ * callers that know that the rank is no shared-memory peer; they only test whether the job has it.
+ * Hot path: no work that a remote transfer of at least one byte does not need.  transfer.h handles
+ * transfers of no bytes, except where the call must return GASNET_INVALID_HANDLE for them.
  *
  * core/rdma/synchronisation.h defines what each form waits for.  Forms with equal rows in that
  * table share a function: bulk and non-bulk blocking puts, and bulk and non-bulk gets of each kind.
@@ -28,20 +28,39 @@ bool gasnete_copy_local(const char *call, gasnet_node_t node, void *dst, const v
     return true;
 }
 
-HOT void start_put(enum gasnetc_form form, gasnet_node_t node, void *dst, void *src, size_t nbytes,
-                   gasnetc_counter_t *counter)
+/* The calls, for messages, by the form that they share. */
+static const char *const putget_names[GASNETC_FORMS] = {
+    [GASNETC_PUT] = "gasnet_put",
+    [GASNETC_PUT_NB] = "gasnet_put_nb",
+    [GASNETC_PUT_NB_BULK] = "gasnet_put_nb_bulk",
+    [GASNETC_PUT_NBI] = "gasnet_put_nbi",
+    [GASNETC_PUT_NBI_BULK] = "gasnet_put_nbi_bulk",
+    [GASNETC_GET] = "gasnet_get",
+    [GASNETC_GET_NB] = "gasnet_get_nb",
+    [GASNETC_GET_NBI] = "gasnet_get_nbi",
+};
+
+HOT bool is_get(enum gasnetc_form form)
 {
-    if (gasnetc_frees_source(form))
+    return form == GASNETC_GET || form == GASNETC_GET_NB || form == GASNETC_GET_NBI;
+}
+
+HOT bool putget_near(enum gasnetc_form form, gasnet_node_t node, void *dst, void *src,
+                     size_t nbytes)
+{
+    return is_get(form) ? gasnete_near_get(putget_names[form], dst, node, src, nbytes)
+                        : gasnete_near_put(putget_names[form], node, dst, src, nbytes);
+}
+
+HOT void putget_start(enum gasnetc_form form, gasnet_node_t node, void *dst, void *src,
+                      size_t nbytes, gasnetc_counter_t *counter)
+{
+    if (is_get(form))
+        gasnete_transfer_get(node, dst, src, nbytes, counter);
+    else if (gasnetc_frees_source(form))
         gasnete_transfer_put(node, dst, src, nbytes, counter);
     else
         gasnete_transfer_put_bulk(node, dst, src, nbytes, counter);
-    if (gasnetc_blocks(form)) gasnetc_wait(counter);
-}
-
-HOT void start_get(enum gasnetc_form form, void *dst, gasnet_node_t node, void *src, size_t nbytes,
-                   gasnetc_counter_t *counter)
-{
-    gasnete_transfer_get(node, dst, src, nbytes, counter);
     if (gasnetc_blocks(form)) gasnetc_wait(counter);
 }
 
@@ -53,42 +72,41 @@ HOT bool putget_is_far(gasnet_node_t node)
 
 /* --- blocking --- */
 
-HOT void put_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+HOT void putget_blocking_far(enum gasnetc_form form, gasnet_node_t node, void *dst, void *src,
+                             size_t nbytes)
 {
     if ((GASNETC_CHECKING || !putget_is_far(node)) &&
-        gasnete_copy_local("gasnet_put", node, dst, src, nbytes))
+        gasnete_copy_local(putget_names[form], node, dst, src, nbytes))
         return;
     gasnetc_counter_t counter = {0};
-    start_put(GASNETC_PUT, node, dst, src, nbytes, &counter);
+    putget_start(form, node, dst, src, nbytes, &counter);
 }
 
-HOT void get_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+HOT void putget_blocking(enum gasnetc_form form, gasnet_node_t node, void *dst, void *src,
+                         size_t nbytes)
 {
-    if ((GASNETC_CHECKING || !putget_is_far(node)) &&
-        gasnete_copy_local("gasnet_get", node, dst, src, nbytes))
-        return;
-    gasnetc_counter_t counter = {0};
-    start_get(GASNETC_GET, dst, node, src, nbytes, &counter);
-}
-
-void gasnete_put_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
-{
-    put_far(node, dst, src, nbytes);
+    if (!putget_near(form, node, dst, src, nbytes))
+        putget_blocking_far(form, node, dst, src, nbytes);
 }
 
 void gasnete_put(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    if (!gasnete_near_put("gasnet_put", node, dst, src, nbytes)) put_far(node, dst, src, nbytes);
+    putget_blocking(GASNETC_PUT, node, dst, src, nbytes);
 }
 
-void gasnete_get_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+void gasnete_put_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    get_far(dst, node, src, nbytes);
+    putget_blocking_far(GASNETC_PUT, node, dst, src, nbytes);
 }
 
 void gasnete_get(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 {
-    if (!gasnete_near_get("gasnet_get", dst, node, src, nbytes)) get_far(dst, node, src, nbytes);
+    putget_blocking(GASNETC_GET, node, dst, src, nbytes);
+}
+
+void gasnete_get_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+{
+    putget_blocking_far(GASNETC_GET, node, dst, src, nbytes);
 }
 
 /* --- explicit handle --- */
@@ -98,184 +116,127 @@ void gasnete_get(void *dst, gasnet_node_t node, void *src, size_t nbytes)
  * stay in registers up to the core.  */
 #define COLD __attribute__((cold, noinline))
 
-typedef gasnet_handle_t put_nb_t(gasnet_node_t, void *, void *, size_t);
-
-static COLD gasnet_handle_t putget_slow_put_nb(gasnet_node_t node, void *dst, void *src,
-                                               size_t nbytes, put_nb_t *again)
+static COLD gasnet_handle_t putget_explicit_slow(gasnet_node_t node, void *dst, void *src,
+                                                 size_t nbytes, enum gasnetc_form form)
 {
-    if (gasnete_copy_local("gasnet_put_nb", node, dst, src, nbytes) || nbytes == 0)
+    if (gasnete_copy_local(putget_names[form], node, dst, src, nbytes) || nbytes == 0)
         return GASNET_INVALID_HANDLE;
     gasnete_thread_t *me = gasnete_self();
     if (me->free == NULL) gasnete_pool_grow(me);
-    return again(node, dst, src, nbytes);
+    if (is_get(form)) return gasnete_get_nb_far(dst, node, src, nbytes);
+    return form == GASNETC_PUT_NB ? gasnete_put_nb_far(node, dst, src, nbytes)
+                                  : gasnete_put_nb_bulk_far(node, dst, src, nbytes);
 }
 
-static COLD gasnet_handle_t putget_slow_get_nb(void *dst, gasnet_node_t node, void *src,
-                                               size_t nbytes)
-{
-    if (gasnete_copy_local("gasnet_get_nb", node, dst, src, nbytes) || nbytes == 0)
-        return GASNET_INVALID_HANDLE;
-    gasnete_thread_t *me = gasnete_self();
-    if (me->free == NULL) gasnete_pool_grow(me);
-    return gasnete_get_nb_far(dst, node, src, nbytes);
-}
-
-/* True if an operation with explicit handle may take the fast path.  */
-static inline bool putget_fast(const gasnete_thread_t *me, gasnet_node_t node, size_t nbytes)
-{
-    return !gasnete_rarely(nbytes == 0) && putget_is_far(node) && !gasnete_rarely(me == NULL) &&
-           !gasnete_rarely(me->free == NULL);
-}
-
-HOT gasnet_handle_t put_nb_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+HOT gasnet_handle_t putget_explicit_far(enum gasnetc_form form, gasnet_node_t node, void *dst,
+                                        void *src, size_t nbytes)
 {
     gasnete_thread_t *me = gasnete_self_if_any();
-    if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nb", node);
-    if (!putget_fast(me, node, nbytes))
-        return putget_slow_put_nb(node, dst, src, nbytes, gasnete_put_nb_far);
+    if (GASNETC_CHECKING) gasnete_check_transfer(putget_names[form], node);
+    if (gasnete_rarely(nbytes == 0) || !putget_is_far(node) || gasnete_rarely(me == NULL) ||
+        gasnete_rarely(me->free == NULL))
+        return putget_explicit_slow(node, dst, src, nbytes, form);
     gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
-    start_put(GASNETC_PUT_NB, node, dst, src, nbytes, &op->counter);
+    putget_start(form, node, dst, src, nbytes, &op->counter);
     return op;
 }
 
-gasnet_handle_t gasnete_put_nb_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+HOT gasnet_handle_t putget_explicit(enum gasnetc_form form, gasnet_node_t node, void *dst,
+                                    void *src, size_t nbytes)
 {
-    return put_nb_far(node, dst, src, nbytes);
+    if (putget_near(form, node, dst, src, nbytes)) return GASNET_INVALID_HANDLE;
+    return putget_explicit_far(form, node, dst, src, nbytes);
 }
 
 gasnet_handle_t gasnete_put_nb(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    if (gasnete_near_put("gasnet_put_nb", node, dst, src, nbytes)) return GASNET_INVALID_HANDLE;
-    return put_nb_far(node, dst, src, nbytes);
+    return putget_explicit(GASNETC_PUT_NB, node, dst, src, nbytes);
 }
 
-HOT gasnet_handle_t put_nb_bulk_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+gasnet_handle_t gasnete_put_nb_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    gasnete_thread_t *me = gasnete_self_if_any();
-    if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nb_bulk", node);
-    if (!putget_fast(me, node, nbytes))
-        return putget_slow_put_nb(node, dst, src, nbytes, gasnete_put_nb_bulk_far);
-    gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
-    start_put(GASNETC_PUT_NB_BULK, node, dst, src, nbytes, &op->counter);
-    return op;
-}
-
-gasnet_handle_t gasnete_put_nb_bulk_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
-{
-    return put_nb_bulk_far(node, dst, src, nbytes);
+    return putget_explicit_far(GASNETC_PUT_NB, node, dst, src, nbytes);
 }
 
 gasnet_handle_t gasnete_put_nb_bulk(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    if (gasnete_near_put("gasnet_put_nb_bulk", node, dst, src, nbytes))
-        return GASNET_INVALID_HANDLE;
-    return put_nb_bulk_far(node, dst, src, nbytes);
+    return putget_explicit(GASNETC_PUT_NB_BULK, node, dst, src, nbytes);
 }
 
-HOT gasnet_handle_t get_nb_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+gasnet_handle_t gasnete_put_nb_bulk_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    gasnete_thread_t *me = gasnete_self_if_any();
-    if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_get_nb", node);
-    if (!putget_fast(me, node, nbytes)) return putget_slow_get_nb(dst, node, src, nbytes);
-    gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
-    start_get(GASNETC_GET_NB, dst, node, src, nbytes, &op->counter);
-    return op;
-}
-
-gasnet_handle_t gasnete_get_nb_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
-{
-    return get_nb_far(dst, node, src, nbytes);
+    return putget_explicit_far(GASNETC_PUT_NB_BULK, node, dst, src, nbytes);
 }
 
 gasnet_handle_t gasnete_get_nb(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 {
-    if (gasnete_near_get("gasnet_get_nb", dst, node, src, nbytes)) return GASNET_INVALID_HANDLE;
-    return get_nb_far(dst, node, src, nbytes);
+    return putget_explicit(GASNETC_GET_NB, node, dst, src, nbytes);
+}
+
+gasnet_handle_t gasnete_get_nb_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+{
+    return putget_explicit_far(GASNETC_GET_NB, node, dst, src, nbytes);
 }
 
 /* --- implicit handle --- */
 
-typedef void put_nbi_t(gasnet_node_t, void *, void *, size_t);
-
-static COLD void putget_slow_put_nbi(gasnet_node_t node, void *dst, void *src, size_t nbytes,
-                                     put_nbi_t *again)
+static COLD void putget_implicit_slow(gasnet_node_t node, void *dst, void *src, size_t nbytes,
+                                      enum gasnetc_form form)
 {
-    if (gasnete_copy_local("gasnet_put_nbi", node, dst, src, nbytes)) return;
+    if (gasnete_copy_local(putget_names[form], node, dst, src, nbytes)) return;
     gasnete_self();
-    again(node, dst, src, nbytes);
+    if (is_get(form))
+        gasnete_get_nbi_far(dst, node, src, nbytes);
+    else if (form == GASNETC_PUT_NBI)
+        gasnete_put_nbi_far(node, dst, src, nbytes);
+    else
+        gasnete_put_nbi_bulk_far(node, dst, src, nbytes);
 }
 
-static COLD void putget_slow_get_nbi(void *dst, gasnet_node_t node, void *src, size_t nbytes)
-{
-    if (gasnete_copy_local("gasnet_get_nbi", node, dst, src, nbytes)) return;
-    gasnete_self();
-    gasnete_get_nbi_far(dst, node, src, nbytes);
-}
-
-static inline bool usual_implicit(const gasnete_thread_t *me, gasnet_node_t node)
-{
-    return putget_is_far(node) && !gasnete_rarely(me == NULL);
-}
-
-HOT void put_nbi_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+HOT void putget_implicit_far(enum gasnetc_form form, gasnet_node_t node, void *dst, void *src,
+                             size_t nbytes)
 {
     gasnete_thread_t *me = gasnete_self_if_any();
-    if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nbi", node);
-    if (usual_implicit(me, node))
-        start_put(GASNETC_PUT_NBI, node, dst, src, nbytes, me->puts);
+    if (GASNETC_CHECKING) gasnete_check_transfer(putget_names[form], node);
+    if (putget_is_far(node) && !gasnete_rarely(me == NULL))
+        putget_start(form, node, dst, src, nbytes, is_get(form) ? me->gets : me->puts);
     else
-        putget_slow_put_nbi(node, dst, src, nbytes, gasnete_put_nbi_far);
+        putget_implicit_slow(node, dst, src, nbytes, form);
 }
 
-void gasnete_put_nbi_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+HOT void putget_implicit(enum gasnetc_form form, gasnet_node_t node, void *dst, void *src,
+                         size_t nbytes)
 {
-    put_nbi_far(node, dst, src, nbytes);
+    if (!putget_near(form, node, dst, src, nbytes))
+        putget_implicit_far(form, node, dst, src, nbytes);
 }
 
 void gasnete_put_nbi(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    if (!gasnete_near_put("gasnet_put_nbi", node, dst, src, nbytes))
-        put_nbi_far(node, dst, src, nbytes);
+    putget_implicit(GASNETC_PUT_NBI, node, dst, src, nbytes);
 }
 
-HOT void put_nbi_bulk_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+void gasnete_put_nbi_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    gasnete_thread_t *me = gasnete_self_if_any();
-    if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nbi_bulk", node);
-    if (usual_implicit(me, node))
-        start_put(GASNETC_PUT_NBI_BULK, node, dst, src, nbytes, me->puts);
-    else
-        putget_slow_put_nbi(node, dst, src, nbytes, gasnete_put_nbi_bulk_far);
-}
-
-void gasnete_put_nbi_bulk_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
-{
-    put_nbi_bulk_far(node, dst, src, nbytes);
+    putget_implicit_far(GASNETC_PUT_NBI, node, dst, src, nbytes);
 }
 
 void gasnete_put_nbi_bulk(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    if (!gasnete_near_put("gasnet_put_nbi_bulk", node, dst, src, nbytes))
-        put_nbi_bulk_far(node, dst, src, nbytes);
+    putget_implicit(GASNETC_PUT_NBI_BULK, node, dst, src, nbytes);
 }
 
-HOT void get_nbi_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+void gasnete_put_nbi_bulk_far(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    gasnete_thread_t *me = gasnete_self_if_any();
-    if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_get_nbi", node);
-    if (usual_implicit(me, node))
-        start_get(GASNETC_GET_NBI, dst, node, src, nbytes, me->gets);
-    else
-        putget_slow_get_nbi(dst, node, src, nbytes);
-}
-
-void gasnete_get_nbi_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
-{
-    get_nbi_far(dst, node, src, nbytes);
+    putget_implicit_far(GASNETC_PUT_NBI_BULK, node, dst, src, nbytes);
 }
 
 void gasnete_get_nbi(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 {
-    if (!gasnete_near_get("gasnet_get_nbi", dst, node, src, nbytes))
-        get_nbi_far(dst, node, src, nbytes);
+    putget_implicit(GASNETC_GET_NBI, node, dst, src, nbytes);
+}
+
+void gasnete_get_nbi_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+{
+    putget_implicit_far(GASNETC_GET_NBI, node, dst, src, nbytes);
 }

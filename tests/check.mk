@@ -1,12 +1,12 @@
 # What the tests of all parts share, and the targets that run them.
-EXTRA_DIST += tests/bench/callgrind.sh tests/tap.sh tests/netns.sh tests/check.sh tests/descriptors.h
+EXTRA_DIST += tests/unit/run.sh tests/bench/callgrind.sh tests/tap.sh tests/netns.sh tests/check.sh tests/descriptors.h
 check_LIBRARIES += tests/unit/libcheck.a
 # Without the u that today's ar ignores with a warning.
 ARFLAGS = cr
 
 tests_unit_libcheck_a_SOURCES = tests/unit/check.c tests/unit/check.h
 
-.PHONY: check-programs
+phony += check-programs
 # `all` runs a make of its own: beside it this one would make the same files at the same time.
 check-programs: all
 	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
@@ -15,7 +15,7 @@ check-local:
 
 # The projects in other/, each alone: `make softhca` builds one, `make check-softhca` runs its tests.
 projects = softhca vapi portals3 dapl
-.PHONY: $(projects) $(projects:%=check-%)
+phony += $(projects) $(projects:%=check-%)
 softhca: $(softhca_made)
 vapi: $(vapi_made)
 portals3: $(portals3_made)

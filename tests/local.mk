@@ -22,7 +22,7 @@ EXTRA_DIST += tests/sim/network/conduit_network.h tests/unit/script/conduit_netw
 EXTRA_DIST += tests/vm/README.md tests/vm/run.sh tests/vm/build.sh tests/vm/packages.sh tests/vm/siw.sh tests/vm/init.sh tests/vm/setup.sh \
 	tests/vm/guest.sh tests/vm/pair.sh tests/vm/remote.c tests/vm/tsc.c tests/vm/lists/common.sh tests/vm/lists/one.sh tests/vm/lists/iwarp.sh \
 	tests/vm/lists/pair.sh tests/vm/lists/broken.sh
-.PHONY: qualify bench soak mutate check-vm
+phony += qualify bench soak mutate check-vm
 # One-line changes of the product, each judged by the tests of its folder; MUTATE="--seed 7 --count 200".
 mutate:
 	mkdir -p mutate && PYTHONDONTWRITEBYTECODE=1 python3 $(srcdir)/tests/mutate/mutate.py $(MUTATE)

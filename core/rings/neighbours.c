@@ -10,16 +10,14 @@
  * done.
  */
 #include <limits.h>
-#include <linux/futex.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "core/network.h"
 #include "core/job/rank.h"
 #include "core/params/params.h"
 #include "core/report.h"
 #include "core/rings/neighbours.h"
+#include "other/base/futex.h"
 
 /* The shared memory of a process; the rings follow. */
 typedef struct near_memory {
@@ -115,15 +113,10 @@ void net_near_begin(net_near_out_t *near, const net_peer_t *peer, net_near_ring_
     atomic_store(&near->ring, ring);
 }
 
-static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
-{
-    (void)syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
-}
-
 void net_near_rouse(_Atomic uint32_t *asleep)
 {
     if (atomic_exchange_explicit(asleep, 0, memory_order_acq_rel))
-        futex(asleep, FUTEX_WAKE, INT_MAX);
+        gasneti_futex_wake(asleep, GASNETI_FUTEX_SHARED, INT_MAX);
 }
 
 /* --- sleeping --- */
@@ -141,5 +134,5 @@ void net_near_arm(void)
 void net_near_block(void)
 {
     while (atomic_load_explicit(&mine->asleep, memory_order_acquire))
-        futex(&mine->asleep, FUTEX_WAIT, 1);
+        gasneti_futex_sleep(&mine->asleep, GASNETI_FUTEX_SHARED, 1, NULL);
 }

@@ -67,225 +67,85 @@ static gasnete_coll_call_t calls_reduce(const char *name, gasnet_team_handle_t t
     return call;
 }
 
-void gasnet_coll_broadcast(gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src,
-                           size_t nbytes, int flags)
-{
-    const gasnete_coll_call_t call = calls_move("gasnet_coll_broadcast", GASNETE_COLL_BROADCAST,
-                                                team, srcimage, dst, src, nbytes, flags);
-    gasnete_coll_execute(&call);
-}
+/* Defines the blocking and the non-blocking form of a collective: the parameters of both, and the
+ * call that both make. */
+#define CALLS(blocking, nonblocking, parameters, filled_in)                                        \
+    void blocking parameters                                                                       \
+    {                                                                                              \
+        const gasnete_coll_call_t call = filled_in;                                                \
+        gasnete_coll_execute(&call);                                                               \
+    }                                                                                              \
+    gasnet_coll_handle_t nonblocking parameters                                                    \
+    {                                                                                              \
+        const gasnete_coll_call_t call = filled_in;                                                \
+        return gasnete_coll_start(&call);                                                          \
+    }
 
-gasnet_coll_handle_t gasnet_coll_broadcast_nb(gasnet_team_handle_t team, void *dst,
-                                              gasnet_image_t srcimage, void *src, size_t nbytes,
-                                              int flags)
-{
-    const gasnete_coll_call_t call = calls_move("gasnet_coll_broadcast_nb", GASNETE_COLL_BROADCAST,
-                                                team, srcimage, dst, src, nbytes, flags);
-    return gasnete_coll_start(&call);
-}
+CALLS(gasnet_coll_broadcast, gasnet_coll_broadcast_nb,
+      (gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src, size_t nbytes,
+       int flags),
+      calls_move(__func__, GASNETE_COLL_BROADCAST, team, srcimage, dst, src, nbytes, flags))
 
-void gasnet_coll_broadcastM(gasnet_team_handle_t team, void *const dstlist[],
-                            gasnet_image_t srcimage, void *src, size_t nbytes, int flags)
-{
-    const gasnete_coll_call_t call =
-        calls_move("gasnet_coll_broadcastM", GASNETE_COLL_BROADCAST, team, srcimage,
-                   calls_own("gasnet_coll_broadcastM", team, dstlist, flags), src, nbytes, flags);
-    gasnete_coll_execute(&call);
-}
+CALLS(gasnet_coll_broadcastM, gasnet_coll_broadcastM_nb,
+      (gasnet_team_handle_t team, void *const dstlist[], gasnet_image_t srcimage, void *src,
+       size_t nbytes, int flags),
+      calls_move(__func__, GASNETE_COLL_BROADCAST, team, srcimage,
+                 calls_own(__func__, team, dstlist, flags), src, nbytes, flags))
 
-gasnet_coll_handle_t gasnet_coll_broadcastM_nb(gasnet_team_handle_t team, void *const dstlist[],
-                                               gasnet_image_t srcimage, void *src, size_t nbytes,
-                                               int flags)
-{
-    const gasnete_coll_call_t call = calls_move(
-        "gasnet_coll_broadcastM_nb", GASNETE_COLL_BROADCAST, team, srcimage,
-        calls_own("gasnet_coll_broadcastM_nb", team, dstlist, flags), src, nbytes, flags);
-    return gasnete_coll_start(&call);
-}
+CALLS(gasnet_coll_scatter, gasnet_coll_scatter_nb,
+      (gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src, size_t nbytes,
+       int flags),
+      calls_move(__func__, GASNETE_COLL_SCATTER, team, srcimage, dst, src, nbytes, flags))
 
-void gasnet_coll_scatter(gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src,
-                         size_t nbytes, int flags)
-{
-    const gasnete_coll_call_t call = calls_move("gasnet_coll_scatter", GASNETE_COLL_SCATTER, team,
-                                                srcimage, dst, src, nbytes, flags);
-    gasnete_coll_execute(&call);
-}
+CALLS(gasnet_coll_scatterM, gasnet_coll_scatterM_nb,
+      (gasnet_team_handle_t team, void *const dstlist[], gasnet_image_t srcimage, void *src,
+       size_t nbytes, int flags),
+      calls_move(__func__, GASNETE_COLL_SCATTER, team, srcimage,
+                 calls_own(__func__, team, dstlist, flags), src, nbytes, flags))
 
-gasnet_coll_handle_t gasnet_coll_scatter_nb(gasnet_team_handle_t team, void *dst,
-                                            gasnet_image_t srcimage, void *src, size_t nbytes,
-                                            int flags)
-{
-    const gasnete_coll_call_t call = calls_move("gasnet_coll_scatter_nb", GASNETE_COLL_SCATTER,
-                                                team, srcimage, dst, src, nbytes, flags);
-    return gasnete_coll_start(&call);
-}
+CALLS(gasnet_coll_gather, gasnet_coll_gather_nb,
+      (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src, size_t nbytes,
+       int flags),
+      calls_move(__func__, GASNETE_COLL_GATHER, team, dstimage, dst, src, nbytes, flags))
 
-void gasnet_coll_scatterM(gasnet_team_handle_t team, void *const dstlist[], gasnet_image_t srcimage,
-                          void *src, size_t nbytes, int flags)
-{
-    const gasnete_coll_call_t call =
-        calls_move("gasnet_coll_scatterM", GASNETE_COLL_SCATTER, team, srcimage,
-                   calls_own("gasnet_coll_scatterM", team, dstlist, flags), src, nbytes, flags);
-    gasnete_coll_execute(&call);
-}
+CALLS(gasnet_coll_gatherM, gasnet_coll_gatherM_nb,
+      (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *const srclist[],
+       size_t nbytes, int flags),
+      calls_move(__func__, GASNETE_COLL_GATHER, team, dstimage, dst,
+                 calls_own(__func__, team, srclist, flags), nbytes, flags))
 
-gasnet_coll_handle_t gasnet_coll_scatterM_nb(gasnet_team_handle_t team, void *const dstlist[],
-                                             gasnet_image_t srcimage, void *src, size_t nbytes,
-                                             int flags)
-{
-    const gasnete_coll_call_t call =
-        calls_move("gasnet_coll_scatterM_nb", GASNETE_COLL_SCATTER, team, srcimage,
-                   calls_own("gasnet_coll_scatterM_nb", team, dstlist, flags), src, nbytes, flags);
-    return gasnete_coll_start(&call);
-}
+CALLS(gasnet_coll_gather_all, gasnet_coll_gather_all_nb,
+      (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags),
+      calls_move(__func__, GASNETE_COLL_GATHER_ALL, team, 0, dst, src, nbytes, flags))
 
-void gasnet_coll_gather(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src,
-                        size_t nbytes, int flags)
-{
-    const gasnete_coll_call_t call = calls_move("gasnet_coll_gather", GASNETE_COLL_GATHER, team,
-                                                dstimage, dst, src, nbytes, flags);
-    gasnete_coll_execute(&call);
-}
+CALLS(gasnet_coll_gather_allM, gasnet_coll_gather_allM_nb,
+      (gasnet_team_handle_t team, void *const dstlist[], void *const srclist[], size_t nbytes,
+       int flags),
+      calls_move(__func__, GASNETE_COLL_GATHER_ALL, team, 0,
+                 calls_own(__func__, team, dstlist, flags),
+                 calls_own(__func__, team, srclist, flags), nbytes, flags))
 
-gasnet_coll_handle_t gasnet_coll_gather_nb(gasnet_team_handle_t team, gasnet_image_t dstimage,
-                                           void *dst, void *src, size_t nbytes, int flags)
-{
-    const gasnete_coll_call_t call = calls_move("gasnet_coll_gather_nb", GASNETE_COLL_GATHER, team,
-                                                dstimage, dst, src, nbytes, flags);
-    return gasnete_coll_start(&call);
-}
+CALLS(gasnet_coll_exchange, gasnet_coll_exchange_nb,
+      (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags),
+      calls_move(__func__, GASNETE_COLL_EXCHANGE, team, 0, dst, src, nbytes, flags))
 
-void gasnet_coll_gatherM(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst,
-                         void *const srclist[], size_t nbytes, int flags)
-{
-    const gasnete_coll_call_t call =
-        calls_move("gasnet_coll_gatherM", GASNETE_COLL_GATHER, team, dstimage, dst,
-                   calls_own("gasnet_coll_gatherM", team, srclist, flags), nbytes, flags);
-    gasnete_coll_execute(&call);
-}
+CALLS(gasnet_coll_exchangeM, gasnet_coll_exchangeM_nb,
+      (gasnet_team_handle_t team, void *const dstlist[], void *const srclist[], size_t nbytes,
+       int flags),
+      calls_move(__func__, GASNETE_COLL_EXCHANGE, team, 0,
+                 calls_own(__func__, team, dstlist, flags),
+                 calls_own(__func__, team, srclist, flags), nbytes, flags))
 
-gasnet_coll_handle_t gasnet_coll_gatherM_nb(gasnet_team_handle_t team, gasnet_image_t dstimage,
-                                            void *dst, void *const srclist[], size_t nbytes,
-                                            int flags)
-{
-    const gasnete_coll_call_t call =
-        calls_move("gasnet_coll_gatherM_nb", GASNETE_COLL_GATHER, team, dstimage, dst,
-                   calls_own("gasnet_coll_gatherM_nb", team, srclist, flags), nbytes, flags);
-    return gasnete_coll_start(&call);
-}
+CALLS(gasnet_coll_reduce, gasnet_coll_reduce_nb,
+      (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src, size_t src_blksz,
+       size_t src_offset, size_t elem_size, size_t elem_count, gasnet_coll_fn_handle_t func,
+       int func_arg, int flags),
+      calls_reduce(__func__, team, dstimage, dst, src, src_blksz, src_offset, elem_size, elem_count,
+                   func, func_arg, flags))
 
-void gasnet_coll_gather_all(gasnet_team_handle_t team, void *dst, void *src, size_t nbytes,
-                            int flags)
-{
-    const gasnete_coll_call_t call = calls_move("gasnet_coll_gather_all", GASNETE_COLL_GATHER_ALL,
-                                                team, 0, dst, src, nbytes, flags);
-    gasnete_coll_execute(&call);
-}
-
-gasnet_coll_handle_t gasnet_coll_gather_all_nb(gasnet_team_handle_t team, void *dst, void *src,
-                                               size_t nbytes, int flags)
-{
-    const gasnete_coll_call_t call = calls_move(
-        "gasnet_coll_gather_all_nb", GASNETE_COLL_GATHER_ALL, team, 0, dst, src, nbytes, flags);
-    return gasnete_coll_start(&call);
-}
-
-void gasnet_coll_gather_allM(gasnet_team_handle_t team, void *const dstlist[],
-                             void *const srclist[], size_t nbytes, int flags)
-{
-    const gasnete_coll_call_t call =
-        calls_move("gasnet_coll_gather_allM", GASNETE_COLL_GATHER_ALL, team, 0,
-                   calls_own("gasnet_coll_gather_allM", team, dstlist, flags),
-                   calls_own("gasnet_coll_gather_allM", team, srclist, flags), nbytes, flags);
-    gasnete_coll_execute(&call);
-}
-
-gasnet_coll_handle_t gasnet_coll_gather_allM_nb(gasnet_team_handle_t team, void *const dstlist[],
-                                                void *const srclist[], size_t nbytes, int flags)
-{
-    const gasnete_coll_call_t call =
-        calls_move("gasnet_coll_gather_allM_nb", GASNETE_COLL_GATHER_ALL, team, 0,
-                   calls_own("gasnet_coll_gather_allM_nb", team, dstlist, flags),
-                   calls_own("gasnet_coll_gather_allM_nb", team, srclist, flags), nbytes, flags);
-    return gasnete_coll_start(&call);
-}
-
-void gasnet_coll_exchange(gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags)
-{
-    const gasnete_coll_call_t call =
-        calls_move("gasnet_coll_exchange", GASNETE_COLL_EXCHANGE, team, 0, dst, src, nbytes, flags);
-    gasnete_coll_execute(&call);
-}
-
-gasnet_coll_handle_t gasnet_coll_exchange_nb(gasnet_team_handle_t team, void *dst, void *src,
-                                             size_t nbytes, int flags)
-{
-    const gasnete_coll_call_t call = calls_move("gasnet_coll_exchange_nb", GASNETE_COLL_EXCHANGE,
-                                                team, 0, dst, src, nbytes, flags);
-    return gasnete_coll_start(&call);
-}
-
-void gasnet_coll_exchangeM(gasnet_team_handle_t team, void *const dstlist[], void *const srclist[],
-                           size_t nbytes, int flags)
-{
-    const gasnete_coll_call_t call =
-        calls_move("gasnet_coll_exchangeM", GASNETE_COLL_EXCHANGE, team, 0,
-                   calls_own("gasnet_coll_exchangeM", team, dstlist, flags),
-                   calls_own("gasnet_coll_exchangeM", team, srclist, flags), nbytes, flags);
-    gasnete_coll_execute(&call);
-}
-
-gasnet_coll_handle_t gasnet_coll_exchangeM_nb(gasnet_team_handle_t team, void *const dstlist[],
-                                              void *const srclist[], size_t nbytes, int flags)
-{
-    const gasnete_coll_call_t call =
-        calls_move("gasnet_coll_exchangeM_nb", GASNETE_COLL_EXCHANGE, team, 0,
-                   calls_own("gasnet_coll_exchangeM_nb", team, dstlist, flags),
-                   calls_own("gasnet_coll_exchangeM_nb", team, srclist, flags), nbytes, flags);
-    return gasnete_coll_start(&call);
-}
-
-void gasnet_coll_reduce(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src,
-                        size_t src_blksz, size_t src_offset, size_t elem_size, size_t elem_count,
-                        gasnet_coll_fn_handle_t func, int func_arg, int flags)
-{
-    const gasnete_coll_call_t call =
-        calls_reduce("gasnet_coll_reduce", team, dstimage, dst, src, src_blksz, src_offset,
-                     elem_size, elem_count, func, func_arg, flags);
-    gasnete_coll_execute(&call);
-}
-
-gasnet_coll_handle_t gasnet_coll_reduce_nb(gasnet_team_handle_t team, gasnet_image_t dstimage,
-                                           void *dst, void *src, size_t src_blksz,
-                                           size_t src_offset, size_t elem_size, size_t elem_count,
-                                           gasnet_coll_fn_handle_t func, int func_arg, int flags)
-{
-    const gasnete_coll_call_t call =
-        calls_reduce("gasnet_coll_reduce_nb", team, dstimage, dst, src, src_blksz, src_offset,
-                     elem_size, elem_count, func, func_arg, flags);
-    return gasnete_coll_start(&call);
-}
-
-void gasnet_coll_reduceM(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst,
-                         void *const srclist[], size_t src_blksz, size_t src_offset,
-                         size_t elem_size, size_t elem_count, gasnet_coll_fn_handle_t func,
-                         int func_arg, int flags)
-{
-    const gasnete_coll_call_t call =
-        calls_reduce("gasnet_coll_reduceM", team, dstimage, dst,
-                     calls_own("gasnet_coll_reduceM", team, srclist, flags), src_blksz, src_offset,
-                     elem_size, elem_count, func, func_arg, flags);
-    gasnete_coll_execute(&call);
-}
-
-gasnet_coll_handle_t gasnet_coll_reduceM_nb(gasnet_team_handle_t team, gasnet_image_t dstimage,
-                                            void *dst, void *const srclist[], size_t src_blksz,
-                                            size_t src_offset, size_t elem_size, size_t elem_count,
-                                            gasnet_coll_fn_handle_t func, int func_arg, int flags)
-{
-    const gasnete_coll_call_t call =
-        calls_reduce("gasnet_coll_reduceM_nb", team, dstimage, dst,
-                     calls_own("gasnet_coll_reduceM_nb", team, srclist, flags), src_blksz,
-                     src_offset, elem_size, elem_count, func, func_arg, flags);
-    return gasnete_coll_start(&call);
-}
+CALLS(gasnet_coll_reduceM, gasnet_coll_reduceM_nb,
+      (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *const srclist[],
+       size_t src_blksz, size_t src_offset, size_t elem_size, size_t elem_count,
+       gasnet_coll_fn_handle_t func, int func_arg, int flags),
+      calls_reduce(__func__, team, dstimage, dst, calls_own(__func__, team, srclist, flags),
+                   src_blksz, src_offset, elem_size, elem_count, func, func_arg, flags))

@@ -42,12 +42,12 @@ tests_sim_lending_SOURCES = tests/sim/lending.c tests/sim/lending_engine.c tests
 tests_sim_lending_CPPFLAGS = $(portals_job_cppflags) -DGASNET_SEQ
 tests_sim_lending_LDADD = tests/sim/libsim.a
 
-.PHONY: sim
+phony += sim
 sim: $(sim_programs)
 	TEST_ROUNDS=$${TEST_ROUNDS:-1000000} top_builddir=$(abs_top_builddir) $(srcdir)/tests/sim/run.sh
 
 # Pictures of credits over time, to look at: sim-report.html.
-.PHONY: sim-report
+phony += sim-report
 sim-report: tests/sim/lending
 	TEST_REPORT=sim-report.html TEST_SEED=1 TEST_ROUNDS= tests/sim/lending
 	@echo "sim-report.html is written"

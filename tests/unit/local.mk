@@ -2,7 +2,7 @@
 # tests/fuzz: see its own part at the end.
 # The engines are compiled against a network that a script drives, found by -Itests/unit/script.
 check_LIBRARIES += tests/unit/libscript.a
-EXTRA_DIST += tests/unit/run.sh tests/fuzz/run.sh
+EXTRA_DIST += tests/fuzz/run.sh
 
 unit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit -DGASNETC_PARAMS_DEF='"ibv-conduit/params.def"' \
 	-I$(top_srcdir)/tests/unit/script $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETI_PSHM=0 -DGASNET_SEQ
@@ -266,7 +266,7 @@ fuzz_programs = tests/fuzz/am_header tests/fuzz/collectives tests/fuzz/firehose 
 	tests/fuzz/softhca_hosts tests/fuzz/softhca_inventory tests/fuzz/softhca_settings tests/fuzz/softhca_wire tests/fuzz/ssh_frames
 check_PROGRAMS += $(fuzz_programs)
 fuzz-programs: $(fuzz_programs)
-.PHONY: fuzz-programs
+phony += fuzz-programs
 tests_fuzz_softhca_faults_SOURCES = tests/fuzz/softhca_faults.c $(softhca_pure) $(fuzz_driver)
 tests_fuzz_softhca_faults_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fuzz_softhca_faults_LDADD = other/base/libenv_table.la

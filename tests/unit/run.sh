@@ -3,10 +3,10 @@
 #
 # Each source file here with a main must have been built: a test that is not there has failed.  Tests of
 # portals-conduit are there twice, NAME for one thread and NAME_par for many; shim, for either shim.
-# UNIT_SEED replays a seed in all of them; UNIT_ONLY="credits ports" narrows.  tests/fuzz/run.sh calls
-# this for its own folder, with the pattern of its programs.
+# UNIT_SEED replays a seed in all of them; UNIT_ONLY="credits ports" narrows.  Other scripts call this for
+# their own folder, tests/fuzz/run.sh with the pattern of its programs.
 # family: unit
-here=${1:-$(cd "$(dirname "$0")" && pwd)} || exit 1
+here=$(cd "${1:-$(dirname "$0")}" && pwd) || exit 1
 program=${2:-^int main}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${top_builddir:-$PWD}/${here#"$root/"}

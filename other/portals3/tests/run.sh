@@ -7,6 +7,7 @@ cd "$TEST_BUILD/other/portals3/tests" || exit 1
 
 # Their TAP lines are passed on, numbered anew.
 tap_program portals3 "pure parts" ./model
+top_builddir=$TEST_BUILD tap_program portals3 "units" "$TEST_SOURCE/unit/run.sh" "$TEST_SOURCE/../other/portals3/tests/unit"
 tap_program portals3 "self" ./rules -s
 for ways in calls thread "calls, published" "thread, published"; do
     letters=$([[ $ways == thread* ]] && echo t; [[ $ways == *published ]] && echo p)

@@ -15,6 +15,7 @@ export SOFTHCA=on
 
 run() { tap_program softhca "$@"; } # LABEL COMMAND...
 
+run "pure parts" "$TEST_SOURCE/unit/run.sh" "$TEST_SOURCE/../other/softhca/tests/unit"
 run "shared library" ./softhca_rules
 run "static library" ./softhca_rules_static
 run "lenient events" env SOFTHCA_EVENTS=lenient ./softhca_rules queue

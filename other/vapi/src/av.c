@@ -32,18 +32,17 @@ static VAPI_ret_t av_make(struct vapi_pd *pd, const VAPI_ud_av_t *av, struct ibv
     return *ah ? VAPI_OK : vapi_error(errno, VAPI_EINVAL_PARAM);
 }
 
-VAPI_ret_t VAPI_create_addr_hndl(VAPI_hca_hndl_t handle, VAPI_pd_hndl_t pd_handle, VAPI_ud_av_t *av,
+VAPI_ret_t VAPI_create_addr_hndl(VAPI_hca_hndl_t hca, VAPI_pd_hndl_t pd_handle, VAPI_ud_av_t *av,
                                  VAPI_ud_av_hndl_t *ah)
 {
-    struct vapi_hca *hca = vapi_hca(handle);
-    if (!hca) return VAPI_EINVAL_HCA_HNDL;
-    struct vapi_pd *pd = vapi_object_of(hca, pd_handle, KIND_PD);
-    if (!pd) return VAPI_EINVAL_PD_HNDL;
+    VAPI_ret_t code;
+    struct vapi_pd *pd = vapi_find(hca, pd_handle, KIND_PD, &code);
+    if (code != VAPI_OK) return code;
     if (!ah) return VAPI_EINVAL_PARAM;
     struct vapi_av *made = calloc(1, sizeof *made);
     if (!made) return VAPI_ENOMEM;
-    VAPI_ret_t code = av_make(pd, av, &made->verbs);
-    if (code == VAPI_OK && !(made->handle = vapi_handle_new(KIND_AV, handle, made))) {
+    code = av_make(pd, av, &made->verbs);
+    if (code == VAPI_OK && !(made->handle = vapi_handle_new(KIND_AV, hca, made))) {
         ibv_destroy_ah(made->verbs);
         code = VAPI_EAGAIN;
     }
@@ -53,26 +52,16 @@ VAPI_ret_t VAPI_create_addr_hndl(VAPI_hca_hndl_t handle, VAPI_pd_hndl_t pd_handl
     }
     made->pd = pd;
     made->av = *av;
-    vapi_hold(&pd->users);
-    vapi_hold(&hca->objects);
+    vapi_pd_hold(pd);
     *ah = made->handle;
     return VAPI_OK;
 }
 
-/* The address handle in *av, or an error code.  */
-static VAPI_ret_t av_find(VAPI_hca_hndl_t handle, VAPI_ud_av_hndl_t ah, struct vapi_av **av)
-{
-    struct vapi_hca *hca = vapi_hca(handle);
-    if (!hca) return VAPI_EINVAL_HCA_HNDL;
-    *av = vapi_object_of(hca, ah, KIND_AV);
-    return *av ? VAPI_OK : VAPI_EINVAL_AV_HNDL;
-}
-
 VAPI_ret_t VAPI_modify_addr_hndl(VAPI_hca_hndl_t hca, VAPI_ud_av_hndl_t ah, VAPI_ud_av_t *av)
 {
-    struct vapi_av *found;
     struct ibv_ah *fresh;
-    VAPI_ret_t code = av_find(hca, ah, &found);
+    VAPI_ret_t code;
+    struct vapi_av *found = vapi_find(hca, ah, KIND_AV, &code);
     if (code == VAPI_OK) code = av_make(found->pd, av, &fresh);
     if (code != VAPI_OK) return code;
     ibv_destroy_ah(found->verbs);
@@ -83,8 +72,8 @@ VAPI_ret_t VAPI_modify_addr_hndl(VAPI_hca_hndl_t hca, VAPI_ud_av_hndl_t ah, VAPI
 
 VAPI_ret_t VAPI_query_addr_hndl(VAPI_hca_hndl_t hca, VAPI_ud_av_hndl_t ah, VAPI_ud_av_t *av)
 {
-    struct vapi_av *found;
-    VAPI_ret_t code = av_find(hca, ah, &found);
+    VAPI_ret_t code;
+    struct vapi_av *found = vapi_find(hca, ah, KIND_AV, &code);
     if (code == VAPI_OK && !av) code = VAPI_EINVAL_PARAM;
     if (code == VAPI_OK) *av = found->av;
     return code;
@@ -92,14 +81,13 @@ VAPI_ret_t VAPI_query_addr_hndl(VAPI_hca_hndl_t hca, VAPI_ud_av_hndl_t ah, VAPI_
 
 VAPI_ret_t VAPI_destroy_addr_hndl(VAPI_hca_hndl_t hca, VAPI_ud_av_hndl_t ah)
 {
-    struct vapi_av *found;
-    VAPI_ret_t code = av_find(hca, ah, &found);
+    VAPI_ret_t code;
+    struct vapi_av *found = vapi_find(hca, ah, KIND_AV, &code);
     if (code != VAPI_OK) return code;
     int error = ibv_destroy_ah(found->verbs);
     if (error) return vapi_error(error, VAPI_EINVAL_AV_HNDL);
     vapi_handle_free(found->handle);
-    vapi_drop(&found->pd->users);
-    vapi_drop(&found->pd->hca->objects);
+    vapi_pd_drop(found->pd);
     free(found);
     return VAPI_OK;
 }

@@ -12,12 +12,13 @@
 
 #include "other/base/uncancelled.h"
 
-static VAPI_ret_t block_find(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq, struct vapi_cq **found)
+/* The CQ if threads may wait for its completions.  */
+static struct vapi_cq *block_find(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_ret_t *code)
 {
-    VAPI_ret_t code = vapi_find_cq(handle, cq, found);
-    if (code != VAPI_OK) return code;
-    return __atomic_load_n(&(*found)->waiting, __ATOMIC_ACQUIRE) == WAIT_BLOCK ? VAPI_OK
-                                                                               : VAPI_EINVAL_PARAM;
+    struct vapi_cq *cq = vapi_find(hca, handle, KIND_CQ, code);
+    if (cq && __atomic_load_n(&cq->waiting, __ATOMIC_ACQUIRE) != WAIT_BLOCK)
+        *code = VAPI_EINVAL_PARAM;
+    return cq;
 }
 
 /* Cancellation as the caller has set it during the wait alone. */
@@ -72,9 +73,9 @@ static VAPI_ret_t block(struct vapi_cq *cq, MT_size_t timeout_usec, VAPI_wc_desc
 VAPI_ret_t EVAPI_poll_cq_block(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, MT_size_t timeout_usec,
                                VAPI_wc_desc_t *wc)
 {
-    struct vapi_cq *cq;
     int state;
-    VAPI_ret_t code = block_find(hca, handle, &cq);
+    VAPI_ret_t code;
+    struct vapi_cq *cq = block_find(hca, handle, &code);
     if (code != VAPI_OK) return code;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     code = block(cq, timeout_usec, wc, state);
@@ -85,9 +86,9 @@ VAPI_ret_t EVAPI_poll_cq_block(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, MT_si
 VAPI_ret_t EVAPI_poll_cq_unblock(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle)
 {
     GASNETI_UNCANCELLED;
-    struct vapi_cq *cq;
     const uint64_t one = 1;
-    VAPI_ret_t code = block_find(hca, handle, &cq);
+    VAPI_ret_t code;
+    struct vapi_cq *cq = block_find(hca, handle, &code);
     if (code == VAPI_OK && write(cq->unblock_fd, &one, sizeof one) != sizeof one)
         code = errno == EAGAIN ? VAPI_OK : VAPI_ESYSCALL; /* full: the thread wakes in any case */
     return code;

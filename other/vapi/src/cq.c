@@ -72,8 +72,8 @@ VAPI_ret_t VAPI_create_cq(VAPI_hca_hndl_t handle, VAPI_cqe_num_t entries, VAPI_c
 
 VAPI_ret_t VAPI_query_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_num_t *entries)
 {
-    struct vapi_cq *cq;
-    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
+    VAPI_ret_t code;
+    struct vapi_cq *cq = vapi_find(hca, handle, KIND_CQ, &code);
     if (code == VAPI_OK && !entries) code = VAPI_EINVAL_PARAM;
     if (code == VAPI_OK) *entries = (VAPI_cqe_num_t)cq->verbs->cqe;
     return code;
@@ -89,8 +89,8 @@ static VAPI_ret_t cq_resize(struct vapi_cq *cq, VAPI_cqe_num_t entries)
 VAPI_ret_t VAPI_resize_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_num_t entries,
                           VAPI_cqe_num_t *actual)
 {
-    struct vapi_cq *cq;
-    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
+    VAPI_ret_t code;
+    struct vapi_cq *cq = vapi_find(hca, handle, KIND_CQ, &code);
     if (code == VAPI_OK) code = check_size(cq->hca, entries);
     if (code != VAPI_OK) return code;
     if (__atomic_exchange_n(&cq->resizing, 1, __ATOMIC_ACQUIRE)) return VAPI_EBUSY;
@@ -104,8 +104,8 @@ VAPI_ret_t VAPI_resize_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_n
  * original.  */
 VAPI_ret_t VAPI_destroy_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle)
 {
-    struct vapi_cq *cq;
-    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
+    VAPI_ret_t code;
+    struct vapi_cq *cq = vapi_find(hca, handle, KIND_CQ, &code);
     if (code != VAPI_OK) return code;
     if (vapi_held(&cq->users) || !vapi_unwatch_cq(cq)) return VAPI_EBUSY;
     int error = ibv_destroy_cq(cq->verbs);
@@ -137,8 +137,8 @@ static VAPI_ret_t cq_arm(struct vapi_cq *cq, bool solicited, bool each, VAPI_cqe
 VAPI_ret_t VAPI_req_comp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle,
                                VAPI_cq_notif_type_t type)
 {
-    struct vapi_cq *cq;
-    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
+    VAPI_ret_t code;
+    struct vapi_cq *cq = vapi_find(hca, handle, KIND_CQ, &code);
     if (code != VAPI_OK) return code;
     switch (type) {
     case VAPI_NOTIF_NONE:
@@ -152,8 +152,8 @@ VAPI_ret_t VAPI_req_comp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle,
 
 VAPI_ret_t EVAPI_req_ncomp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_num_t n)
 {
-    struct vapi_cq *cq;
-    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
+    VAPI_ret_t code;
+    struct vapi_cq *cq = vapi_find(hca, handle, KIND_CQ, &code);
     if (code != VAPI_OK) return code;
     if (n == 0 || n > 0x7fff || n > (uint32_t)cq->verbs->cqe) return VAPI_E2BIG_CQ_NUM;
     code = cq_arm(cq, false, false, n);
@@ -163,16 +163,16 @@ VAPI_ret_t EVAPI_req_ncomp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAP
 
 VAPI_ret_t EVAPI_set_priv_context4cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, void *priv)
 {
-    struct vapi_cq *cq;
-    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
+    VAPI_ret_t code;
+    struct vapi_cq *cq = vapi_find(hca, handle, KIND_CQ, &code);
     if (code == VAPI_OK) cq->priv = priv;
     return code;
 }
 
 VAPI_ret_t EVAPI_get_priv_context4cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, void **priv)
 {
-    struct vapi_cq *cq;
-    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
+    VAPI_ret_t code;
+    struct vapi_cq *cq = vapi_find(hca, handle, KIND_CQ, &code);
     if (code == VAPI_OK && !priv) code = VAPI_EINVAL_PARAM;
     if (code == VAPI_OK) *priv = cq->priv;
     return code;

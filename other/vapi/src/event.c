@@ -303,8 +303,8 @@ VAPI_ret_t EVAPI_set_comp_eventh(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq,
                                  VAPI_completion_event_handler_t handler, void *private_data,
                                  EVAPI_compl_handler_hndl_t *handle)
 {
-    struct vapi_cq *found;
-    VAPI_ret_t code = vapi_find_cq(hca, cq, &found);
+    VAPI_ret_t code;
+    struct vapi_cq *found = vapi_find(hca, cq, KIND_CQ, &code);
     if (code != VAPI_OK) return code;
     if (!handler) return VAPI_EINVAL_PARAM;
     struct vapi_watch *w = found->hca->watch;
@@ -317,8 +317,8 @@ VAPI_ret_t EVAPI_set_comp_eventh(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq,
 
 VAPI_ret_t EVAPI_clear_comp_eventh(VAPI_hca_hndl_t hca, EVAPI_compl_handler_hndl_t handle)
 {
-    struct vapi_cq *cq;
-    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
+    VAPI_ret_t code;
+    struct vapi_cq *cq = vapi_find(hca, handle, KIND_CQ, &code);
     if (code != VAPI_OK) return code;
     struct vapi_watch *w = cq->hca->watch;
     int state = hold(w);

@@ -36,18 +36,9 @@ VAPI_ret_t EVAPI_alloc_fmr(VAPI_hca_hndl_t handle, EVAPI_fmr_t *properties, EVAP
         return VAPI_EAGAIN;
     }
     pthread_mutex_init(&made->lock, NULL);
-    vapi_hold(&pd->users);
-    vapi_hold(&hca->objects);
+    vapi_pd_hold(pd);
     *fmr = made->handle;
     return VAPI_OK;
-}
-
-static VAPI_ret_t fmr_find(VAPI_hca_hndl_t handle, EVAPI_fmr_hndl_t fmr, struct vapi_fmr **found)
-{
-    struct vapi_hca *hca = vapi_hca(handle);
-    if (!hca) return VAPI_EINVAL_HCA_HNDL;
-    *found = vapi_object_of(hca, fmr, KIND_FMR);
-    return *found ? VAPI_OK : VAPI_EINVAL_MR_HNDL;
 }
 
 /* The pages that the range touches must be no more than were asked for. */
@@ -63,8 +54,8 @@ static VAPI_ret_t fmr_check_range(const struct vapi_fmr *fmr, const EVAPI_fmr_ma
 VAPI_ret_t EVAPI_map_fmr(VAPI_hca_hndl_t hca, EVAPI_fmr_hndl_t handle, EVAPI_fmr_map_t *map,
                          VAPI_lkey_t *lkey, VAPI_rkey_t *rkey)
 {
-    struct vapi_fmr *fmr;
-    VAPI_ret_t code = fmr_find(hca, handle, &fmr);
+    VAPI_ret_t code;
+    struct vapi_fmr *fmr = vapi_find(hca, handle, KIND_FMR, &code);
     if (code != VAPI_OK) return code;
     if (!map || !lkey || !rkey) return VAPI_EINVAL_PARAM;
     if (map->page_array_len != 0) return VAPI_ENOSYS; /* physical pages */
@@ -102,30 +93,24 @@ static VAPI_ret_t fmr_unmap(struct vapi_fmr *fmr)
 
 VAPI_ret_t EVAPI_unmap_fmr(VAPI_hca_hndl_t hca, MT_size_t n, EVAPI_fmr_hndl_t *array)
 {
-    struct vapi_fmr *fmr;
+    VAPI_ret_t code = VAPI_OK;
     if (!vapi_hca(hca)) return VAPI_EINVAL_HCA_HNDL;
     if (n == 0 || n > MOST_UNMAPPED || !array) return VAPI_EINVAL_PARAM;
-    for (MT_size_t i = 0; i < n; i++) {
-        VAPI_ret_t code = fmr_find(hca, array[i], &fmr);
-        if (code != VAPI_OK) return code;
-    }
-    for (MT_size_t i = 0; i < n; i++) {
-        fmr_find(hca, array[i], &fmr);
-        VAPI_ret_t code = fmr_unmap(fmr);
-        if (code != VAPI_OK) return code;
-    }
-    return VAPI_OK;
+    for (MT_size_t i = 0; i < n; i++)
+        if (!vapi_find(hca, array[i], KIND_FMR, &code)) return code;
+    for (MT_size_t i = 0; i < n && code == VAPI_OK; i++)
+        code = fmr_unmap(vapi_object(array[i], KIND_FMR));
+    return code;
 }
 
 VAPI_ret_t EVAPI_free_fmr(VAPI_hca_hndl_t hca, EVAPI_fmr_hndl_t handle)
 {
-    struct vapi_fmr *fmr;
-    VAPI_ret_t code = fmr_find(hca, handle, &fmr);
+    VAPI_ret_t code;
+    struct vapi_fmr *fmr = vapi_find(hca, handle, KIND_FMR, &code);
     if (code == VAPI_OK) code = fmr_unmap(fmr);
     if (code != VAPI_OK) return code;
     vapi_handle_free(fmr->handle);
-    vapi_drop(&fmr->pd->users);
-    vapi_drop(&fmr->pd->hca->objects);
+    vapi_pd_drop(fmr->pd);
     pthread_mutex_destroy(&fmr->lock);
     free(fmr->maps);
     free(fmr);

@@ -68,8 +68,8 @@ static VAPI_ret_t list_send_all(struct vapi_qp *qp, VAPI_sr_desc_t *array, u_int
 VAPI_ret_t EVAPI_post_sr_list(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, u_int32_t n,
                               VAPI_sr_desc_t *array)
 {
-    struct vapi_qp *qp;
-    VAPI_ret_t code = vapi_find_qp(hca, handle, &qp);
+    VAPI_ret_t code;
+    struct vapi_qp *qp = vapi_find(hca, handle, KIND_QP, &code);
     if (code == VAPI_OK && (n == 0 || !array)) code = VAPI_EINVAL_PARAM;
     for (u_int32_t i = 0; i < n && code == VAPI_OK; i++)
         code = vapi_check_send(qp, &array[i], false);
@@ -119,8 +119,8 @@ static VAPI_ret_t recv_all(struct vapi_qp *qp, VAPI_rr_desc_t *array, u_int32_t 
 VAPI_ret_t EVAPI_post_rr_list(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, u_int32_t n,
                               VAPI_rr_desc_t *array)
 {
-    struct vapi_qp *qp;
-    VAPI_ret_t code = vapi_find_qp(hca, handle, &qp);
+    VAPI_ret_t code;
+    struct vapi_qp *qp = vapi_find(hca, handle, KIND_QP, &code);
     if (code == VAPI_OK && qp->srq) code = VAPI_EINVAL_SRQ_HNDL;
     if (code == VAPI_OK && (n == 0 || !array)) code = VAPI_EINVAL_PARAM;
     for (u_int32_t i = 0; i < n && code == VAPI_OK; i++) code = vapi_check_recv(qp, &array[i]);

@@ -262,8 +262,8 @@ static VAPI_ret_t modify_change(struct vapi_qp *qp, const VAPI_qp_attr_t *wanted
 VAPI_ret_t VAPI_modify_qp(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, VAPI_qp_attr_t *attr,
                           VAPI_qp_attr_mask_t *mask, VAPI_qp_cap_t *cap)
 {
-    struct vapi_qp *qp;
-    VAPI_ret_t code = vapi_find_qp(hca, handle, &qp);
+    VAPI_ret_t code;
+    struct vapi_qp *qp = vapi_find(hca, handle, KIND_QP, &code);
     if (code != VAPI_OK) return code;
     if (!attr || !mask || !cap) return VAPI_EINVAL_PARAM;
     if (__atomic_exchange_n(&qp->modifying, 1, __ATOMIC_ACQUIRE)) return VAPI_EAGAIN;
@@ -279,10 +279,10 @@ VAPI_ret_t VAPI_query_qp_ext(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, VAPI_qp
                              VAPI_qp_attr_mask_t *mask, VAPI_qp_init_attr_t *init,
                              VAPI_qp_init_attr_ext_t *ext)
 {
-    struct vapi_qp *qp;
     struct ibv_qp_attr verbs;
     struct ibv_qp_init_attr verbs_init;
-    VAPI_ret_t code = vapi_find_qp(hca, handle, &qp);
+    VAPI_ret_t code;
+    struct vapi_qp *qp = vapi_find(hca, handle, KIND_QP, &code);
     if (code != VAPI_OK) return code;
     if (!attr || !mask || !init) return VAPI_EINVAL_PARAM;
     int error = ibv_query_qp(qp->verbs, &verbs, IBV_QP_STATE, &verbs_init);

@@ -62,8 +62,7 @@ static VAPI_ret_t mr_add(struct vapi_pd *pd, struct ibv_mr *verbs, const VAPI_mr
                          .size = like->size,
                          .pd_hndl = pd->handle,
                          .acl = like->acl};
-    vapi_hold(&pd->users);
-    vapi_hold(&pd->hca->objects);
+    vapi_pd_hold(pd);
     pthread_mutex_lock(&pd->hca->lock);
     mr->next = pd->hca->mrs;
     mr->link = &pd->hca->mrs;
@@ -84,8 +83,7 @@ static void mr_remove(struct vapi_mr *mr)
     if (mr->next) mr->next->link = mr->link;
     pthread_mutex_unlock(&hca->lock);
     vapi_handle_free(mr->handle);
-    vapi_drop(&mr->pd->users);
-    vapi_drop(&hca->objects);
+    vapi_pd_drop(mr->pd);
     free(mr);
 }
 
@@ -108,21 +106,13 @@ VAPI_ret_t VAPI_register_mr(VAPI_hca_hndl_t handle, VAPI_mr_t *request, VAPI_mr_
     return mr_add(pd, verbs, request, mr, reply);
 }
 
-static VAPI_ret_t mr_find(VAPI_hca_hndl_t handle, VAPI_mr_hndl_t mr, struct vapi_mr **found)
-{
-    struct vapi_hca *hca = vapi_hca(handle);
-    if (!hca) return VAPI_EINVAL_HCA_HNDL;
-    *found = vapi_object_of(hca, mr, KIND_MR);
-    return *found ? VAPI_OK : VAPI_EINVAL_MR_HNDL;
-}
-
 /* Registers the same pages for another domain or with other rights.  Only some devices support
  * another address.  */
 VAPI_ret_t VAPI_register_smr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t orig, VAPI_mr_t *request,
                              VAPI_mr_hndl_t *mr, VAPI_mr_t *reply)
 {
-    struct vapi_mr *first;
-    VAPI_ret_t code = mr_find(hca, orig, &first);
+    VAPI_ret_t code;
+    struct vapi_mr *first = vapi_find(hca, orig, KIND_MR, &code);
     if (code != VAPI_OK) return code;
     if (!request || !mr) return VAPI_EINVAL_PARAM;
     struct vapi_pd *pd = vapi_object_of(first->pd->hca, request->pd_hndl, KIND_PD);
@@ -147,8 +137,8 @@ VAPI_ret_t VAPI_register_smr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t orig, VAPI_mr_t
 VAPI_ret_t VAPI_query_mr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t handle, VAPI_mr_t *reply,
                          VAPI_virt_addr_t *remote_start, VAPI_virt_addr_t *remote_size)
 {
-    struct vapi_mr *mr;
-    VAPI_ret_t code = mr_find(hca, handle, &mr);
+    VAPI_ret_t code;
+    struct vapi_mr *mr = vapi_find(hca, handle, KIND_MR, &code);
     if (code == VAPI_OK && !reply) code = VAPI_EINVAL_PARAM;
     if (code != VAPI_OK) return code;
     bool remote = mr->mr.acl & (VAPI_EN_REMOTE_WRITE | VAPI_EN_REMOTE_READ | VAPI_EN_REMOTE_ATOM);
@@ -160,8 +150,8 @@ VAPI_ret_t VAPI_query_mr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t handle, VAPI_mr_t *
 
 VAPI_ret_t VAPI_deregister_mr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t handle)
 {
-    struct vapi_mr *mr;
-    VAPI_ret_t code = mr_find(hca, handle, &mr);
+    VAPI_ret_t code;
+    struct vapi_mr *mr = vapi_find(hca, handle, KIND_MR, &code);
     if (code != VAPI_OK) return code;
     if (vapi_held(&mr->windows)) return VAPI_EBUSY;
     int error = ibv_dereg_mr(mr->verbs);
@@ -228,10 +218,10 @@ static bool ends_region(VAPI_ret_t code)
 VAPI_ret_t VAPI_reregister_mr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t handle, VAPI_mr_change_t change,
                               VAPI_mr_t *request, VAPI_mr_hndl_t *new_mr, VAPI_mr_t *reply)
 {
-    struct vapi_mr *mr;
     VAPI_mr_t wanted;
     bool gone = false;
-    VAPI_ret_t code = mr_find(hca, handle, &mr);
+    VAPI_ret_t code;
+    struct vapi_mr *mr = vapi_find(hca, handle, KIND_MR, &code);
     if (code != VAPI_OK) return code;
     if (vapi_held(&mr->windows)) return VAPI_EBUSY;
     if (!request || !new_mr) return VAPI_EINVAL_PARAM;

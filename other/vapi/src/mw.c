@@ -3,20 +3,19 @@
 
 #include <stdlib.h>
 
-VAPI_ret_t VAPI_alloc_mw(VAPI_hca_hndl_t handle, VAPI_pd_hndl_t pd_handle, VAPI_mw_hndl_t *mw,
+VAPI_ret_t VAPI_alloc_mw(VAPI_hca_hndl_t hca, VAPI_pd_hndl_t pd_handle, VAPI_mw_hndl_t *mw,
                          VAPI_rkey_t *rkey)
 {
-    struct vapi_hca *hca = vapi_hca(handle);
-    if (!hca) return VAPI_EINVAL_HCA_HNDL;
-    struct vapi_pd *pd = vapi_object_of(hca, pd_handle, KIND_PD);
-    if (!pd) return VAPI_EINVAL_PD_HNDL;
+    VAPI_ret_t code;
+    struct vapi_pd *pd = vapi_find(hca, pd_handle, KIND_PD, &code);
+    if (code != VAPI_OK) return code;
     if (!mw || !rkey) return VAPI_EINVAL_PARAM;
     struct vapi_mw *made = calloc(1, sizeof *made);
     if (!made) return VAPI_ENOMEM;
     made->pd = pd;
     made->verbs = ibv_alloc_mw(pd->verbs, IBV_MW_TYPE_1);
-    VAPI_ret_t code = made->verbs ? VAPI_OK : vapi_error(errno, VAPI_EAGAIN);
-    if (code == VAPI_OK && !(made->handle = vapi_handle_new(KIND_MW, handle, made))) {
+    code = made->verbs ? VAPI_OK : vapi_error(errno, VAPI_EAGAIN);
+    if (code == VAPI_OK && !(made->handle = vapi_handle_new(KIND_MW, hca, made))) {
         ibv_dealloc_mw(made->verbs);
         code = VAPI_EAGAIN;
     }
@@ -24,26 +23,17 @@ VAPI_ret_t VAPI_alloc_mw(VAPI_hca_hndl_t handle, VAPI_pd_hndl_t pd_handle, VAPI_
         free(made);
         return code;
     }
-    vapi_hold(&pd->users);
-    vapi_hold(&hca->objects);
+    vapi_pd_hold(pd);
     *mw = made->handle;
     *rkey = made->verbs->rkey;
     return VAPI_OK;
 }
 
-static VAPI_ret_t mw_find(VAPI_hca_hndl_t handle, VAPI_mw_hndl_t mw, struct vapi_mw **found)
-{
-    struct vapi_hca *hca = vapi_hca(handle);
-    if (!hca) return VAPI_EINVAL_HCA_HNDL;
-    *found = vapi_object_of(hca, mw, KIND_MW);
-    return *found ? VAPI_OK : VAPI_EINVAL_MW_HNDL;
-}
-
 VAPI_ret_t VAPI_query_mw(VAPI_hca_hndl_t hca, VAPI_mw_hndl_t handle, VAPI_rkey_t *rkey,
                          VAPI_pd_hndl_t *pd)
 {
-    struct vapi_mw *mw;
-    VAPI_ret_t code = mw_find(hca, handle, &mw);
+    VAPI_ret_t code;
+    struct vapi_mw *mw = vapi_find(hca, handle, KIND_MW, &code);
     if (code != VAPI_OK) return code;
     if (rkey) *rkey = mw->verbs->rkey;
     if (pd) *pd = mw->pd->handle;
@@ -110,8 +100,8 @@ VAPI_ret_t VAPI_bind_mw(VAPI_hca_hndl_t hca, VAPI_mw_hndl_t handle, const VAPI_m
                         VAPI_qp_hndl_t qp_handle, VAPI_wr_id_t id, VAPI_comp_type_t comp_type,
                         VAPI_rkey_t *rkey)
 {
-    struct vapi_mw *mw;
-    VAPI_ret_t code = mw_find(hca, handle, &mw);
+    VAPI_ret_t code;
+    struct vapi_mw *mw = vapi_find(hca, handle, KIND_MW, &code);
     if (code != VAPI_OK) return code;
     struct vapi_qp *qp = vapi_object_of(mw->pd->hca, qp_handle, KIND_QP);
     if (!qp) return VAPI_EINVAL_QP_HNDL;
@@ -134,15 +124,14 @@ VAPI_ret_t VAPI_bind_mw(VAPI_hca_hndl_t hca, VAPI_mw_hndl_t handle, const VAPI_m
 
 VAPI_ret_t VAPI_dealloc_mw(VAPI_hca_hndl_t hca, VAPI_mw_hndl_t handle)
 {
-    struct vapi_mw *mw;
-    VAPI_ret_t code = mw_find(hca, handle, &mw);
+    VAPI_ret_t code;
+    struct vapi_mw *mw = vapi_find(hca, handle, KIND_MW, &code);
     if (code != VAPI_OK) return code;
     int error = ibv_dealloc_mw(mw->verbs);
     if (error) return vapi_error(error, VAPI_EINVAL_MW_HNDL);
     set_bound(mw, NULL);
     vapi_handle_free(mw->handle);
-    vapi_drop(&mw->pd->users);
-    vapi_drop(&mw->pd->hca->objects);
+    vapi_pd_drop(mw->pd);
     free(mw);
     return VAPI_OK;
 }

@@ -197,22 +197,9 @@ static inline void *vapi_object_of(const struct vapi_hca *hca, MT_ulong_ptr_t ha
     return object && vapi_slot_of(handle)->hca == hca->handle ? object : NULL;
 }
 
-/* The CQ or QP of those handles, or the error code of the invalid one.  */
-static inline VAPI_ret_t vapi_find_cq(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq,
-                                      struct vapi_cq **found)
-{
-    struct vapi_hca *hca = vapi_hca(handle);
-    *found = hca ? vapi_object_of(hca, cq, KIND_CQ) : NULL;
-    return *found ? VAPI_OK : hca ? VAPI_EINVAL_CQ_HNDL : VAPI_EINVAL_HCA_HNDL;
-}
-
-static inline VAPI_ret_t vapi_find_qp(VAPI_hca_hndl_t handle, VAPI_qp_hndl_t qp,
-                                      struct vapi_qp **found)
-{
-    struct vapi_hca *hca = vapi_hca(handle);
-    *found = hca ? vapi_object_of(hca, qp, KIND_QP) : NULL;
-    return *found ? VAPI_OK : hca ? VAPI_EINVAL_QP_HNDL : VAPI_EINVAL_HCA_HNDL;
-}
+/* The object of that kind if it is of the HCA with the handle `hca`, else NULL; *code is VAPI_OK,
+ * or the error code of the invalid handle.  */
+void *vapi_find(VAPI_hca_hndl_t hca, MT_ulong_ptr_t handle, enum vapi_kind kind, VAPI_ret_t *code);
 
 /* --- errors.c --- */
 
@@ -234,6 +221,20 @@ static inline void vapi_drop(unsigned *users)
 static inline bool vapi_held(const unsigned *users)
 {
     return __atomic_load_n(users, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* Counts an object of a PD, which is an object of its HCA too; removes it.  */
+static inline void vapi_pd_hold(struct vapi_pd *pd)
+{
+    vapi_hold(&pd->users);
+    vapi_hold(&pd->hca->objects);
+}
+
+static inline void vapi_pd_drop(struct vapi_pd *pd)
+{
+    struct vapi_hca *hca = pd->hca;
+    vapi_drop(&pd->users); /* the last user: the PD may be deallocated from here on */
+    vapi_drop(&hca->objects);
 }
 
 /* --- functions of the other files --- */

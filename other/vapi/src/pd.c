@@ -36,17 +36,16 @@ VAPI_ret_t EVAPI_alloc_pd_sqp(VAPI_hca_hndl_t hca, u_int32_t max_avs, VAPI_pd_hn
     return EVAPI_alloc_pd(hca, max_avs, pd);
 }
 
-VAPI_ret_t VAPI_dealloc_pd(VAPI_hca_hndl_t handle, VAPI_pd_hndl_t pd_handle)
+VAPI_ret_t VAPI_dealloc_pd(VAPI_hca_hndl_t hca, VAPI_pd_hndl_t handle)
 {
-    struct vapi_hca *hca = vapi_hca(handle);
-    if (!hca) return VAPI_EINVAL_HCA_HNDL;
-    struct vapi_pd *pd = vapi_object_of(hca, pd_handle, KIND_PD);
-    if (!pd) return VAPI_EINVAL_PD_HNDL;
+    VAPI_ret_t code;
+    struct vapi_pd *pd = vapi_find(hca, handle, KIND_PD, &code);
+    if (code != VAPI_OK) return code;
     if (vapi_held(&pd->users)) return VAPI_EBUSY;
     int error = ibv_dealloc_pd(pd->verbs);
     if (error) return vapi_error(error, VAPI_EINVAL_PD_HNDL);
     vapi_handle_free(pd->handle);
+    vapi_drop(&pd->hca->objects);
     free(pd);
-    vapi_drop(&hca->objects);
     return VAPI_OK;
 }

@@ -177,8 +177,8 @@ void vapi_cq_purge(struct vapi_cq *cq, uint32_t qp_number)
 
 VAPI_ret_t vapi_poll_cq_rest(u_int64_t pair, VAPI_cq_hndl_t handle, VAPI_wc_desc_t *wc)
 {
-    struct vapi_cq *cq;
-    VAPI_ret_t code = vapi_find_cq(VAPI_HCA_OF(pair, handle), handle, &cq);
+    VAPI_ret_t code;
+    struct vapi_cq *cq = vapi_find(VAPI_HCA_OF(pair, handle), handle, KIND_CQ, &code);
     if (code != VAPI_OK) return code;
     pthread_mutex_lock(&cq->lock);
     if (cq->staged_count > 0) {
@@ -209,8 +209,8 @@ VAPI_ret_t VAPI_poll_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *
 
 VAPI_ret_t EVAPI_peek_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_num_t n)
 {
-    struct vapi_cq *cq;
-    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
+    VAPI_ret_t code;
+    struct vapi_cq *cq = vapi_find(hca, handle, KIND_CQ, &code);
     if (code != VAPI_OK) return code;
     if (n == 0 || n > (uint32_t)cq->verbs->cqe) return VAPI_E2BIG_CQ_NUM;
     return vapi_cq_waiting(cq, n) >= n ? VAPI_OK : VAPI_CQ_EMPTY;

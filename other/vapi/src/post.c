@@ -177,9 +177,9 @@ void vapi_translate_send(const struct vapi_qp *qp, const VAPI_sr_desc_t *d, bool
 VAPI_ret_t vapi_post_sr_rest(u_int64_t pair, VAPI_qp_hndl_t handle, VAPI_sr_desc_t *desc,
                              int inlined)
 {
-    struct vapi_qp *qp;
     struct ibv_send_wr wr, *bad;
-    VAPI_ret_t code = vapi_find_qp(VAPI_HCA_OF(pair, handle), handle, &qp);
+    VAPI_ret_t code;
+    struct vapi_qp *qp = vapi_find(VAPI_HCA_OF(pair, handle), handle, KIND_QP, &code);
     if (code == VAPI_OK) code = vapi_check_send(qp, desc, inlined);
     if (code != VAPI_OK) return code;
     vapi_translate_send(qp, desc, inlined, &wr);
@@ -220,9 +220,9 @@ void vapi_refresh_recv(struct vapi_qp *qp)
 
 VAPI_ret_t vapi_post_rr_rest(u_int64_t pair, VAPI_qp_hndl_t handle, VAPI_rr_desc_t *desc)
 {
-    struct vapi_qp *qp;
     struct ibv_recv_wr *bad;
-    VAPI_ret_t code = vapi_find_qp(VAPI_HCA_OF(pair, handle), handle, &qp);
+    VAPI_ret_t code;
+    struct vapi_qp *qp = vapi_find(VAPI_HCA_OF(pair, handle), handle, KIND_QP, &code);
     if (code == VAPI_OK) code = vapi_check_recv(qp, desc);
     if (code != VAPI_OK) return code;
     struct ibv_recv_wr wr = {.sg_list = (struct ibv_sge *)(void *)desc->sg_lst_p,
@@ -261,7 +261,6 @@ VAPI_ret_t VAPI_post_rr(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_rr_desc_t *
 VAPI_ret_t EVAPI_post_gsi_sr(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc,
                              VAPI_pkey_ix_t pkey_index)
 {
-    struct vapi_qp *found;
-    VAPI_ret_t code = vapi_find_qp(hca, qp, &found);
-    return code == VAPI_OK ? VAPI_ENOSYS : code;
+    VAPI_ret_t code;
+    return vapi_find(hca, qp, KIND_QP, &code) ? VAPI_ENOSYS : code;
 }

@@ -79,11 +79,10 @@ static VAPI_ret_t bring_up(struct vapi_qp *qp)
     vapi_lane_init(&qp->send, qp->cap.max_oust_wr_sq, false);
     vapi_lane_init(&qp->recv, qp->cap.max_oust_wr_rq, true);
     vapi_qp_enter(qp);
-    vapi_hold(&qp->pd->users);
+    vapi_pd_hold(qp->pd);
     vapi_hold(&qp->send_cq->users);
     vapi_hold(&qp->recv_cq->users);
     if (qp->srq) vapi_hold(&qp->srq->users);
-    vapi_hold(&qp->hca->objects);
     return VAPI_OK;
 }
 
@@ -141,8 +140,8 @@ VAPI_ret_t VAPI_create_qp_ext(VAPI_hca_hndl_t hca, VAPI_qp_init_attr_t *init,
 
 VAPI_ret_t VAPI_destroy_qp(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle)
 {
-    struct vapi_qp *qp;
-    VAPI_ret_t code = vapi_find_qp(hca, handle, &qp);
+    VAPI_ret_t code;
+    struct vapi_qp *qp = vapi_find(hca, handle, KIND_QP, &code);
     if (code != VAPI_OK) return code;
     if (vapi_held(&qp->groups)) return VAPI_EBUSY;
     uint32_t number = qp->verbs->qp_num;
@@ -157,11 +156,10 @@ VAPI_ret_t VAPI_destroy_qp(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle)
     if (qp->recv_cq != qp->send_cq) vapi_cq_purge(qp->recv_cq, number);
     vapi_lane_destroy(&qp->send);
     vapi_lane_destroy(&qp->recv);
-    vapi_drop(&qp->pd->users);
     vapi_drop(&qp->send_cq->users);
     vapi_drop(&qp->recv_cq->users);
     if (qp->srq) vapi_drop(&qp->srq->users);
-    vapi_drop(&qp->hca->objects);
+    vapi_pd_drop(qp->pd);
     free(qp);
     return VAPI_OK;
 }
@@ -178,16 +176,16 @@ VAPI_ret_t VAPI_get_special_qp(VAPI_hca_hndl_t hca, IB_port_t port, VAPI_special
 
 VAPI_ret_t EVAPI_set_priv_context4qp(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, void *priv)
 {
-    struct vapi_qp *qp;
-    VAPI_ret_t code = vapi_find_qp(hca, handle, &qp);
+    VAPI_ret_t code;
+    struct vapi_qp *qp = vapi_find(hca, handle, KIND_QP, &code);
     if (code == VAPI_OK) qp->priv = priv;
     return code;
 }
 
 VAPI_ret_t EVAPI_get_priv_context4qp(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, void **priv)
 {
-    struct vapi_qp *qp;
-    VAPI_ret_t code = vapi_find_qp(hca, handle, &qp);
+    VAPI_ret_t code;
+    struct vapi_qp *qp = vapi_find(hca, handle, KIND_QP, &code);
     if (code == VAPI_OK && !priv) code = VAPI_EINVAL_PARAM;
     if (code == VAPI_OK) *priv = qp->priv;
     return code;

@@ -88,6 +88,21 @@ void *vapi_object(MT_ulong_ptr_t handle, enum vapi_kind kind)
     return slot->object;
 }
 
+void *vapi_find(VAPI_hca_hndl_t hca_handle, MT_ulong_ptr_t handle, enum vapi_kind kind,
+                VAPI_ret_t *code)
+{
+    static const VAPI_ret_t invalid[] = {
+        [KIND_HCA] = VAPI_EINVAL_HCA_HNDL, [KIND_PD] = VAPI_EINVAL_PD_HNDL,
+        [KIND_AV] = VAPI_EINVAL_AV_HNDL,   [KIND_CQ] = VAPI_EINVAL_CQ_HNDL,
+        [KIND_QP] = VAPI_EINVAL_QP_HNDL,   [KIND_SRQ] = VAPI_EINVAL_SRQ_HNDL,
+        [KIND_MR] = VAPI_EINVAL_MR_HNDL,   [KIND_MW] = VAPI_EINVAL_MW_HNDL,
+        [KIND_FMR] = VAPI_EINVAL_MR_HNDL};
+    const struct vapi_hca *hca = vapi_hca(hca_handle);
+    void *object = hca ? vapi_object_of(hca, handle, kind) : NULL;
+    *code = object ? VAPI_OK : invalid[hca ? kind : KIND_HCA];
+    return object;
+}
+
 void vapi_handles_hold(void)
 {
     pthread_mutex_lock(&lock);

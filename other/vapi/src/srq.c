@@ -63,26 +63,17 @@ VAPI_ret_t VAPI_create_srq(VAPI_hca_hndl_t handle, VAPI_srq_attr_t *attr, VAPI_s
         return code;
     }
     pthread_mutex_init(&made->lock, NULL);
-    vapi_hold(&pd->users);
-    vapi_hold(&hca->objects);
+    vapi_pd_hold(pd);
     *srq = made->handle;
     if (actual) *actual = made->attr;
     return VAPI_OK;
 }
 
-static VAPI_ret_t srq_find(VAPI_hca_hndl_t handle, VAPI_srq_hndl_t srq, struct vapi_srq **found)
-{
-    struct vapi_hca *hca = vapi_hca(handle);
-    if (!hca) return VAPI_EINVAL_HCA_HNDL;
-    *found = vapi_object_of(hca, srq, KIND_SRQ);
-    return *found ? VAPI_OK : VAPI_EINVAL_SRQ_HNDL;
-}
-
 VAPI_ret_t VAPI_query_srq(VAPI_hca_hndl_t hca, VAPI_srq_hndl_t handle, VAPI_srq_attr_t *attr)
 {
-    struct vapi_srq *srq;
     struct ibv_srq_attr verbs;
-    VAPI_ret_t code = srq_find(hca, handle, &srq);
+    VAPI_ret_t code;
+    struct vapi_srq *srq = vapi_find(hca, handle, KIND_SRQ, &code);
     if (code == VAPI_OK && !attr) code = VAPI_EINVAL_PARAM;
     if (code != VAPI_OK) return code;
     int error = ibv_query_srq(srq->verbs, &verbs);
@@ -98,8 +89,8 @@ VAPI_ret_t VAPI_query_srq(VAPI_hca_hndl_t hca, VAPI_srq_hndl_t handle, VAPI_srq_
 VAPI_ret_t VAPI_modify_srq(VAPI_hca_hndl_t hca, VAPI_srq_hndl_t handle, VAPI_srq_attr_t *attr,
                            VAPI_srq_attr_mask_t mask, u_int32_t *max_outs_wr)
 {
-    struct vapi_srq *srq;
-    VAPI_ret_t code = srq_find(hca, handle, &srq);
+    VAPI_ret_t code;
+    struct vapi_srq *srq = vapi_find(hca, handle, KIND_SRQ, &code);
     if (code != VAPI_OK) return code;
     if (!attr || mask == 0 || mask & ~(VAPI_SRQ_ATTR_LIMIT | VAPI_SRQ_ATTR_MAX_OUTS_WR))
         return VAPI_EINVAL_PARAM;
@@ -119,15 +110,14 @@ VAPI_ret_t VAPI_modify_srq(VAPI_hca_hndl_t hca, VAPI_srq_hndl_t handle, VAPI_srq
 
 VAPI_ret_t VAPI_destroy_srq(VAPI_hca_hndl_t hca, VAPI_srq_hndl_t handle)
 {
-    struct vapi_srq *srq;
-    VAPI_ret_t code = srq_find(hca, handle, &srq);
+    VAPI_ret_t code;
+    struct vapi_srq *srq = vapi_find(hca, handle, KIND_SRQ, &code);
     if (code != VAPI_OK) return code;
     if (vapi_held(&srq->users)) return VAPI_EBUSY;
     int error = ibv_destroy_srq(srq->verbs);
     if (error) return vapi_error(error, VAPI_EINVAL_SRQ_HNDL);
     vapi_handle_free(srq->handle);
-    vapi_drop(&srq->pd->users);
-    vapi_drop(&srq->pd->hca->objects);
+    vapi_pd_drop(srq->pd);
     pthread_mutex_destroy(&srq->lock);
     free_records(srq);
     free(srq);
@@ -181,9 +171,9 @@ static VAPI_ret_t srq_post_one(struct vapi_srq *srq, const VAPI_rr_desc_t *d)
 VAPI_ret_t VAPI_post_srq(VAPI_hca_hndl_t hca, VAPI_srq_hndl_t handle, u_int32_t n,
                          VAPI_rr_desc_t *array, u_int32_t *posted)
 {
-    struct vapi_srq *srq;
     u_int32_t done = 0;
-    VAPI_ret_t code = srq_find(hca, handle, &srq);
+    VAPI_ret_t code;
+    struct vapi_srq *srq = vapi_find(hca, handle, KIND_SRQ, &code);
     if (code == VAPI_OK && (n == 0 || !array)) code = VAPI_EINVAL_PARAM;
     while (code == VAPI_OK && done < n) {
         code = srq_post_one(srq, &array[done]);

@@ -6,12 +6,11 @@
 #ifndef PTLI_MUTEX_H
 #define PTLI_MUTEX_H
 
-#include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "other/base/futex.h"
 
 struct ptli_mutex {
     _Atomic uint32_t word; /* 0: free, 1: held, 2: held, and threads may sleep */
@@ -27,7 +26,7 @@ static inline bool ptli_mutex_try(struct ptli_mutex *mutex)
 __attribute__((cold, noinline, unused)) static void ptli_mutex_lock_slowly(struct ptli_mutex *mutex)
 {
     while (atomic_exchange_explicit(&mutex->word, 2, memory_order_acquire) != 0)
-        syscall(SYS_futex, &mutex->word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+        gasneti_futex_sleep(&mutex->word, GASNETI_FUTEX_PRIVATE, 2, NULL);
 }
 
 static inline void ptli_mutex_lock(struct ptli_mutex *mutex)
@@ -38,7 +37,7 @@ static inline void ptli_mutex_lock(struct ptli_mutex *mutex)
 __attribute__((cold, noinline, unused)) static void
 ptli_mutex_unlock_slowly(struct ptli_mutex *mutex)
 {
-    syscall(SYS_futex, &mutex->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    gasneti_futex_wake(&mutex->word, GASNETI_FUTEX_PRIVATE, 1);
 }
 
 static inline void ptli_mutex_unlock(struct ptli_mutex *mutex)

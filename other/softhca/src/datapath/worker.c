@@ -9,9 +9,8 @@
 #include "other/softhca/src/faults/inject.h"
 #include "other/softhca/src/objects/verbs.h"
 #include "other/softhca/src/segment/segment.h"
+#include "other/base/futex.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -174,7 +173,7 @@ static bool worker_sleep(long nap)
     _Atomic uint32_t *bell = &shca.me.h->doorbell;
     struct timespec t = {.tv_nsec = nap};
     if (atomic_exchange(bell, 0)) return true;
-    syscall(SYS_futex, bell, FUTEX_WAIT, 0, nap ? &t : NULL, NULL, 0);
+    gasneti_futex_sleep(bell, GASNETI_FUTEX_SHARED, 0, nap ? &t : NULL);
     return atomic_exchange(bell, 0);
 }
 

@@ -1,35 +1,28 @@
-/* lock.h - a small lock for private memory: one atomic exchange when uncontended.
- *
- * Held for at most one data transfer. Waiters spin, then yield, because a machine may have fewer
- * cores than threads.
- */
+/* lock.h - the lock for private memory: a spin lock, held for at most one data transfer. */
 #ifndef SOFTHCA_LOCK_H
 #define SOFTHCA_LOCK_H
 
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
+#include "other/base/spin.h"
+
 struct shca_lock {
-    _Atomic int taken;
+    gasneti_spin_t spin;
 };
 
 static inline bool shca_trylock(struct shca_lock *l)
 {
-    return !atomic_exchange_explicit(&l->taken, 1, memory_order_acquire);
+    return gasneti_spin_try_quiet(&l->spin);
 }
 
 static inline void shca_lock(struct shca_lock *l)
 {
-    for (int spins = 0; !shca_trylock(l);) {
-        while (atomic_load_explicit(&l->taken, memory_order_relaxed))
-            if (++spins > 64) sched_yield();
-    }
+    gasneti_spin_lock(&l->spin);
 }
 
 static inline void shca_unlock(struct shca_lock *l)
 {
-    atomic_store_explicit(&l->taken, 0, memory_order_release);
+    gasneti_spin_unlock(&l->spin);
 }
 
 #endif

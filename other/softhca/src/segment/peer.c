@@ -10,14 +10,13 @@
 #include "other/softhca/src/objects/verbs.h"
 #include "other/softhca/src/segment/segment.h"
 #include "other/base/clock.h"
+#include "other/base/futex.h"
 #include "other/base/uncancelled.h"
 
-#include <linux/futex.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Releases everything but the structure itself. */
@@ -222,10 +221,10 @@ void shca_peer_ring(struct shca_peer *p)
         shca_rpc_ring(p);
         return;
     }
-    /* Store and wake even if the doorbell is set: the process that set it may have died before
-     * FUTEX_WAKE. */
+    /* Store and wake even if the doorbell is set: the process that set it may have died before it
+     * woke the thread. */
     atomic_store(&p->h->doorbell, 1);
-    syscall(SYS_futex, &p->h->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+    gasneti_futex_wake(&p->h->doorbell, GASNETI_FUTEX_SHARED, 1);
 }
 
 void shca_peer_wake_sleeper(struct shca_peer *p)
