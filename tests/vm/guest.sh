@@ -44,6 +44,7 @@ files() { # TAG PATH OPTIONS
     echo "-fsdev local,id=$1,path=$2,security_model=none,multidevs=remap$3 -device virtio-9p-pci,fsdev=$1,mount_tag=$1"
 }
 options="console=ttyS0 quiet panic=-1 mitigations=off no5lvl nokaslr no_timer_check random.trust_cpu=on"
+options+=" secretmem.enable=1" # memfd_secret, which newer kernels have by default
 options+=" tsc=reliable tsc_early_khz=$("$vm/tsc")" # else a clock may be too fast: tsc.c
 # KVM is not used: where it is offered but does not serve this kernel, a guest hangs.
 machine=(-machine q35 -accel "tcg,thread=multi,tb-size=512" -cpu "$cpu" -m 2048 -smp "$processors"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { ALL = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ };
@@ -49,6 +50,46 @@ static void read_only_memory(struct side *s)
         CHECK(block && registers(s, block, 100000, ALL));
         if (i % 3) free(block);
     }
+    meet(s);
+}
+
+/* Replaces the buffer by secret memory, which only its own process can access; false where there is
+ * none. */
+static bool make_secret(struct side *s)
+{
+    const int fd = (int)syscall(447 /* memfd_secret */, 0);
+    if (fd < 0) return false;
+    CHECK_EQ(ftruncate(fd, BUFFER), 0);
+    const bool mapped =
+        mmap(s->buf, BUFFER, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
+    close(fd);
+    return mapped;
+}
+
+static void secret_memory(struct side *s)
+{
+    enum { N = 100000, AT = 200000 };
+    if (!make_secret(s)) return;
+    CHECK(registers(s, s->buf, BUFFER, ALL));
+    memset(s->buf, s->is_a ? 'a' : 'b', BUFFER);
+    meet(s);
+    if (s->is_a) {
+        CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 1, 0, N, 0)), 0);
+        expect(s->scq, 1, IBV_WC_SUCCESS);
+        CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_READ, 2, AT, N, AT)), 0);
+        expect(s->scq, 2, IBV_WC_SUCCESS);
+        CHECK(s->buf[AT] == 'b' && s->buf[AT + N - 1] == 'b' && s->buf[AT + N] == 'a');
+    }
+    meet(s);
+    if (!s->is_a) CHECK(s->buf[0] == 'a' && s->buf[N - 1] == 'a' && s->buf[N] == 'b');
+}
+
+static void secret_memory_refused(struct side *s)
+{
+    CHECK(registers(s, s->buf, BUFFER, ALL));
+    if (!make_secret(s)) return;
+    CHECK(!registers(s, s->buf, BUFFER, ALL));
+    CHECK(!registers(s, s->buf, 1, IBV_ACCESS_REMOTE_READ));
     meet(s);
 }
 
@@ -204,4 +245,9 @@ void region_rules(void)
             report(run_pair(tests[i].run, &o), "%s, %s memory", tests[i].name,
                    ordinary ? "ordinary" : "mapped");
         }
+    report(run_pair(secret_memory, &(struct options){.ordinary = true}),
+           "secret memory is accessed by peers");
+    report(run_pair(secret_memory_refused,
+                    &(struct options){.ordinary = true, .env = {"SOFTHCA_MEMORY=strict"}}),
+           "SOFTHCA_MEMORY=strict: secret memory is not registered");
 }

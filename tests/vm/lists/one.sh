@@ -16,6 +16,13 @@ GASNET_SUPERNODE_MAXSIZE=0 job ibv 3 "$TEST_BUILD/tests/testpshm-ibv-seq"
 [ $status -eq 0 ] && grep -q '^# supernodes: 1$' "$log" && ! grep -q '^not ok' "$log"
 verdict $? "ibv: the processes of the host share memory"
 
+# Memory that cannot be pinned is not registered with these devices.
+for conduit in ibv vapi portals; do
+    TEST_ONLY='at once' job $conduit 2 "$TEST_BUILD/tests/testunpinned-$conduit-seq"
+    [ $status -eq 0 ] && grep -q '^ok' "$log" && ! grep -qE '^not ok| # SKIP ' "$log"
+    verdict $? "$conduit: transfers of memory that the kernel pins for no device"
+done
+
 basic="testam testputget testbarrier"
 suite ibv par 2 "$basic" "ibv"
 for conduit in vapi portals; do suite $conduit seq 2 "$basic" $conduit; done
