@@ -3,7 +3,7 @@
  *
  * The first byte is the room for the message.
  */
-#include "other/softhca/src/device/inventory.h"
+#include "other/softhca/src/settings/inventory.h"
 #include "other/softhca/src/segment/shm.h"
 #include "tests/fuzz/fuzz.h"
 

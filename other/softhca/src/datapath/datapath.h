@@ -2,7 +2,7 @@
 #ifndef SOFTHCA_DATAPATH_ROOM_H
 #define SOFTHCA_DATAPATH_ROOM_H
 
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 
 /* thread.c */
 int shca_thread(void *(*run)(void *));

@@ -7,7 +7,7 @@
 #define SOFTHCA_HOT_H
 
 #include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 #include "other/softhca/src/segment/segment.h"
 #include "other/base/hot.h"
 

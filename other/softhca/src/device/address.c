@@ -7,8 +7,8 @@
  */
 #include "other/softhca/src/device/device.h"
 #include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/tcp/fabric.h"
+#include "other/softhca/src/objects/qp.h"
+#include "other/softhca/src/settings/fabric.h"
 #include "other/base/fnv.h"
 
 #include <endian.h>

@@ -2,7 +2,7 @@
 #ifndef SOFTHCA_DEVICE_ROOM_H
 #define SOFTHCA_DEVICE_ROOM_H
 
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 
 /* device.c */
 bool shca_is_device(const struct ibv_device *d);

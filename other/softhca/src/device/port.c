@@ -5,7 +5,7 @@
  * event on every open context of the device.
  */
 #include "other/softhca/src/device/device.h"
-#include "other/softhca/src/device/settings.h"
+#include "other/softhca/src/settings/settings.h"
 #include "other/softhca/src/faults/inject.h"
 #include "other/softhca/src/tcp/tcp.h"
 

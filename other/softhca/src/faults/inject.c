@@ -6,7 +6,7 @@
  */
 #include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/device/device.h"
-#include "other/softhca/src/device/settings.h"
+#include "other/softhca/src/settings/settings.h"
 #include "other/softhca/src/faults/inject.h"
 #include "other/softhca/src/interpose/edge.h"
 #include "other/softhca/src/objects/verbs.h"

@@ -8,7 +8,7 @@
 #define SOFTHCA_INJECT_H
 
 #include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/faults/faults.h"
+#include "other/softhca/src/settings/faults.h"
 
 /* How a message is torn; order 0: not. */
 struct shca_tear {

@@ -4,7 +4,7 @@
 #ifndef SOFTHCA_EDGE_H
 #define SOFTHCA_EDGE_H
 
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 
 /* real_verbs.c: the real libibverbs, and messages to the user */
 void *shca_real_verbs(const char *name);

@@ -9,7 +9,7 @@
 #include "other/softhca/src/device/device.h"
 #include "other/softhca/src/faults/inject.h"
 #include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 #include "other/softhca/src/objects/verbs.h"
 #include "other/softhca/src/segment/segment.h"
 #include "other/softhca/src/tcp/tcp.h"

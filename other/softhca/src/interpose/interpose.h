@@ -9,7 +9,7 @@
 
 #include "other/softhca/src/device/device.h"
 #include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 
 static inline bool interpose_is_ours(const struct ibv_context *c)
 {

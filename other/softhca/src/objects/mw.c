@@ -6,7 +6,7 @@
  * order of the send queue, with the send lock held, so it may not wait for shca.lock.
  */
 #include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 #include "other/softhca/src/objects/verbs.h"
 #include "other/softhca/src/segment/segment.h"
 

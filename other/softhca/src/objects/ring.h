@@ -6,7 +6,7 @@
 #ifndef SOFTHCA_RING_H
 #define SOFTHCA_RING_H
 
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 
 #define SHCA_LAPS ((1ull << SHCA_CLAIM_SLOT) - 1)
 

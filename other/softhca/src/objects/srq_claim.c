@@ -4,7 +4,7 @@
  * slot, which records the claimant; then any initiator may advance the head. No function here waits
  * for the owner or for another claimant.
  */
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 #include "other/softhca/src/objects/verbs.h"
 #include "other/softhca/src/segment/segment.h"
 

@@ -4,7 +4,7 @@
 #ifndef SOFTHCA_VERBS_H
 #define SOFTHCA_VERBS_H
 
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 
 /* mr.c */
 struct ibv_pd *shca_alloc_pd(struct ibv_context *c);

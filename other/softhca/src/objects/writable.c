@@ -5,7 +5,7 @@
  * inside one costs a few comparisons. Memory that is write-protected afterwards may pass; writable
  * memory is never refused.
  */
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 #include "other/softhca/src/objects/verbs.h"
 
 #include <stdio.h>

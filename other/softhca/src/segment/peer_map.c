@@ -7,7 +7,7 @@
  */
 #include "other/base/hostmem/hostmem.h"
 #include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 #include "other/softhca/src/segment/segment.h"
 
 #include <stdlib.h>

@@ -5,9 +5,9 @@
  * process that connects to the name receives the segment from the owner's RPC thread.
  */
 #include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 #include "other/softhca/src/segment/segment.h"
-#include "other/softhca/src/tcp/fabric.h"
+#include "other/softhca/src/settings/fabric.h"
 #include "other/softhca/src/tcp/tcp.h"
 #include "other/base/uncancelled.h"
 

@@ -2,7 +2,7 @@
 #ifndef SOFTHCA_SEGMENT_ROOM_H
 #define SOFTHCA_SEGMENT_ROOM_H
 
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 #include "other/base/hot.h"
 
 /* segment.c, extent.c */

@@ -7,7 +7,7 @@
  * nonce answers in its slot, the former process has ended.
  */
 #include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/device/settings.h"
+#include "other/softhca/src/settings/settings.h"
 #include "other/softhca/src/interpose/edge.h"
 #include "other/softhca/src/segment/segment.h"
 #include "other/softhca/src/tcp/remote_process.h"

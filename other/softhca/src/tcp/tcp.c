@@ -6,7 +6,7 @@
  * send queue or responder.
  */
 #include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/device/settings.h"
+#include "other/softhca/src/settings/settings.h"
 #include "other/softhca/src/interpose/edge.h"
 #include "other/softhca/src/tcp/remote_process.h"
 #include "other/softhca/src/tcp/tcp.h"

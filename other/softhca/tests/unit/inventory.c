@@ -1,7 +1,7 @@
 /* softhca_inventory.c - the language of SOFTHCA_DEVICES: what it sets, and every message of its
  * parser.
  */
-#include "other/softhca/src/device/inventory.h"
+#include "other/softhca/src/settings/inventory.h"
 
 #include <infiniband/verbs.h>
 #include <string.h>

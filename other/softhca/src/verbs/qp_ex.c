@@ -4,7 +4,7 @@
  * stays locked meanwhile. ibv_wr_complete() posts the list, ibv_wr_abort() drops it. Errors are
  * those of ibv_post_send().
  */
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 #include "other/softhca/src/objects/verbs.h"
 
 #include <stdlib.h>

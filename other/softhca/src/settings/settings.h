@@ -16,7 +16,7 @@
 
 struct shca_settings {
 #define SETTING(field, kind, ...) gasneti_env_type_##kind field;
-#include "other/softhca/src/device/settings.def"
+#include "other/softhca/src/settings/settings.def"
 #undef SETTING
 };
 

@@ -2,7 +2,7 @@
 #ifndef SOFTHCA_FABRIC_H
 #define SOFTHCA_FABRIC_H
 
-#include "other/softhca/src/tcp/hosts.h"
+#include "other/softhca/src/settings/hosts.h"
 
 #include <sys/socket.h>
 

@@ -4,10 +4,10 @@
  * host by the addresses of its interfaces or by SOFTHCA_HOST. It may wait for a name server;
  * nothing later does. Every error is reported in one line that names the host.
  */
-#include "other/softhca/src/device/settings.h"
+#include "other/softhca/src/settings/settings.h"
 #include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/tcp/fabric.h"
+#include "other/softhca/src/objects/qp.h"
+#include "other/softhca/src/settings/fabric.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

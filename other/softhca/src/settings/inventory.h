@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "other/softhca/src/device/span.h"
+#include "other/softhca/src/settings/span.h"
 
 enum { SHCA_DEVICES = 16, SHCA_PORTS = 8, SHCA_PKEYS = 16, SHCA_GIDS = 16, SHCA_FW_VER = 64 };
 

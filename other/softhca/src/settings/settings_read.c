@@ -2,10 +2,10 @@
  *
  * Prints a line on stderr for each bad value and unknown SOFTHCA_* name.
  */
-#include "other/softhca/src/device/settings.h"
-#include "other/softhca/src/device/span.h"
+#include "other/softhca/src/settings/settings.h"
+#include "other/softhca/src/settings/span.h"
 #include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 #include "other/softhca/include/softhca.h"
 #include "other/base/environment.h"
 

@@ -1,4 +1,4 @@
-/* object.h - the private side of the device: the structures of verbs objects, of peers and of this
+/* qp.h - the private side of the device: the structures of verbs objects, of peers and of this
  * process.
  *
  * The functions are declared in the header of each folder: edge.h, device.h, segment.h, verbs.h,
@@ -11,8 +11,8 @@
 #ifndef SOFTHCA_OBJECT_H
 #define SOFTHCA_OBJECT_H
 
-#include "other/softhca/src/device/inventory.h"
-#include "other/softhca/src/objects/lock.h"
+#include "other/softhca/src/settings/inventory.h"
+#include "other/softhca/src/segment/lock.h"
 #include "other/softhca/src/segment/rpc.h"
 #include "other/softhca/src/segment/shm.h"
 

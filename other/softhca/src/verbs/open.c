@@ -1,10 +1,10 @@
-/* device.c - open contexts, and memory of softhca_alloc().
+/* open.c - open contexts, and memory of softhca_alloc().
  *
  * The devices are in port.c; whether programs see them is decided in device_select.c.
  */
 #include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/device/device.h"
-#include "other/softhca/src/device/settings.h"
+#include "other/softhca/src/settings/settings.h"
 #include "other/softhca/src/faults/inject.h"
 #include "other/softhca/src/interpose/edge.h"
 #include "other/softhca/src/objects/verbs.h"

@@ -1,5 +1,5 @@
 /* span.c - parts of a text; see span.h. */
-#include "other/softhca/src/device/span.h"
+#include "other/softhca/src/settings/span.h"
 
 #include <stdio.h>
 #include <string.h>

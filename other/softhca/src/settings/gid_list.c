@@ -1,7 +1,7 @@
 /* gid_list.c - the GIDs of a port: the attribute `gids` of SOFTHCA_DEVICES, which is their number
  * or a list of words.  Pure.
  */
-#include "other/softhca/src/device/inventory.h"
+#include "other/softhca/src/settings/inventory.h"
 
 #include <infiniband/verbs.h>
 

@@ -1,11 +1,11 @@
-/* real_verbs.c - the real libibverbs, and this library's messages to the user.
+/* say.c - the real libibverbs, and this library's messages to the user.
  *
  * Real functions are found by name after this library in the search order. No lock is held during a
  * forwarded call: the real library calls its own exported functions, and those calls come back to
  * interpose.c.
  */
 #include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 #include "other/softhca/include/softhca.h"
 
 #include <dlfcn.h>

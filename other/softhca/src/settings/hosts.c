@@ -3,7 +3,7 @@
  * Called once, when the device starts, and by the check of the setting. Pure: no I/O, no globals;
  * fabric.c resolves the names.
  */
-#include "other/softhca/src/tcp/hosts.h"
+#include "other/softhca/src/settings/hosts.h"
 #include "other/base/fnv.h"
 
 #include <ctype.h>

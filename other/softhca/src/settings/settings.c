@@ -3,15 +3,15 @@
  * Pure: softhca-run, tests and the fuzzer link it without the device. settings_read.c reads the
  * environment.
  */
-#include "other/softhca/src/device/inventory.h"
-#include "other/softhca/src/device/settings.h"
-#include "other/softhca/src/faults/faults.h"
-#include "other/softhca/src/tcp/hosts.h"
+#include "other/softhca/src/settings/inventory.h"
+#include "other/softhca/src/settings/settings.h"
+#include "other/softhca/src/settings/faults.h"
+#include "other/softhca/src/settings/hosts.h"
 
 const struct gasneti_env_row shca_setting_rows[] = {
 #define SETTING(field, ...)                                                                        \
     {GASNETI_ENV_SETTING(__VA_ARGS__), .offset = offsetof(struct shca_settings, field)},
-#include "other/softhca/src/device/settings.def"
+#include "other/softhca/src/settings/settings.def"
 #undef SETTING
 };
 const size_t shca_setting_count = sizeof shca_setting_rows / sizeof *shca_setting_rows;

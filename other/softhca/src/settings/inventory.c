@@ -3,8 +3,8 @@
  * Each name is a row of one table: the field that it sets, of a device or of a port, and the values
  * that it takes. The defaults are the bounds of the implementation (shm.h).
  */
-#include "other/softhca/src/device/inventory.h"
-#include "other/softhca/src/device/span.h"
+#include "other/softhca/src/settings/inventory.h"
+#include "other/softhca/src/settings/span.h"
 #include "other/softhca/src/segment/shm.h"
 
 #include <stdarg.h>
