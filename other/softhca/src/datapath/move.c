@@ -4,10 +4,8 @@
  * refuses these (seccomp, no ptrace right) the peer's RPC thread copies. Callers have checked keys
  * and ranges, and hold the target QP's active word odd.
  */
-#include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/datapath/hot.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/settings/say.h"
 
 #include <string.h>
 #include <sys/uio.h>

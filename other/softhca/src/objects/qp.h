@@ -1,26 +1,18 @@
-/* qp.h - the private side of the device: the structures of verbs objects, of peers and of this
- * process.
- *
- * The functions are declared in the header of each folder: edge.h, device.h, segment.h, verbs.h,
- * datapath.h, tcp.h.
- *
- * Lock order: shca.lock, then a QP's send lock, its receive lock, then a CQ's lock, an SRQ's, and
- * shca.peer_lock. The links of connected QPs change under shca.lock. The RPC thread
- * (rpc_server.c) takes none of these, because a peer may wait for its reply while holding its own.
- */
-#ifndef SOFTHCA_OBJECT_H
-#define SOFTHCA_OBJECT_H
+/* qp.h - queue pairs: what each folder from here up keeps in them. */
+#ifndef SOFTHCA_QP_H
+#define SOFTHCA_QP_H
 
-#include "other/softhca/src/settings/inventory.h"
+#include "other/softhca/src/objects/cq.h"
+#include "other/softhca/src/objects/srq.h"
 #include "other/softhca/src/segment/lock.h"
-#include "other/softhca/src/segment/rpc.h"
-#include "other/softhca/src/segment/shm.h"
+#include "other/softhca/src/segment/peer.h"
+#include "other/softhca/src/segment/process.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
-#include <sys/uio.h>
+struct shca_batch;    /* qp_ex.c */
+struct shca_done;     /* done.h */
+struct shca_injector; /* inject.h */
+struct shca_remote;   /* remote_process.h */
+struct shca_tear;     /* inject.h */
 
 /* Bit masks of opcodes. The bits of IBV_QP_EX_WITH_... are the same. */
 enum {
@@ -32,158 +24,11 @@ enum {
     SHCA_WINDOWS = 1 << IBV_WR_BIND_MW | 1 << IBV_WR_LOCAL_INV | 1 << IBV_WR_SEND_WITH_INV
 };
 #define SHCA_NO_DEADLINE (~0ull)
-#define SHCA_EXPORT      __attribute__((visibility("default")))
-
-struct shca_qp;
-struct shca_injector; /* inject.h */
-struct shca_delayed;
-struct shca_done; /* done.h */
-
-/* Vendor libraries compare fields of their own behind ibv_device: these read as zeros. */
-struct shca_device {
-    struct ibv_device base;
-    char verbs_device_tail[512];
-    uint32_t index;
-    const struct shca_device_model *model;
-    _Atomic uint32_t used[SHCA_KINDS];
-    _Atomic bool gone;
-};
-
-struct shca_context {
-    struct verbs_context v;
-    struct shca_event *events, **events_end; /* under v.context.mutex */
-    bool inherited;                          /* made by the parent of a forked process */
-    bool removed;                            /* the context's device was removed */
-    struct shca_context *next;               /* in shca.contexts */
-};
-
-struct shca_pd {
-    struct ibv_pd base;
-    uint32_t id;
-    _Atomic int users;
-    struct ibv_pd *of; /* the PD behind a parent domain */
-    struct ibv_td *td;
-};
-
-struct shca_mr {
-    struct ibv_mr base;
-    uint64_t verbs_mr_tail[4]; /* providers read past ibv_mr */
-    struct shm_mr *s;
-    struct shca_mw *windows; /* bound over it, under the lock of mw.c */
-};
-
-struct shca_mw {
-    struct ibv_mw base;
-    struct shm_mr *s;
-    struct shca_mr *over; /* the region it is or was bound over */
-    struct shca_mw *next; /* of these */
-};
-
-struct shca_channel {
-    struct ibv_comp_channel base;
-    uint32_t id; /* generation and index: a peer never wakes the successor of a destroyed channel */
-    struct shca_cq *cqs; /* under shca.channel_lock, like the list itself */
-};
-
-enum { SHCA_NOT_POLLED = -1 }; /* the next empty poll makes it 0 */
-
-struct shca_cq {
-    union {
-        struct ibv_cq base;
-        struct ibv_cq_ex ex;
-    };
-    struct shm_cq *s;
-    struct shm_ring *_Atomic ring;
-    uint32_t index;
-    struct shca_lock lock;  /* consumers */
-    _Atomic uint32_t empty; /* empty polls in a row, or SHCA_NOT_POLLED since the program
-                               took an event; not exact with several threads */
-    _Atomic uint32_t spins_before_yield; /* empty polls before the thread yields */
-    _Atomic int users;
-    /* Completions of short WRITEs (done.h). */
-    _Atomic int32_t spare;  /* entries beyond the most completions of all its queues; below 0
-                               they may overflow it, or it is resized */
-    _Atomic uint32_t fresh; /* some QP may have one */
-    struct shca_qp *_Atomic arrived;  /* QPs that were listed since the last poll */
-    struct shca_qp *busy, *busy_last; /* QPs that a poll has moved here; under lock */
-    uint32_t n_busy;                  /* number of QPs in busy; under lock */
-    bool ring_first;                  /* in the last poll; under lock */
-    size_t pinned;                    /* charged for the ring */
-    uint32_t ev_consumed, ev_given;   /* under channel_lock */
-    uint32_t async_given;
-    _Atomic bool overflow_raised;
-    struct shca_cq *channel_next;
-    struct shca_delayed *delayed; /* NULL without injected faults */
-    struct ibv_wc ex_wc;          /* the current completion of ibv_start_poll/next_poll */
-};
-
-struct shca_peer {
-    struct shm_header *_Atomic h; /* mapped by peer_map.c once the segment is received */
-    _Atomic uint64_t len;
-    _Atomic bool attached, lost; /* attached: its segment is mapped; lost: it never will be */
-    _Atomic bool awaited;        /* a sender has waited for the segment once */
-    _Atomic bool unmappable;     /* mapping the peer's memory fails, as was reported */
-    bool self;
-    uint32_t slot;
-    int refs; /* under shca.peer_lock */
-    int sock;
-    bool timed; /* timeouts are set on the socket */
-    int memfd;  /* descriptor number in the owner of the segment; its file: */
-    dev_t dev;
-    ino_t ino;
-    pid_t pid;
-    _Atomic bool no_pvm;     /* the system refuses process_vm_* to this process */
-    _Atomic bool registered; /* this process has a UD access word in the peer's header, see
-                                ud_access_guard.c */
-    struct shca_lock rpc;    /* one request at a time on sock */
-    _Atomic(char *) arena;
-    _Atomic uint64_t arena_len;
-    struct shca_window *windows; /* all mappings of its arena, under rpc */
-    uint64_t *channel_fd;        /* [SHCA_CHANNELS] id << 32 | fd, under rpc; made at first use */
-    struct shca_peer *next;      /* list of all peers, under shca.peer_lock */
-};
 
 /* A send WR that waits in the ring. */
 struct shca_wqe {
     struct ibv_send_wr wr;
     struct ibv_sge sge[]; /* followed by the inline bytes */
-};
-
-struct shca_srq {
-    struct ibv_srq base;
-    enum ibv_srq_type type; /* TYPE to SRQ_NUM complete libibverbs' verbs_srq */
-    struct ibv_xrcd *xrcd;
-    struct ibv_cq *cq;
-    uint32_t srq_num;
-    struct shm_srq *s;
-    uint32_t index, size, max_sge;
-    struct shca_lock lock;
-    _Atomic int users; /* QPs */
-    size_t pinned;     /* charged for the receives */
-    uint32_t async_given;
-    struct shca_srq *next; /* list of all */
-    uint32_t n_unused, unused[];
-};
-
-/* The host that an address belongs to. */
-enum {
-    /* this process through a mapping as another process has it: no direct pointers */
-    SHCA_OUTSIDE = -2,
-    SHCA_NOWHERE = -1,
-    SHCA_HERE = 0 /* 1 and more: another host */
-};
-struct shca_place {
-    int host;
-    uint32_t port;
-};
-
-struct shca_ah {
-    struct ibv_ah base;
-    uint32_t port; /* the source port */
-    struct shca_place place;
-    struct shm_route route;
-    bool global;
-    struct ibv_grh grh; /* without its length; zero when not global */
 };
 
 /* The region that the last short WRITE of a queue pair went to. While `range` is not 0 all that
@@ -292,35 +137,6 @@ struct shca_qp {
     struct shca_batch *batch;  /* ibv_wr_* calls between wr_start and wr_complete */
 };
 
-/* The state of this process. */
-struct shca_process {
-    struct shm_header *_Atomic h; /* NULL until the first open */
-    struct shca_peer me;
-    uint32_t slot;
-    pthread_mutex_t lock;      /* tables of objects */
-    pthread_mutex_t peer_lock; /* table of peers */
-    pthread_mutex_t channel_lock;
-    struct shca_qp *qps;
-    struct shca_qp *_Atomic qp[SHCA_QPS]; /* as srq: ibv_poll_cq() takes no lock */
-    struct shca_cq *cq[SHCA_CQS];
-    struct shca_srq *srqs;
-    struct shca_srq *_Atomic srq[SHCA_SRQS];
-    struct shca_channel *channel[SHCA_CHANNELS];
-    struct shca_peer *peer[SHCA_SLOTS];
-    struct shca_peer *peers;       /* all peers; replaced ones are no longer in the table */
-    _Atomic int waiting;           /* QPs with waiting WRs */
-    void (*wake)(uint32_t number); /* from softhca_sleeper() */
-};
-extern struct shca_process shca;
-
-static inline struct shca_context *shca_context(struct ibv_context *c)
-{
-    return (struct shca_context *)((char *)c - offsetof(struct shca_context, v.context));
-}
-static inline struct shca_device *shca_device(const struct ibv_context *c)
-{
-    return (struct shca_device *)c->device;
-}
 static inline struct shca_qp *shca_qp(struct ibv_qp *q)
 {
     return (struct shca_qp *)q;
@@ -330,26 +146,6 @@ static inline struct shca_qp *shca_qp(struct ibv_qp *q)
 static inline struct shca_qp *shca_qp_numbered(uint32_t qpn)
 {
     return atomic_load_explicit(&shca.qp[shm_qpn_index(qpn)], memory_order_acquire);
-}
-static inline struct shca_cq *shca_cq(struct ibv_cq *c)
-{
-    return (struct shca_cq *)c;
-}
-static inline struct shca_srq *shca_srq(struct ibv_srq *q)
-{
-    return (struct shca_srq *)q;
-}
-static inline struct shca_ah *shca_ah(struct ibv_ah *a)
-{
-    return (struct shca_ah *)a;
-}
-static inline struct shca_pd *shca_pd(struct ibv_pd *p)
-{
-    return (struct shca_pd *)p;
-}
-static inline struct shca_mr *shca_mr(struct ibv_mr *m)
-{
-    return (struct shca_mr *)m;
 }
 static inline uint32_t shca_power_of_two(uint32_t n)
 {
@@ -377,5 +173,9 @@ static inline enum ibv_qp_state shca_state(const struct shca_qp *qp)
 {
     return atomic_load_explicit(&qp->s->state, memory_order_acquire);
 }
+
+/* quiesce.c */
+void shca_qp_quiesce(struct shca_qp *qp);
+void shca_quiesce(void); /* shca.lock held */
 
 #endif

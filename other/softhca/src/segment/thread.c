@@ -2,8 +2,7 @@
  *
  * The thread blocks all signals and has a small stack: ulimit -v may be low.
  */
-#include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/objects/qp.h"
+#include "other/softhca/src/segment/segment.h"
 
 #include "other/base/quiet_thread.h"
 

@@ -4,15 +4,16 @@
  * host by the addresses of its interfaces or by SOFTHCA_HOST. It may wait for a name server;
  * nothing later does. Every error is reported in one line that names the host.
  */
-#include "other/softhca/src/settings/settings.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/qp.h"
 #include "other/softhca/src/settings/fabric.h"
+#include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/settings/settings.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <netdb.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

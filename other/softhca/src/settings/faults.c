@@ -3,9 +3,8 @@
  * Two tables: faults, with the keys that each takes and needs, and keys, with the field that each
  * sets and the values it takes.
  */
-#include "other/softhca/src/settings/inventory.h"
-#include "other/softhca/src/settings/span.h"
 #include "other/softhca/src/settings/faults.h"
+#include "other/softhca/src/settings/inventory.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -4,9 +4,9 @@
  * that it takes. The defaults are the bounds of the implementation (shm.h).
  */
 #include "other/softhca/src/settings/inventory.h"
-#include "other/softhca/src/settings/span.h"
-#include "other/softhca/src/segment/shm.h"
+#include "other/softhca/src/settings/limits.h"
 
+#include <infiniband/verbs.h>
 #include <stdarg.h>
 #include <string.h>
 

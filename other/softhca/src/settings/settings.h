@@ -30,6 +30,7 @@ void shca_settings_print(FILE *to);
 
 /* settings_read.c: the environment of this process, read at the first call. */
 const struct shca_settings *shca_settings(void);
+#define SHCA_NO_PROCESS UINT32_MAX
 uint32_t shca_process_number(void); /* or SHCA_NO_PROCESS */
 bool shca_settings_good(void);      /* no value was bad */
 

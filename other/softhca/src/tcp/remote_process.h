@@ -10,8 +10,6 @@
 #define SOFTHCA_REMOTE_PROCESS_H
 
 #include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/objects/qp.h"
-#include "other/softhca/src/segment/segment.h"
 #include "other/softhca/src/settings/fabric.h"
 #include "other/softhca/src/tcp/greet.h"
 #include "other/softhca/src/tcp/remote.h"

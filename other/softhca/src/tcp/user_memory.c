@@ -3,7 +3,6 @@
  * Such a fault must not crash a thread of this library: the kernel copies (process_vm_*) and
  * reports EFAULT. Called by the wire thread and by posting threads.
  */
-#include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/tcp/remote_process.h"
 
 #include <string.h>

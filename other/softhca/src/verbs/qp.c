@@ -3,14 +3,17 @@
  * The receive ring is in the segment's heap, the send ring in private memory. A UD QP receives
  * through a private SRQ, because it has many senders.
  */
-#include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/device/device.h"
 #include "other/softhca/src/faults/inject.h"
-#include "other/softhca/src/interpose/edge.h"
+#include "other/softhca/src/objects/ah.h"
 #include "other/softhca/src/objects/done.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/objects/event.h"
+#include "other/softhca/src/objects/memlock.h"
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/objects/xrc.h"
 #include "other/softhca/src/segment/segment.h"
 #include "other/softhca/src/tcp/tcp.h"
+#include "other/softhca/src/verbs/verbs.h"
 #include "other/base/uncancelled.h"
 
 #include <stdlib.h>
@@ -284,31 +287,6 @@ int shca_query_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask,
                                           .qp_type = base->qp_type,
                                           .sq_sig_all = qp->sig_all};
     return 0;
-}
-
-/* Waits until no initiator that was inside on entry is inside still. Full fence: an initiator that
- * enters later sees the caller's earlier stores (respond_enter_target). */
-void shca_qp_quiesce(struct shca_qp *qp)
-{
-    if (qp->base.qp_type == IBV_QPT_UD) {
-        shca_ud_access_quiesce();
-        return;
-    }
-    uint32_t active = atomic_fetch_add(&qp->s->active, 0); /* a full fence and a load */
-    for (int spins = 0; active & 1 && atomic_load(&qp->s->active) == active; spins++) {
-        if (spins > 64) sched_yield();
-        if (qp->link.remote) continue; /* the wire thread is inside, which cannot die alone */
-        if (!qp->link.peer || (spins % 256 == 255 && shca_peer_gone(qp->link.peer))) return;
-    }
-}
-
-/* Waits until no initiator that was inside a QP of this process on entry is inside still; shca.lock
- * held. */
-void shca_quiesce(void)
-{
-    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next)
-        if (qp->base.qp_type != IBV_QPT_UD) shca_qp_quiesce(qp);
-    shca_ud_access_quiesce();
 }
 
 /* Resets the state, the queues and the connection. */

@@ -4,8 +4,7 @@
  * stays locked meanwhile. ibv_wr_complete() posts the list, ibv_wr_abort() drops it. Errors are
  * those of ibv_post_send().
  */
-#include "other/softhca/src/objects/qp.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/verbs/verbs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,13 +3,10 @@
  * Which changes are allowed is in transition.c. Connecting (INIT to RTR) opens the connection to
  * the peer; a peer that does not exist is noticed when sending, as on a network.
  */
-#include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/device/device.h"
-#include "other/softhca/src/faults/inject.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/verbs.h"
-#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/segment/upward.h"
 #include "other/softhca/src/tcp/tcp.h"
+#include "other/softhca/src/verbs/verbs.h"
 
 /* Checks limits of the device and its ports. An address must be of the QP's own port. */
 static bool state_fits_device(const struct shca_qp *qp, const struct ibv_qp_attr *a, int mask)
@@ -75,61 +72,6 @@ static int state_connect(struct shca_qp *qp)
     return place.host > SHCA_HERE ? shca_tcp_send_bind(qp, place) : 0;
 }
 
-/* Send lock held. Flushes the send queue; the worker thread flushes receives, for which it may have
- * to wait for the peer. */
-void shca_qp_to_error(struct shca_qp *qp)
-{
-    qp->base.state = IBV_QPS_ERR;
-    atomic_store(&qp->s->state, IBV_QPS_ERR);
-    shca_qp_changed(qp);
-    shca_send_flush(qp);
-    if (qp->link.remote) shca_tcp_send_stop(qp);
-    shca_worker_wake();
-}
-
-/* A send failed on an unreliable QP: the send queue stops, receives go on. Send lock held. */
-void shca_qp_to_send_error(struct shca_qp *qp)
-{
-    qp->base.state = IBV_QPS_SQE;
-    atomic_store(&qp->s->state, IBV_QPS_SQE);
-    shca_qp_changed(qp);
-    shca_send_flush(qp);
-    if (qp->link.remote) shca_tcp_send_stop(qp);
-}
-
-static void state_publish(struct shca_qp *qp, enum ibv_qp_state to)
-{
-    /* Without resources for READs and atomics they are refused. */
-    unsigned needs_resources = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-    qp->s->access = qp->attr.qp_access_flags & ~(qp->attr.max_dest_rd_atomic ? 0 : needs_resources);
-    qp->s->qkey = qp->attr.qkey;
-    qp->s->min_rnr_timer = qp->attr.min_rnr_timer;
-    qp->s->max_dest_rd_atomic = qp->attr.max_dest_rd_atomic;
-    shca_qp_tune(qp);
-    qp->base.state = to;
-    atomic_store(&qp->s->state, to);
-    shca_qp_changed(qp);
-}
-
-/* Each message that was begun has ended; waiting WRs have not begun, and stay. */
-void shca_qp_raise_drained(struct shca_qp *qp)
-{
-    qp->drain_wanted = false;
-    struct ibv_async_event e = {.element.qp = &qp->base, .event_type = IBV_EVENT_SQ_DRAINED};
-    shca_raise(qp->base.context, &e);
-}
-
-/* iWARP: the end that was connected to sends nothing before the first message of the other. */
-int shca_qp_first_send(struct shca_qp *qp)
-{
-    if (!qp->acceptor || shca_state(qp) != IBV_QPS_RTR || !atomic_load(&qp->s->comm_est))
-        return EINVAL;
-    qp->acceptor = false;
-    state_publish(qp, IBV_QPS_RTS);
-    if (qp->link.remote) shca_tcp_send_tune(qp);
-    return 0;
-}
-
 /* True when an injected fault refuses the transition; a datagram QP has no peer. */
 static bool state_refused(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to)
 {
@@ -185,7 +127,7 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
     if (to == IBV_QPS_ERR)
         shca_qp_to_error(qp);
     else
-        state_publish(qp, to);
+        shca_qp_publish(qp, to);
     if (from != to) qp->drain_wanted = mask & IBV_QP_EN_SQD_ASYNC_NOTIFY && a->en_sqd_async_notify;
     if (qp->link.remote)
         shca_tcp_send_tune(qp);

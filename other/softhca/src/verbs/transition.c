@@ -4,8 +4,7 @@
  * The tables of the InfiniBand specification; state.c acts on them. RESET and ERR can be reached
  * from any state, without attributes.
  */
-#include "other/softhca/src/objects/qp.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/verbs/verbs.h"
 
 enum { RC = 1, UC = 2, UD = 4, XS = 8, XR = 16, CONNECTED = RC | UC | XS | XR, ALL = 31 };
 enum {
