@@ -39,6 +39,78 @@ cp -r core/. "$core_only" && rm -rf "$core_only/ib"
 forbid "core/ includes no network's header" "$networks" "$core_only"
 forbid "core/ includes nothing of the Extended API" '(.*/)?extended-ref/.*|.*gasnet_(vis|coll|extended)\.h' "$core_only"
 
+# functions FILE...: the functions that C files declare or define in the outermost block, as "declares NAME FILE" and
+# "defines NAME FILE".
+functions() {
+    awk 'FNR == 1 { text = ""; depth = 0; comment = 0 }
+        { gsub(/"(\\.|[^"\\])*"|\047\\?.\047/, "") }
+        /^[[:space:]]*#/ || continued { continued = /\\$/; next }
+        {
+            gsub(/\/\*[^*]*\*\//, "")
+            if (comment) { if (!sub(/.*\*\//, "")) next; comment = 0 }
+            if (sub(/\/\*.*/, "")) comment = 1
+            gsub(/__attribute__\(\([^)]*(\([^)]*\))?\)\)/, "")
+            if (/^}/) depth = 1 # whatever the branches of an #if opened
+            for (i = 1; i <= length($0); i++) {
+                c = substr($0, i, 1)
+                if (depth == 0 && (c == ";" || c == "{")) {
+                    is_function = text !~ /(^|[[:space:]])(static|typedef|HOT)[[:space:]]|=/ &&
+                        match(text, /[[:alnum:]_]+[[:space:]]*\(/)
+                    name = substr(text, RSTART, RLENGTH)
+                    sub(/[[:space:]]*\($/, "", name)
+                    if (is_function) print (c == ";" ? "declares" : "defines"), name, FILENAME
+                    text = ""
+                } else if (depth == 0 && c != "}") text = text c
+                if (c == "{") depth++
+                if (c == "}") depth--
+            }
+            text = text " "
+        }' "$@"
+}
+
+# in_order FOLDER UPWARD ROOM...: the rooms of FOLDER, which are its folders, from the bottom up: each may include itself and
+# those before it.  A room may declare a function of a higher one in the header UPWARD alone ("": nowhere).  What lies in FOLDER
+# itself stands above the rooms; its headers, which rooms may include, include none of them.
+in_order() {
+    local folder=$1 upward=$2 higher='' found room unknown i
+    shift 2
+    local rooms=("$@")
+    for ((i = ${#rooms[@]} - 1; i >= 0; i--)); do
+        room=${rooms[i]}
+        if [ -n "$higher" ]; then
+            found=$(includes "$folder/$room" | grep -E "\"$folder/($higher)/")
+            tap_ok "$([ -z "$found" ]; echo $?)" "$folder/$room includes no room above it"
+            if [ -n "$found" ]; then tap_note "$found"; fi
+        fi
+        higher=$room${higher:+|$higher}
+    done
+    found=$(find "$folder" -maxdepth 1 -name '*.h' -exec grep -nE "include \"$folder/($higher)/" {} +)
+    tap_ok "$([ -z "$found" ]; echo $?)" "the headers in $folder itself include no room"
+    if [ -n "$found" ]; then tap_note "$found"; fi
+    # Other forms of a name would slip through the patterns; the bare name of a file beside it is one of the same room.
+    found=$(includes "$folder" | sed -n 's/^\([^:]*\):[0-9]*:.*include[[:space:]]*"\([^"\/]*\|[^"]*\.\/[^"]*\)".*/\1 \2/p' |
+        while read -r file name; do [ "${name##*/}" = "$name" ] && [ -e "${file%/*}/$name" ] || echo "$file: $name"; done)
+    tap_ok "$([ -z "$found" ]; echo $?)" "$folder names the files of other rooms by their whole path"
+    if [ -n "$found" ]; then tap_note "$found"; fi
+    unknown=$(find "$folder" -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | grep -vxE "$higher")
+    tap_ok "$([ -z "$unknown" ]; echo $?)" "every folder of $folder has its place among the rooms${unknown:+ ($unknown)}"
+    local files
+    mapfile -t files < <(find "$folder" -mindepth 2 -name '*.[ch]')
+    found=$(functions "${files[@]}" | awk -v folder="$folder/" -v upward="$upward" -v rooms="$*" '
+        BEGIN { n = split(rooms, room); for (i = 1; i <= n; i++) floor[room[i]] = i }
+        { part = $3; sub(folder, "", part); sub(/\/.*/, "", part) }
+        $1 == "defines" { defined[$2] = floor[part] }
+        $1 == "declares" && $3 != upward { n_declared++; name[n_declared] = $2; file[n_declared] = $3; at[n_declared] = floor[part] }
+        $1 == "declares" && $3 == upward { called[$2] = floor[part] }
+        END {
+            for (i = 1; i <= n_declared; i++)
+                if (name[i] in defined && defined[name[i]] > at[i]) print file[i] ": " name[i]
+            for (f in called) if (!(f in defined) || defined[f] <= called[f]) print upward ": " f " is of no higher room"
+        }')
+    tap_ok "$([ -z "$found" ]; echo $?)" "the rooms of $folder declare functions of higher ones in ${upward:-no header}${upward:+ alone}"
+    if [ -n "$found" ]; then tap_note "$found"; fi
+}
+
 # The rooms of core/ from the bottom up: each may include itself and those before it.  The headers in
 # core/ itself are the contract with the networks; core/init.c stands above all.
 rooms=(counters params job pshm rdma am progress stats exit)
@@ -71,6 +143,9 @@ tap_ok "$([ -z "$found" ]; echo $?)" "core/ib/software_device.c alone knows the 
 if [ -n "$found" ]; then tap_note "$found"; fi
 unknown=$(find core -mindepth 1 -maxdepth 1 -type d ! -name ib ! -name rings -printf '%f\n' | grep -vxE "$higher")
 tap_ok "$([ -z "$unknown" ]; echo $?)" "every folder of core/ has its place among the rooms${unknown:+ ($unknown)}"
+
+in_order other/softhca/src other/softhca/src/segment/upward.h \
+    settings segment device objects datapath tcp faults verbs manager interpose run
 
 forbid "core/ib includes nothing of the Extended API" '(.*/)?extended-ref/.*|.*gasnet_(vis|coll|extended)\.h' core/ib
 forbid "core/ib includes verbs only through the shim" 'infiniband/.*|.*vapi.*\.h' core/ib

@@ -2,7 +2,7 @@
  *
  * The first byte picks file or list, the second the room for the message; the rest is the text.
  */
-#include "other/softhca/src/tcp/hosts.h"
+#include "other/softhca/src/settings/hosts.h"
 #include "tests/fuzz/fuzz.h"
 
 const fuzz_seed_t fuzz_seeds[] = {

@@ -3,7 +3,7 @@
  * The first byte picks the row, the second the room for the message; the rest is the text. What is
  * refused says why within its room and changes nothing; what is accepted is accepted again.
  */
-#include "other/softhca/src/device/settings.h"
+#include "other/softhca/src/settings/settings.h"
 #include "tests/fuzz/fuzz.h"
 
 const fuzz_seed_t fuzz_seeds[] = {

@@ -87,6 +87,7 @@ SUITES = {
     'other/portals3/src/*': PORTALS3 + [family('portals/run.sh', PORTALS_LIBS)],
     'other/softhca/src/*': SOFTHCA,
     'other/softhca/src/device': SOFTHCA + [family('other/softhca/tests/hosts/run.sh', 'libsofthca.la', seconds=150)],
+    'other/softhca/src/settings': SOFTHCA + [family('other/softhca/tests/hosts/run.sh', 'libsofthca.la', seconds=150)],
     'other/softhca/src/run': [family('other/softhca/tests/run/run.sh', 'softhca-run libsofthca.la')],
     'other/softhca/src/tcp': SOFTHCA[:3] + [family('other/softhca/tests/hosts/run.sh', 'libsofthca.la', seconds=150)],
     'other/launch': SPAWNER + EXIT,

@@ -1,7 +1,7 @@
 /* host_addresses.c - the addresses by which the hosts of a job reach each other
  * (core/job/host_addresses.c): which of each host's are chosen; the key of the job
  * (core/job/secret.c); and how the software device is given them
- * (other/softhca/src/device/job_hosts.c).
+ * (other/softhca/src/settings/job_hosts.c).
  */
 #include "core/job/host_addresses.h"
 #include "core/job/secret.h"

@@ -1,19 +1,13 @@
 /* datapath.h - work requests from post to completion, and the threads that execute them. */
-#ifndef SOFTHCA_DATAPATH_ROOM_H
-#define SOFTHCA_DATAPATH_ROOM_H
+#ifndef SOFTHCA_DATAPATH_H
+#define SOFTHCA_DATAPATH_H
 
-#include "other/softhca/src/objects/object.h"
-
-/* thread.c */
-int shca_thread(void *(*run)(void *));
+#include "other/softhca/src/objects/qp.h"
 
 /* worker.c: the worker thread */
 int shca_worker_start(void);
-void shca_worker_wake(void);
-void shca_worker_sweep(void);                  /* a peer died: recover its unfinished work */
 void shca_worker_wait_for(struct shca_qp *qp); /* send lock held */
 void shca_worker_drop(struct shca_qp *qp);
-void shca_worker_progress(void);     /* ibv_poll_cq() calls this one too */
 void shca_worker_progress_now(void); /* waits for the lock, unlike shca_worker_progress() */
 void shca_worker_in_child(void);
 
@@ -30,6 +24,16 @@ void shca_send_end(struct shca_qp *qp, int status); /* of the oldest WR; send lo
 void shca_send_resume(struct shca_qp *qp);          /* send lock held */
 int shca_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 void shca_recv_flush(struct shca_qp *qp);
+
+/* qp_state.c: changes of state that come from work requests, and what initiators see after any
+ * change. Send lock held, except for shca_port_retune(). */
+void shca_qp_tune(struct shca_qp *qp);
+void shca_qp_publish(struct shca_qp *qp, enum ibv_qp_state to);
+int shca_qp_first_send(struct shca_qp *qp); /* 0 or an errno value */
+void shca_qp_to_error(struct shca_qp *qp);
+void shca_qp_to_send_error(struct shca_qp *qp);
+void shca_qp_raise_drained(struct shca_qp *qp); /* IBV_EVENT_SQ_DRAINED */
+void shca_port_retune(void);                    /* tunes all QPs */
 
 /* deliver.c: the initiator's half of a WR, checked against its own tables */
 struct shca_gather {

@@ -5,11 +5,11 @@
  * blocks on the target.
  */
 #include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/datapath/hot.h"
 #include "other/softhca/src/device/device.h"
-#include "other/softhca/src/faults/inject.h"
-#include "other/softhca/src/objects/verbs.h"
-#include "other/softhca/src/tcp/tcp.h"
+#include "other/softhca/src/objects/ah.h"
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/objects/mw.h"
+#include "other/softhca/src/segment/upward.h"
 
 #include <endian.h>
 

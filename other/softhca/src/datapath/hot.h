@@ -1,5 +1,4 @@
-/* hot.h - inline functions of nearly every WR: finding memory regions, and copying when both sides
- * are mapped.
+/* hot.h - inline functions of nearly every WR: copying when both sides are mapped.
  *
  * Included by the files of the data path. No system call, no lock.
  */
@@ -7,26 +6,9 @@
 #define SOFTHCA_HOT_H
 
 #include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/segment/segment.h"
 #include "other/base/hot.h"
 
 #include <string.h>
-
-/* The entry of KEY in the table of H if it grants NEED on LEN bytes at ADDR, else NULL. The acquire
- * load pairs with the release store of the key in shca_reg_mr(): the fields read below belong to
- * this key. */
-HOT struct shm_mr *shca_mr_find(struct shm_header *h, uint32_t key, uint32_t pd, uint64_t addr,
-                                uint64_t len, unsigned need)
-{
-    uint32_t index = (key >> 8) - 1;
-    if (index >= SHCA_MRS) return NULL;
-    struct shm_mr *s = &h->mr[index];
-    if (atomic_load_explicit(&s->key, memory_order_acquire) != key || s->pd != pd) return NULL;
-    uint64_t in = addr - s->iova, length = s->length;
-    if (in > length || len > length - in) return NULL;
-    return (s->access & need) == need ? s : NULL;
-}
 
 /* The address in this process of LEN bytes at OFFSET of the peer's memfd; NULL when they cannot be
  * mapped. ARENA_LEN is loaded before ARENA: peer_map.c stores them in the opposite order. */

@@ -5,10 +5,8 @@
  * its own process can access, as that of memfd_secret. Callers have checked keys and ranges, and
  * hold the target QP's active word odd.
  */
-#include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/datapath/hot.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/settings/say.h"
 #include "other/base/mapped.h"
 
 #include <string.h>

@@ -4,10 +4,7 @@
  * completion is polled, because a small message waits in the slot until then.
  */
 #include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/objects/verbs.h"
-#include "other/softhca/src/segment/segment.h"
-#include "other/softhca/src/tcp/tcp.h"
+#include "other/softhca/src/segment/upward.h"
 
 #include <string.h>
 

@@ -4,11 +4,8 @@
  * rights against the target's tables, moves the data, appends the target's completion. It never
  * waits for the target.
  */
-#include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/datapath/respond.h"
-#include "other/softhca/src/faults/inject.h"
-#include "other/softhca/src/objects/verbs.h"
-#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/segment/upward.h"
 
 /* Writes into the target's memory; byte by byte when a fault asks for it. */
 HOT int respond_move_in(struct shca_link *l, struct shca_gather *g, const struct shca_piece *there,

@@ -6,8 +6,9 @@
 
 #include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/datapath/hot.h"
-#include "other/softhca/src/objects/verbs.h"
-#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/objects/ah.h"
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/objects/mw.h"
 
 HOT struct shca_piece respond_piece(struct shca_peer *p, const struct shm_mr *mr, uint64_t addr,
                                     size_t len)

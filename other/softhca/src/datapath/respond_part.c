@@ -3,9 +3,7 @@
  * As respond.c, for a part of a SEND, WRITE or READ: the checks are made anew for each part, and
  * the completion is appended with the last byte. The caller's MOVE transfers the bytes.
  */
-#include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/datapath/respond.h"
-#include "other/softhca/src/segment/segment.h"
 
 /* Lets MOVE transfer up to N bytes of the whole message, which lies in PIECES. */
 static int respond_part_move(struct shca_part *p, size_t n, const struct shca_piece *piece,

@@ -6,14 +6,10 @@
  * signalled completion at or after it is polled, as on real devices, so a program that never
  * signals runs into ENOMEM.
  */
-#include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/datapath/hot.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/objects/verbs.h"
-#include "other/softhca/src/segment/segment.h"
-#include "other/softhca/src/tcp/remote.h"
-#include "other/softhca/src/tcp/tcp.h"
+#include "other/softhca/src/datapath/rnr.h"
+#include "other/softhca/src/segment/upward.h"
+#include "other/softhca/src/settings/say.h"
 #include "other/base/clock.h"
 
 #include <string.h>
@@ -80,7 +76,7 @@ uint64_t shca_retry_ns(struct shca_qp *qp, int reason)
 {
     if (reason == SHCA_NO_TARGET) return 4096ull << qp->attr.timeout;
     /* The RNR timer of a target on another host is not known here. */
-    return remote_rnr_ns(qp->link.t ? qp->link.t->min_rnr_timer : qp->attr.min_rnr_timer);
+    return shca_rnr_ns(qp->link.t ? qp->link.t->min_rnr_timer : qp->attr.min_rnr_timer);
 }
 
 /* A peer that is not attached may only lack processor time. An HCA would answer at once, so the

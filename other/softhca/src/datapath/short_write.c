@@ -4,12 +4,8 @@
  * steps than these: nothing can wait, and what is not as usual is left to send.c before anything
  * has been done.
  */
-#include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/datapath/hot.h"
 #include "other/softhca/src/datapath/respond.h"
 #include "other/softhca/src/objects/done.h"
-#include "other/softhca/src/objects/verbs.h"
-#include "other/softhca/src/segment/segment.h"
 
 #include <string.h>
 

@@ -6,9 +6,9 @@
  * peers.
  */
 #include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/faults/inject.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/objects/event.h"
 #include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/segment/upward.h"
 #include "other/base/futex.h"
 
 #include <time.h>
@@ -16,18 +16,6 @@
 
 static pthread_mutex_t wait_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shca_qp *waiters; /* QPs with waiting WRs */
-static _Atomic bool sweep_due;
-
-void shca_worker_wake(void)
-{
-    shca_peer_ring(&shca.me);
-}
-
-void shca_worker_sweep(void)
-{
-    sweep_due = true;
-    shca_worker_wake();
-}
 
 /* Send lock of QP held. */
 void shca_worker_wait_for(struct shca_qp *qp)
@@ -145,7 +133,7 @@ static void worker_attend_cq(struct shca_cq *cq, bool sweep)
 
 static void worker_attend(void)
 {
-    bool sweep = atomic_exchange(&sweep_due, false);
+    bool sweep = atomic_exchange(&shca.sweep_due, false);
     pthread_mutex_lock(&shca.lock);
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) worker_attend_qp(qp);
     for (int i = 0; i < SHCA_CQS; i++)
@@ -195,7 +183,6 @@ void shca_worker_in_child(void)
 {
     pthread_mutex_init(&wait_lock, NULL);
     waiters = NULL;
-    sweep_due = false;
 }
 
 int shca_worker_start(void)

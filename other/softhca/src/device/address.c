@@ -6,9 +6,8 @@
  * connected and when an address handle is created, not on the data path.
  */
 #include "other/softhca/src/device/device.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/tcp/fabric.h"
+#include "other/softhca/src/settings/fabric.h"
+#include "other/softhca/src/settings/say.h"
 #include "other/base/fnv.h"
 
 #include <endian.h>

@@ -1,18 +1,26 @@
-/* device.h - devices, their ports, limits and addresses, and the contexts of programs. */
-#ifndef SOFTHCA_DEVICE_ROOM_H
-#define SOFTHCA_DEVICE_ROOM_H
+/* device.h - devices, their ports, limits and addresses. */
+#ifndef SOFTHCA_DEVICE_H
+#define SOFTHCA_DEVICE_H
 
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/segment/peer.h"
+#include "other/softhca/src/settings/inventory.h"
 
-/* device.c */
-bool shca_is_device(const struct ibv_device *d);
-bool shca_is_object(const void *object);
-struct ibv_context *shca_open(struct ibv_device *d);
-int shca_close(struct ibv_context *c);
-bool shca_dead(const void *object);
-void shca_contexts_in_child(void);
-void shca_device_remove(struct shca_device *d);
-void shca_raise_on_device(const struct shca_device *d, const struct ibv_async_event *e);
+#include <errno.h>
+
+/* Vendor libraries compare fields of their own behind ibv_device: these read as zeros. */
+struct shca_device {
+    struct ibv_device base;
+    char verbs_device_tail[512];
+    uint32_t index;
+    const struct shca_device_model *model;
+    _Atomic uint32_t used[SHCA_KINDS];
+    _Atomic bool gone;
+};
+
+static inline struct shca_device *shca_device(const struct ibv_context *c)
+{
+    return (struct shca_device *)c->device;
+}
 
 /* query.c */
 uint32_t shca_max_sge_rd(const struct shca_device_model *m);
@@ -26,15 +34,20 @@ const struct shca_gid_model *shca_query_gid_model(struct ibv_context *c, uint32_
 int shca_query_pkey(struct ibv_context *c, uint32_t number, int index, uint16_t *pkey);
 int shca_pkey_index(struct ibv_context *c, uint32_t number, uint16_t pkey);
 
+/* What the device does not have: sets errno, returns EOPNOTSUPP. */
+static inline int shca_unsupported(void)
+{
+    errno = EOPNOTSUPP;
+    return EOPNOTSUPP;
+}
+
 /* port.c: devices, their ports, their limits. PORT is a shm_port(), NUMBER counts 1, 2 ... */
 extern struct shca_device shca_devices[SHCA_DEVICES];
 const struct shca_inventory *shca_inventory(void);
 const struct shca_port_model *shca_port_model(uint32_t port);
 bool shca_port_exists(uint32_t number);
 enum ibv_port_state shca_port_state(uint32_t port);
-void shca_port_set(uint32_t port, enum ibv_port_state state);
-void shca_port_retune(void);           /* all QPs */
-void shca_qp_tune(struct shca_qp *qp); /* send lock held */
+enum ibv_port_state shca_port_exchange(uint32_t port, enum ibv_port_state state); /* the old one */
 int shca_take(struct ibv_context *c, enum shca_kind kind);
 void shca_give(struct ibv_context *c, enum shca_kind kind);
 void shca_ports_in_child(void);

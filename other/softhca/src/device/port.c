@@ -1,13 +1,10 @@
 /* port.c - the devices of the inventory and the states of their ports.
  *
- * Each process has its own view of the state of a port. A change of state changes the sender id and
- * the accepted sender of the port's QPs, so that the data path needs no check. It also raises the
- * event on every open context of the device.
+ * Each process has its own view of the state of a port; port_faults.c changes it.
  */
 #include "other/softhca/src/device/device.h"
-#include "other/softhca/src/device/settings.h"
-#include "other/softhca/src/faults/inject.h"
-#include "other/softhca/src/tcp/tcp.h"
+#include "other/softhca/src/segment/upward.h"
+#include "other/softhca/src/settings/settings.h"
 
 #include <stdio.h>
 
@@ -66,46 +63,9 @@ enum ibv_port_state shca_port_state(uint32_t port)
     return ports.state[port];
 }
 
-/* Sets the sender id and the accepted sender of QP after its state, its peer or its port changed.
- * Send lock held. */
-void shca_qp_tune(struct shca_qp *qp)
+enum ibv_port_state shca_port_exchange(uint32_t port, enum ibv_port_state state)
 {
-    bool up = ports.state[qp->port] == IBV_PORT_ACTIVE && !shca_device(qp->base.context)->gone &&
-              !shca_inject_cuts(qp);
-    enum ibv_qp_type type = qp->base.qp_type;
-    uint64_t other_host = qp->link.remote ? SHCA_OTHER_HOST : 0;
-    qp->link.pkey = shca_port_model(qp->port)->pkey[qp->attr.pkey_index % SHCA_PKEYS];
-    qp->link.sender_id = up ? shm_sender_id(type, qp->link.from, qp->link.dest_port) |
-                                  shm_pkey_id(qp->link.pkey, SHCA_LIMITED_SENDER)
-                            : SHCA_NO_SENDER;
-    atomic_store(&qp->s->accepts, up ? shm_sender_id(type, qp->attr.dest_qp_num, qp->port) |
-                                           shm_pkey_id(qp->link.pkey, SHCA_LIMITED_TARGET) |
-                                           other_host
-                                     : SHCA_ACCEPTS_NONE);
-    shca_qp_changed(qp);
-}
-
-void shca_port_set(uint32_t port, enum ibv_port_state state)
-{
-    struct ibv_async_event e = {.element.port_num = (int)shm_port_number(port),
-                                .event_type = state == IBV_PORT_ACTIVE ? IBV_EVENT_PORT_ACTIVE
-                                                                       : IBV_EVENT_PORT_ERR};
-    bool was_active = atomic_exchange(&ports.state[port], state) == IBV_PORT_ACTIVE;
-    if (was_active == (state == IBV_PORT_ACTIVE)) return;
-    shca_port_retune();
-    shca_raise_on_device(&shca_devices[shm_port_device(port)], &e);
-}
-
-void shca_port_retune(void)
-{
-    pthread_mutex_lock(&shca.lock);
-    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
-        shca_lock(&qp->sq);
-        if (shca_state(qp) != IBV_QPS_RESET) shca_qp_tune(qp);
-        if (qp->link.remote) shca_tcp_send_tune(qp);
-        shca_unlock(&qp->sq);
-    }
-    pthread_mutex_unlock(&shca.lock);
+    return atomic_exchange(&ports.state[port], state);
 }
 
 /* Counts one more object of the kind: 0, or ENOMEM at the limit of the device. */

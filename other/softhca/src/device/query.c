@@ -1,6 +1,5 @@
 /* query.c - the attributes of a device and its ports, all from the inventory. */
 #include "other/softhca/src/device/device.h"
-#include "other/softhca/src/objects/object.h"
 
 #include <endian.h>
 #include <string.h>

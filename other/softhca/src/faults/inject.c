@@ -4,15 +4,13 @@
  * Faults of the process or of a port happen when a message is posted, before it is executed. Time
  * limits only waits that would not end otherwise, or those that were asked for in microseconds.
  */
-#include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/device/device.h"
-#include "other/softhca/src/device/settings.h"
 #include "other/softhca/src/faults/inject.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/verbs.h"
-#include "other/softhca/src/segment/segment.h"
-#include "other/softhca/include/softhca.h"
+#include "other/softhca/src/segment/upward.h"
+#include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/settings/settings.h"
 #include "other/softhca/src/tcp/tcp.h"
+#include "other/softhca/include/softhca.h"
 
 #include <signal.h>
 #include <stdlib.h>

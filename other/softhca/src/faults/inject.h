@@ -1,4 +1,4 @@
-/* inject.h - the injection of the faults of SOFTHCA_FAULTS.
+/* inject.h - the injection of the faults of SOFTHCA_FAULTS; what lower folders call is in upward.h.
  *
  * inject.c decides about messages, posting and creation; delayed_completions.c about completions.
  * Both work only in a process that has faults: its contexts have other operations, and its QPs an
@@ -8,7 +8,9 @@
 #define SOFTHCA_INJECT_H
 
 #include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/faults/faults.h"
+#include "other/softhca/src/settings/faults.h"
+
+struct shca_device;
 
 /* How a message is torn; order 0: not. */
 struct shca_tear {
@@ -34,13 +36,7 @@ struct shca_injector {
 int shca_inject_start(void);
 bool shca_injecting(void);
 void shca_inject_ops(struct ibv_context_ops *ops);
-int shca_inject_creation(enum shca_kind kind);   /* 0 or ENOMEM */
-int shca_inject_qp(struct shca_qp *qp);          /* 0 or ENOMEM */
-bool shca_inject_cuts(const struct shca_qp *qp); /* a cut fault is in effect */
-int shca_inject_message(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index);
-
-/* Sets how the message passed by shca_inject_message() is written. */
-void shca_inject_tear(struct shca_qp *qp, struct shca_gather *g);
+int shca_inject_qp(struct shca_qp *qp); /* 0 or ENOMEM */
 
 /* For delayed_completions.c: the rules, and whether one is due. */
 const struct shca_faults *shca_inject_faults(void);
@@ -55,21 +51,13 @@ bool shca_inject_asleep(uint64_t now);
 
 enum { SHCA_DELAY_LIMIT_S = 10 }; /* longest wait for polls that do not come */
 
-/* tear.c */
-int shca_tear_write(const struct shca_tear *t, struct shca_peer *p, struct shca_gather *g,
-                    const struct shca_piece *there, int n);
-
 /* delayed_completions.c */
-int shca_delayed_cq(struct shca_cq *cq); /* 0 or ENOMEM */
-void shca_delayed_free(struct shca_cq *cq);
-void shca_delayed_forget(struct shca_cq *cq, uint32_t qpn,
-                         const struct shca_srq *q);    /* lock held */
-uint32_t shca_delayed_entry(const struct shca_cq *cq); /* number of held completions; lock held */
-const struct shm_cqe *shca_delayed_at(const struct shca_cq *cq, uint32_t i);
 int shca_delayed_poll(struct ibv_cq *cq, int num, struct ibv_wc *wc);
 void shca_delayed_in_child(void);
-bool shca_delayed_pending(void); /* the worker thread must call shca_delayed_attend() */
-void shca_delayed_attend(void);
+
+/* port_faults.c */
+void shca_port_set(uint32_t port, enum ibv_port_state state);
+void shca_device_remove(struct shca_device *d);
 
 void shca_inject_in_child(void);
 

@@ -8,6 +8,7 @@
  */
 #include "other/softhca/src/datapath/hot.h"
 #include "other/softhca/src/faults/inject.h"
+#include "other/softhca/src/segment/upward.h"
 #include "other/base/uncancelled.h"
 
 #include <sched.h>

@@ -6,10 +6,8 @@
  * them. iWARP needs a connection manager, which few programs use. Real devices stay in the list as
  * the real library returned them. No lock is held during calls of that library.
  */
-#include "other/softhca/src/device/device.h"
-#include "other/softhca/src/device/settings.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/interpose/interpose.h"
+#include "other/softhca/src/settings/settings.h"
 #include "other/softhca/include/softhca.h"
 #include "other/base/environment.h"
 

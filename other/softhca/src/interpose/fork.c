@@ -5,127 +5,13 @@
  * fail with EIO, and destroying them does nothing; so do objects of a device that was removed.
  * vfork(), posix_spawn(), system() and exec need nothing: all descriptors are close-on-exec.
  */
-#include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/device/device.h"
 #include "other/softhca/src/faults/inject.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/interpose/interpose.h"
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/objects/xrc.h"
 #include "other/softhca/src/segment/segment.h"
 #include "other/softhca/src/tcp/tcp.h"
-
-#include <string.h>
-
-static struct ibv_mw *fork_no_mw(struct ibv_pd *pd, enum ibv_mw_type type)
-{
-    errno = EIO;
-    return NULL;
-}
-
-static int fork_no_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
-{
-    return EIO;
-}
-
-static int fork_no_dealloc_mw(struct ibv_mw *mw)
-{
-    return EIO;
-}
-
-static int fork_no_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc)
-{
-    return -EIO;
-}
-
-static int fork_no_notify(struct ibv_cq *cq, int solicited)
-{
-    return EIO;
-}
-
-static int fork_no_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
-{
-    *bad = wr;
-    return EIO;
-}
-
-static int fork_no_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
-{
-    *bad = wr;
-    return EIO;
-}
-
-static int fork_no_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
-{
-    *bad = wr;
-    return EIO;
-}
-
-static struct ibv_qp *fork_no_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *a)
-{
-    errno = EIO;
-    return NULL;
-}
-
-static struct ibv_cq_ex *fork_no_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *a)
-{
-    errno = EIO;
-    return NULL;
-}
-
-static struct ibv_srq *fork_no_srq_ex(struct ibv_context *c, struct ibv_srq_init_attr_ex *a)
-{
-    errno = EIO;
-    return NULL;
-}
-
-static struct ibv_xrcd *fork_no_xrcd(struct ibv_context *c, struct ibv_xrcd_init_attr *a)
-{
-    errno = EIO;
-    return NULL;
-}
-
-static int fork_no_close_xrcd(struct ibv_xrcd *x)
-{
-    return EIO;
-}
-
-static struct ibv_qp *fork_no_open_qp(struct ibv_context *c, struct ibv_qp_open_attr *a)
-{
-    errno = EIO;
-    return NULL;
-}
-
-static int fork_no_srq_num(struct ibv_srq *srq, uint32_t *number)
-{
-    return EIO;
-}
-
-/* Replaces the operations that a program calls through its context by ones that fail. Queries still
- * answer; operations that are not named here become NULL. */
-void shca_context_disable(struct shca_context *c)
-{
-    struct verbs_context *v = &c->v;
-    struct verbs_context dead = {.query_port = v->query_port,
-                                 .query_device_ex = v->query_device_ex,
-                                 .create_qp_ex = fork_no_qp_ex,
-                                 .create_cq_ex = fork_no_cq_ex,
-                                 .create_srq_ex = fork_no_srq_ex,
-                                 .get_srq_num = fork_no_srq_num,
-                                 .open_xrcd = fork_no_xrcd,
-                                 .close_xrcd = fork_no_close_xrcd,
-                                 .open_qp = fork_no_open_qp,
-                                 .sz = v->sz,
-                                 .context = v->context};
-    dead.context.ops = (struct ibv_context_ops){.alloc_mw = fork_no_mw,
-                                                .bind_mw = fork_no_bind,
-                                                .dealloc_mw = fork_no_dealloc_mw,
-                                                .poll_cq = fork_no_poll,
-                                                .req_notify_cq = fork_no_notify,
-                                                .post_srq_recv = fork_no_srq_recv,
-                                                .post_send = fork_no_send,
-                                                .post_recv = fork_no_recv};
-    *v = dead;
-}
+#include "other/softhca/src/verbs/verbs.h"
 
 /* Locks what another thread may be changing at the fork and the child needs consistent: the start
  * of the device, and the tables of descriptors. None of these locks is held for long. */
@@ -164,6 +50,7 @@ static void fork_in_child(void)
     shca_ports_in_child();
     shca_xrc_in_child();
     shca_inject_in_child();
+    shca_start_unlock(); /* locked by fork_prepare() */
     shca_segment_in_child();
 }
 

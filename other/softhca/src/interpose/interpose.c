@@ -5,16 +5,29 @@
  * too, with its own objects; the call is then forwarded with the exact arguments and without a
  * lock. The rarely used names are in interpose_rare.c.
  */
-#include "other/softhca/src/device/device.h"
-#include "other/softhca/src/interpose/edge.h"
 #include "other/softhca/src/interpose/interpose.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/objects/event.h"
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/verbs/verbs.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 #undef ibv_query_port
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
+
+/* Real functions are found by name after this library in the search order. */
+void *shca_real_verbs(const char *name)
+{
+    void *f = dlsym(RTLD_NEXT, name);
+    if (f) return f;
+    /* libibverbs may not be behind this library, for instance when it is preloaded and the program
+     * uses dlopen(). */
+    static void *_Atomic library;
+    if (!library) library = dlopen("libibverbs.so.1", RTLD_NOW);
+    return library ? dlsym(library, name) : NULL;
+}
 
 SHCA_EXPORT struct ibv_device **ibv_get_device_list(int *num)
 {

@@ -1,15 +1,29 @@
 /* interpose.h - how an exported name of libibverbs finds out whose object it got, and forwards the
  * call to the real library.
  *
- * For interpose.c and interpose_rare.c. A forwarded call passes the exact arguments and holds no
- * lock, because the real library calls its own exported names, which come back here.
+ * A forwarded call passes the exact arguments and holds no lock, because the real library calls its
+ * own exported names, which come back here.
  */
 #ifndef SOFTHCA_INTERPOSE_H
 #define SOFTHCA_INTERPOSE_H
 
-#include "other/softhca/src/device/device.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/context.h"
+#include "other/softhca/src/settings/say.h"
+
+#include <errno.h>
+
+/* interpose.c: a function of the real libibverbs, or NULL */
+void *shca_real_verbs(const char *name);
+
+/* fork.c */
+void shca_watch_forks(void);
+
+/* device_select.c */
+bool shca_enabled(void);
+struct ibv_device **shca_list(int *num);
+bool shca_list_free(struct ibv_device **list);
+struct ibv_context *shca_open_real(struct ibv_device *d); /* EACCES without permission */
+void shca_device_select_in_child(void);
 
 static inline bool interpose_is_ours(const struct ibv_context *c)
 {

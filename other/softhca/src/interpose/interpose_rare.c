@@ -4,10 +4,10 @@
  * object is here. Multicast, importing, device memory and later additions are refused. Names that
  * libibverbs 44 does not have are forwarded when the library at run time has them.
  */
-#include "other/softhca/src/device/device.h"
-#include "other/softhca/src/interpose/edge.h"
 #include "other/softhca/src/interpose/interpose.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/objects/ah.h"
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/objects/srq.h"
 
 static void *interpose_refuse(void)
 {

@@ -4,7 +4,10 @@
  * The names are not interposed: librdmacm calls its own functions by them, on ids that only it
  * understands.
  */
+#include "other/softhca/src/device/device.h"
 #include "other/softhca/src/manager/manager.h"
+#include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/verbs/verbs.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,8 +19,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "other/softhca/src/device/device.h"
-#include "other/softhca/src/interpose/edge.h"
 #include "other/softhca/include/softhca.h"
 
 pthread_mutex_t shca_cm_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -6,7 +6,7 @@
 
 #include "other/softhca/src/device/device.h"
 #include "other/softhca/src/manager/manager.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/verbs/verbs.h"
 
 enum { PSN_BITS = 0xffffff, TIMEOUT = 18, RETRIES = 7, RNR_TIMER = 12 };
 

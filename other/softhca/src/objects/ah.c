@@ -4,11 +4,11 @@
  * UD queue pair keeps a reference to every process that it has sent to until it is reset, so that
  * the next message needs no look-up.
  */
-#include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/device/device.h"
-#include "other/softhca/src/faults/inject.h"
-#include "other/softhca/src/objects/verbs.h"
-#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/objects/ah.h"
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/objects/qp.h"
+#include "other/softhca/src/segment/upward.h"
 
 #include <endian.h>
 #include <stdlib.h>

@@ -4,14 +4,13 @@
  * and publishes it by a release store of its lap. No lock is shared between processes; an entry
  * whose claimant died is skipped. Consumers are threads of the owner and share an ordinary lock.
  */
-#include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/device/device.h"
-#include "other/softhca/src/device/settings.h"
-#include "other/softhca/src/faults/inject.h"
 #include "other/softhca/src/objects/done.h"
-#include "other/softhca/src/objects/ring.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/objects/event.h"
+#include "other/softhca/src/objects/memlock.h"
 #include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/segment/upward.h"
+#include "other/softhca/src/settings/settings.h"
 #include "other/base/clock.h"
 #include "other/base/hot.h"
 #include "other/base/uncancelled.h"

@@ -3,8 +3,7 @@
  * Each step polls one ordinary completion into a copy, which the read functions return. No time
  * stamps.
  */
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/objects/cq.h"
 
 static struct ibv_wc *cq_ex_wc(struct ibv_cq_ex *x)
 {

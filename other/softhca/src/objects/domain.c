@@ -4,8 +4,8 @@
  * They are checked and accepted without effect. An object of a parent domain belongs to its
  * protection domain.
  */
-#include "other/softhca/src/datapath/hot.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/segment/process.h"
 
 #include <stdlib.h>
 

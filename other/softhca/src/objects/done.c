@@ -5,7 +5,6 @@
  * again and again.
  */
 #include "other/softhca/src/objects/done.h"
-#include "other/softhca/src/objects/verbs.h"
 
 enum { DONE_KEPT = 4 }; /* queue pairs that stay in the list without a completion */
 

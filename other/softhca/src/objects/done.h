@@ -15,7 +15,7 @@
 #ifndef SOFTHCA_DONE_H
 #define SOFTHCA_DONE_H
 
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/objects/qp.h"
 #include "other/base/hot.h"
 
 struct shca_done {

@@ -4,8 +4,10 @@
  * increment it. Which CQ an event is for is recorded in the CQ itself, so no event is lost when a
  * producer dies. Asynchronous events are a list in the context with an eventfd to wait on.
  */
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/objects/context.h"
+#include "other/softhca/src/objects/event.h"
+#include "other/softhca/src/objects/qp.h"
+#include "other/softhca/src/segment/upward.h"
 #include "other/base/uncancelled.h"
 
 #include <poll.h>

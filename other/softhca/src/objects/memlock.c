@@ -6,10 +6,10 @@
  * of hardware: a power of two of entries, of 64 bytes or a multiple in send and completion queues,
  * and of 16 bytes for each piece in receive queues.  Nothing is pinned here.
  */
-#include "other/softhca/src/device/settings.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/objects/memlock.h"
+#include "other/softhca/src/objects/qp.h"
+#include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/settings/settings.h"
 #include "other/softhca/include/softhca.h"
 #include "other/base/memory_limits.h"
 

@@ -5,11 +5,12 @@
  * after ibv_dereg_mr() returns.
  */
 #include "other/softhca/src/device/device.h"
-#include "other/softhca/src/device/settings.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/objects/memlock.h"
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/objects/mw.h"
+#include "other/softhca/src/objects/qp.h"
 #include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/settings/say.h"
 #include "other/base/mapped.h"
 #include "other/base/memcheck.h"
 #include "other/base/uncancelled.h"

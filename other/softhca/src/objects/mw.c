@@ -5,9 +5,9 @@
  * serve the QP they were bound on, and end by a local or a remote invalidation. Binding runs in the
  * order of the send queue, with the send lock held, so it may not wait for shca.lock.
  */
-#include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/objects/mw.h"
+#include "other/softhca/src/objects/qp.h"
 #include "other/softhca/src/segment/segment.h"
 
 #include <stdlib.h>

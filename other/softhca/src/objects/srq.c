@@ -4,11 +4,12 @@
  * positions in order (srq_claim.c). A slot is free again when its completion is polled, or when it
  * is certain that there will be none. Only the owner posts, under the lock of the queue.
  */
-#include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/device/device.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/objects/event.h"
+#include "other/softhca/src/objects/memlock.h"
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/objects/qp.h"
+#include "other/softhca/src/objects/xrc.h"
 #include "other/softhca/src/segment/segment.h"
 
 #include <stdlib.h>

@@ -4,9 +4,8 @@
  * slot, which records the claimant; then any initiator may advance the head. No function here waits
  * for the owner or for another claimant.
  */
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/objects/verbs.h"
-#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/objects/srq.h"
+#include "other/softhca/src/segment/process.h"
 
 static void srq_claim_request_wake(struct shm_srq *q)
 {

@@ -7,11 +7,10 @@
  * for anonymous memory; a thread reads them. The program's call waits until the thread has read its
  * event, so this thread takes no lock and frees nothing.
  */
-#include "other/softhca/src/device/settings.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/objects/verbs.h"
-#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/segment/process.h"
+#include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/settings/settings.h"
 #include "other/base/quiet_thread.h"
 
 #include <errno.h>

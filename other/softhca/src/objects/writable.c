@@ -5,8 +5,8 @@
  * inside one costs a few comparisons. Memory that is write-protected afterwards may pass; writable
  * memory is never refused.
  */
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/segment/lock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,9 +7,7 @@
  * process, whose protection domain, receives and completion queue are used (respond.h).
  */
 #include "other/softhca/src/objects/done.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/objects/verbs.h"
-#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/objects/xrc.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

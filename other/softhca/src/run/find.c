@@ -5,7 +5,6 @@
  * that nothing is disturbed and no page is allocated. Any process may end meanwhile.
  */
 #include "other/softhca/src/run/run.h"
-#include "other/softhca/src/run/status.h"
 #include "other/softhca/src/segment/rpc.h"
 
 #include <dirent.h>

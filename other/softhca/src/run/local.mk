@@ -2,7 +2,7 @@
 bin_PROGRAMS += softhca-run
 softhca_run_SOURCES = \
 	other/softhca/src/run/files.c other/softhca/src/run/library.c other/softhca/src/run/main.c other/softhca/src/run/run.h \
-	other/softhca/src/run/find.c other/softhca/src/run/status.c other/softhca/src/run/status.h other/softhca/src/run/table.c other/softhca/src/run/table.h $(softhca_pure)
+	other/softhca/src/run/find.c other/softhca/src/run/status.c other/softhca/src/run/table.c other/softhca/src/segment/rpc.h other/softhca/src/segment/shm.h $(softhca_pure)
 softhca_run_LDADD = other/base/libenv_table.la
 softhca_run_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE \
 	-DSOFTHCA_BINDIR='"$(bindir)"' -DSOFTHCA_LIBDIR='"$(libdir)"'

@@ -3,7 +3,7 @@
  * execvp in this process: signals, exit status, terminal and process id are the program's. Leaves
  * no descriptor open and starts no process.
  */
-#include "other/softhca/src/device/settings.h"
+#include "other/softhca/src/settings/settings.h"
 #include "other/softhca/src/run/run.h"
 #include "other/base/printed.h"
 

@@ -2,10 +2,8 @@
  *
  * The values were read within a few milliseconds; related counters may differ by some messages.
  */
-#include "other/softhca/src/device/inventory.h"
 #include "other/softhca/src/run/run.h"
-#include "other/softhca/src/run/status.h"
-#include "other/softhca/src/run/table.h"
+#include "other/softhca/src/settings/inventory.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* table.c - aligned columns; see table.h. Numbers are aligned to the right, words to the left. */
-#include "other/softhca/src/run/table.h"
+/* table.c - aligned columns; see run.h. Numbers are aligned to the right, words to the left. */
+#include "other/softhca/src/run/run.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,11 +4,10 @@
  * connected at once, and the peer's RPC thread sends the segment as soon as it is scheduled. Until
  * then sends wait as they do for a target that is not ready.
  */
-#include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/faults/inject.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/segment/process.h"
 #include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/segment/upward.h"
+#include "other/softhca/src/settings/say.h"
 #include "other/base/clock.h"
 #include "other/base/futex.h"
 #include "other/base/uncancelled.h"
@@ -225,6 +224,17 @@ void shca_peer_ring(struct shca_peer *p)
      * woke the thread. */
     atomic_store(&p->h->doorbell, 1);
     gasneti_futex_wake(&p->h->doorbell, GASNETI_FUTEX_SHARED, 1);
+}
+
+void shca_worker_wake(void)
+{
+    shca_peer_ring(&shca.me);
+}
+
+void shca_worker_sweep(void)
+{
+    shca.sweep_due = true;
+    shca_worker_wake();
 }
 
 void shca_peer_wake_sleeper(struct shca_peer *p)

@@ -6,9 +6,8 @@
  * again.
  */
 #include "other/base/hostmem/hostmem.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/segment/peer.h"
+#include "other/softhca/src/settings/say.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

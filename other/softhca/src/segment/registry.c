@@ -4,13 +4,12 @@
  * with the last descriptor, so nothing is left behind and no directory has to be writable. A
  * process that connects to the name receives the segment from the owner's RPC thread.
  */
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
 #include "other/softhca/src/segment/segment.h"
-#include "other/softhca/src/tcp/fabric.h"
-#include "other/softhca/src/tcp/tcp.h"
+#include "other/softhca/src/settings/limits.h"
+#include "other/softhca/src/settings/say.h"
 #include "other/base/uncancelled.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -26,9 +25,9 @@ static socklen_t registry_slot_address(struct sockaddr_un *a, uint32_t slot)
     return offsetof(struct sockaddr_un, sun_path) + 1 + n;
 }
 
-/* Binds the name of SLOT and, when there are other hosts, its TCP port: a listening socket, or -1.
- * EADDRINUSE: another process has one of them; other errors were reported. */
-static int registry_bind_slot(uint32_t slot)
+/* Binds the name of SLOT and calls CLAIM, which takes what else belongs to the slot: a listening
+ * socket, or -1. EADDRINUSE: another process has one of them; other errors were reported. */
+static int registry_bind_slot(uint32_t slot, int (*claim)(uint32_t slot))
 {
     struct sockaddr_un a;
     socklen_t len = registry_slot_address(&a, slot);
@@ -41,22 +40,22 @@ static int registry_bind_slot(uint32_t slot)
         error = errno;
         if (error != EADDRINUSE)
             shca_say("cannot bind the abstract socket @%s: %m", a.sun_path + 1);
-    } else if (shca_fabric()->names.n > 0)
-        error = shca_tcp_listen(slot);
+    } else if (claim)
+        error = claim(slot);
     if (!error) return s;
     close(s);
     errno = error;
     return -1;
 }
 
-int shca_claim_slot(uint32_t *slot)
+int shca_claim_slot(uint32_t *slot, int (*claim)(uint32_t slot))
 {
     /* Slot 0 stays unused so that no QP has number 0 or 1. Starting at the pid spreads the slots
      * and delays the reuse of QP numbers by another process. */
     uint32_t start = (uint32_t)getpid() % (SHCA_SLOTS - 1);
     for (uint32_t i = 0; i < SHCA_SLOTS - 1; i++) {
         *slot = 1 + (start + i) % (SHCA_SLOTS - 1);
-        int s = registry_bind_slot(*slot);
+        int s = registry_bind_slot(*slot, claim);
         if (s >= 0 || errno != EADDRINUSE) return s;
     }
     shca_say("all %d process slots of this user are taken", SHCA_SLOTS - 1);

@@ -4,8 +4,7 @@
  * timeout the connection is shut down, so that a late reply is not taken for that of the next
  * request.
  */
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/segment/peer.h"
 #include "other/base/uncancelled.h"
 
 #include <fcntl.h>

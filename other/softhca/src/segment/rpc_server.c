@@ -5,11 +5,10 @@
  * for a peer and takes no lock of a verbs object, so an initiator may wait for its reply while
  * holding its own locks.
  */
-#include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/objects/verbs.h"
+#include "other/softhca/src/segment/process.h"
 #include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/segment/upward.h"
+#include "other/softhca/src/settings/say.h"
 
 #include <stdlib.h>
 #include <string.h>

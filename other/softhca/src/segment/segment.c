@@ -4,16 +4,11 @@
  * are mapped at start, arena blocks one by one as the program allocates them. Freed memory is
  * punched out, so it is zero when it is allocated again.
  */
-#include "other/base/hostmem/hostmem.h"
-#include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/device/device.h"
-#include "other/softhca/src/device/settings.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/segment/extent.h"
+#include "other/softhca/src/segment/process.h"
 #include "other/softhca/src/segment/segment.h"
-#include "other/softhca/src/tcp/fabric.h"
-#include "other/softhca/src/tcp/tcp.h"
+#include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/settings/settings.h"
+#include "other/base/hostmem/hostmem.h"
 #include "other/base/clock.h"
 
 #include <fcntl.h>
@@ -26,6 +21,18 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Page ranges that are in use, in private memory. Lists are short: one extent per queue or user
+ * block. */
+struct segment_extent {
+    uint64_t start, len;
+    void *where; /* where a block of the arena is mapped */
+    struct segment_extent *next;
+};
+struct segment_extents {
+    uint64_t start, end;
+    struct segment_extent *used; /* by start */
+};
+
 #define INITIAL_SELF                                                                               \
     {                                                                                              \
         .self = true, .attached = true, .sock = -1, .memfd = -1                                    \
@@ -37,11 +44,42 @@ struct shca_process shca = {
     .me = INITIAL_SELF,
 };
 
-static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
-static int failed; /* why the threads could not be started: for good, since some of them run */
 static pthread_mutex_t extent_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct shca_extents heap, arena;
-static struct shca_extent *inherited; /* blocks of the parent, in a forked child */
+static struct segment_extents heap, arena;
+static struct segment_extent *inherited; /* blocks of the parent, in a forked child */
+
+static const uint64_t page = 4096;
+
+/* The first free range that is large enough. */
+static struct segment_extent *segment_take_extent(struct segment_extents *x, uint64_t len)
+{
+    len = (len + page - 1) & ~(page - 1);
+    uint64_t at = x->start;
+    struct segment_extent **link = &x->used;
+    while (*link && (*link)->start - at < len) {
+        at = (*link)->start + (*link)->len;
+        link = &(*link)->next;
+    }
+    if (len == 0 || x->end - at < len) return NULL;
+    struct segment_extent *e = malloc(sizeof *e);
+    if (!e) return NULL;
+    *e = (struct segment_extent){.start = at, .len = len, .next = *link};
+    *link = e;
+    return e;
+}
+
+/* Removes the extent at START and returns it for the caller to free(); NULL when unknown. */
+static struct segment_extent *segment_give_extent(struct segment_extents *x, uint64_t start)
+{
+    for (struct segment_extent **link = &x->used; *link; link = &(*link)->next) {
+        struct segment_extent *e = *link;
+        if (e->start == start) {
+            *link = e->next;
+            return e;
+        }
+    }
+    return NULL;
+}
 
 static uint64_t segment_file_size(void)
 {
@@ -74,8 +112,8 @@ static int segment_make(void)
         close(fd);
         return e;
     }
-    heap = (struct shca_extents){.start = shm_heap_start(), .end = shm_arena_start()};
-    arena = (struct shca_extents){.start = shm_arena_start(), .end = size};
+    heap = (struct segment_extents){.start = shm_heap_start(), .end = shm_arena_start()};
+    arena = (struct segment_extents){.start = shm_arena_start(), .end = size};
     hostmem_file_t file;
     if (hostmem_describe(fd, &file)) shca.me.dev = file.device, shca.me.ino = file.inode;
     shca.me.memfd = fd;
@@ -97,14 +135,12 @@ static uint64_t segment_make_nonce(void)
     return (((uint64_t)getpid() << 40) ^ gasneti_clock_ns()) | 1;
 }
 
-static int segment_start(void)
+int shca_segment_start(int (*claim)(uint32_t slot), int *listener)
 {
-    if (!shca_fabric_good() || !shca_lids_suffice()) return EINVAL;
-    int listener, e = shca_host_is_known();
-    if (!e) e = segment_make();
+    int e = segment_make();
     if (e) return e;
-    listener = shca_claim_slot(&shca.slot);
-    if (listener < 0) {
+    *listener = shca_claim_slot(&shca.slot, claim);
+    if (*listener < 0) {
         e = errno;
         segment_drop();
         return e;
@@ -118,34 +154,17 @@ static int segment_start(void)
     h->magic = SHCA_MAGIC;
     shca.me.pid = getpid();
     shca.h = h;
-    e = shca_rpc_server_start(listener);
-    if (!e) e = shca_worker_start();
-    if (!e) e = shca_remote_process_start();
-    if (e) {
-        shca_say("cannot start a thread: %s (see ulimit -u)", strerror(e));
-        return failed = e; /* threads that have started use the segment */
-    }
-    /* Yama allows process_vm_* between siblings only so. */
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     return 0;
 }
 
-int shca_start(void)
-{
-    pthread_mutex_lock(&start_lock);
-    int e = failed ? failed : shca.h ? 0 : segment_start();
-    pthread_mutex_unlock(&start_lock);
-    return e;
-}
-
 /* Maps the heap as far as E reaches; peers extend their mappings when they need to. */
-static uint64_t segment_map_heap(struct shca_extent *e)
+static uint64_t segment_map_heap(struct segment_extent *e)
 {
     uint64_t end = e->start + e->len;
     if (!shca_peer_at(&shca.me, e->start, e->len)) {
         shca_say("no address space for rings of %llu bytes (see ulimit -v)",
                  (unsigned long long)(end - shm_heap_start()));
-        free(shca_extent_give(&heap, e->start));
+        free(segment_give_extent(&heap, e->start));
         return 0;
     }
     shca.h = shca.me.h;
@@ -156,7 +175,7 @@ static uint64_t segment_map_heap(struct shca_extent *e)
 uint64_t shca_heap_alloc(size_t bytes)
 {
     pthread_mutex_lock(&extent_lock);
-    struct shca_extent *e = shca_extent_take(&heap, bytes);
+    struct segment_extent *e = segment_take_extent(&heap, bytes);
     uint64_t start = e ? segment_map_heap(e) : 0;
     pthread_mutex_unlock(&extent_lock);
     return start;
@@ -172,7 +191,7 @@ int shca_no_room(uint32_t entries)
 void shca_heap_free(uint64_t offset)
 {
     pthread_mutex_lock(&extent_lock);
-    struct shca_extent *e = shca_extent_give(&heap, offset);
+    struct segment_extent *e = segment_give_extent(&heap, offset);
     if (e) {
         /* Clears it where holes cannot be punched: rings rely on zeros. */
         if (madvise(shm_at(shca.h, e->start), e->len, MADV_REMOVE) < 0)
@@ -186,13 +205,13 @@ void *shca_arena_alloc(size_t bytes)
 {
     pthread_mutex_lock(&extent_lock);
     void *where = NULL;
-    struct shca_extent *e = shca_extent_take(&arena, bytes ? bytes : 1);
+    struct segment_extent *e = segment_take_extent(&arena, bytes ? bytes : 1);
     if (e) {
         where = mmap(NULL, e->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                      shca.me.memfd, e->start);
         if (where == MAP_FAILED) {
             where = NULL;
-            free(shca_extent_give(&arena, e->start));
+            free(segment_give_extent(&arena, e->start));
         } else {
             e->where = where;
             uint64_t end = e->start + e->len;
@@ -205,10 +224,10 @@ void *shca_arena_alloc(size_t bytes)
 }
 
 /* Removes the extent mapped at WHERE from a list. */
-static struct shca_extent *segment_take_mapped(struct shca_extent **link, const void *where)
+static struct segment_extent *segment_take_mapped(struct segment_extent **link, const void *where)
 {
     while (*link && (*link)->where != where) link = &(*link)->next;
-    struct shca_extent *e = *link;
+    struct segment_extent *e = *link;
     if (e) *link = e->next;
     return e;
 }
@@ -216,7 +235,7 @@ static struct shca_extent *segment_take_mapped(struct shca_extent **link, const 
 bool shca_arena_free(void *block)
 {
     pthread_mutex_lock(&extent_lock);
-    struct shca_extent *e = segment_take_mapped(&arena.used, block);
+    struct segment_extent *e = segment_take_mapped(&arena.used, block);
     if (e)
         madvise(block, e->len, MADV_REMOVE);
     else
@@ -227,38 +246,35 @@ bool shca_arena_free(void *block)
     return e != NULL;
 }
 
-void shca_start_lock(void)
+void shca_segment_lock(void)
 {
-    pthread_mutex_lock(&start_lock);
     pthread_mutex_lock(&extent_lock);
 }
 
-void shca_start_unlock(void)
+void shca_segment_unlock(void)
 {
     pthread_mutex_unlock(&extent_lock);
-    pthread_mutex_unlock(&start_lock);
 }
 
 /* A forked child keeps private copies of its softhca_alloc() blocks, and nothing else. */
 void shca_segment_in_child(void)
 {
-    /* Unlocks what fork_prepare() locked; other locks may have been held by another thread and are
+    /* Locked by fork_prepare(); other locks may have been held by another thread and are
      * initialised anew. */
-    shca_start_unlock();
     pthread_mutex_unlock(&shca.peer_lock);
-    for (struct shca_extent *e = heap.used, *next; e; e = next) {
+    for (struct segment_extent *e = heap.used, *next; e; e = next) {
         next = e->next;
         free(e);
     }
     while (arena.used) {
-        struct shca_extent *e = arena.used;
+        struct segment_extent *e = arena.used;
         mmap(e->where, e->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
              shca.me.memfd, e->start);
         arena.used = e->next;
         e->next = inherited;
         inherited = e;
     }
-    heap = arena = (struct shca_extents){0};
+    heap = arena = (struct segment_extents){0};
     if (shca.me.h) segment_drop();
     memset(&shca, 0, sizeof shca);
     shca.me = (struct shca_peer)INITIAL_SELF;
@@ -271,7 +287,7 @@ uint64_t shca_map_offset(const void *addr, size_t len)
 {
     uint64_t found = SHCA_NOT_MAPPED;
     pthread_mutex_lock(&extent_lock);
-    for (struct shca_extent *e = arena.used; e && found == SHCA_NOT_MAPPED; e = e->next) {
+    for (struct segment_extent *e = arena.used; e && found == SHCA_NOT_MAPPED; e = e->next) {
         uint64_t in = (uintptr_t)addr - (uintptr_t)e->where;
         if (in < e->len && len <= e->len - in) found = e->start + in;
     }

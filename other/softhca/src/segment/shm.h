@@ -8,6 +8,8 @@
 #ifndef SOFTHCA_SHM_H
 #define SOFTHCA_SHM_H
 
+#include "other/softhca/src/settings/limits.h"
+
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,20 +18,9 @@
 
 enum {
     SHCA_MAGIC = 0x53484341,
-    SHCA_LAYOUT = 10, /* increase when the meaning of this file changes */
-    SHCA_SLOTS = 4096,
-    SHCA_QPS = 4096,
-    SHCA_CQS = 4096,
-    SHCA_SRQS = 8192, /* SRQs of programs, and one SRQ for each UD QP */
-    SHCA_MRS = 1 << 18,
-    SHCA_CHANNELS = 1024,
+    SHCA_LAYOUT = 10,       /* increase when the meaning of this file changes */
     SHCA_INLINE_CQE = 20,   /* a SEND up to this size travels in its completion */
     SHCA_INLINE_RECV = 256, /* a SEND up to this size may wait in the receive slot */
-    SHCA_MAX_WR = 16384,
-    SHCA_MAX_SGE = 32,
-    SHCA_MAX_INLINE = 1024,
-    SHCA_MAX_MESSAGE = 1 << 30,
-    SHCA_MAX_CQE = 1 << 20,
 };
 #define SHCA_HEAP_SIZE  (1ull << 30)
 #define SHCA_ARENA_SIZE (1ull << 42)
@@ -172,7 +163,6 @@ enum shm_waiting { SHCA_WAITS_NOT, SHCA_WAITS_RECEIVE, SHCA_WAITS_PEER };
 /* No initiator has the first value, no target accepts the second. */
 enum { SHCA_ACCEPTS_NONE = 0 };
 #define SHCA_NO_SENDER  (~0ull)
-#define SHCA_NO_PROCESS UINT32_MAX
 #define SHCA_OTHER_HOST (1ull << 40) /* bit in the sender id of an initiator on another host */
 
 /* key = (index + 1) << 8 | generation, 1..255. key >> 8 == 0: the entry is free. */

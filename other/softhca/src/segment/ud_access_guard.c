@@ -5,7 +5,7 @@
  * header, odd while one of its threads is inside. The owner of a changed table waits for those
  * words, as it waits for the active word of a connection (shca_qp_quiesce).
  */
-#include "other/softhca/src/objects/object.h"
+#include "other/softhca/src/segment/process.h"
 #include "other/softhca/src/segment/segment.h"
 
 /* Registers this process in the header of P, once, before the first entry. The previous process in

@@ -134,7 +134,4 @@ static inline struct responder_fetch *responder_oldest(struct responder *r)
 /* The NAK for F, whose target QP does not exist. */
 void responder_no_target(const struct wire_frame *f, struct wire_frame *nak);
 
-/* The RNR NAK timer field of the InfiniBand specification. */
-uint64_t remote_rnr_ns(uint32_t timer);
-
 #endif

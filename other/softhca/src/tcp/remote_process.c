@@ -6,10 +6,8 @@
  * from one to replace it. A process is identified by the nonce drawn at its start: when another
  * nonce answers in its slot, the former process has ended.
  */
-#include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/device/settings.h"
-#include "other/softhca/src/interpose/edge.h"
-#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/settings/settings.h"
 #include "other/softhca/src/tcp/remote_process.h"
 #include "other/softhca/src/tcp/tcp.h"
 #include "other/base/clock.h"

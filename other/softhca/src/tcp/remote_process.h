@@ -10,9 +10,7 @@
 #define SOFTHCA_REMOTE_PROCESS_H
 
 #include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/objects/object.h"
-#include "other/softhca/src/segment/segment.h"
-#include "other/softhca/src/tcp/fabric.h"
+#include "other/softhca/src/settings/fabric.h"
 #include "other/softhca/src/tcp/greet.h"
 #include "other/softhca/src/tcp/remote.h"
 

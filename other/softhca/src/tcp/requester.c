@@ -3,20 +3,12 @@
  * A WR is identified by its number in the send queue, which is its message number as well. Pure;
  * called with the send lock of the QP held.
  */
+#include "other/softhca/src/datapath/rnr.h"
 #include "other/softhca/src/tcp/remote.h"
 
 #include <infiniband/verbs.h>
 
 enum { MS = 1000000 };
-
-uint64_t remote_rnr_ns(uint32_t timer)
-{
-    static const uint16_t units[32] = {0,    1,    2,    3,     4,     6,     8,     12,
-                                       16,   24,   32,   48,    64,    96,    128,   192,
-                                       256,  384,  512,  768,   1024,  1536,  2048,  3072,
-                                       4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
-    return timer & 31 ? units[timer & 31] * 10000ull : 655360000ull; /* units of 10 us */
-}
 
 static struct requester_wr requester_read_wr(const struct requester *q, uint32_t msn)
 {
@@ -141,7 +133,7 @@ static void requester_on_rnr(struct requester *q, uint32_t msn, uint32_t timer, 
         return;
     }
     requester_go_back(q, msn);
-    q->pause_until = now + remote_rnr_ns(timer);
+    q->pause_until = now + shca_rnr_ns(timer);
 }
 
 /* The target QP does not exist yet, or no more. It has no state of this connection, so everything

@@ -5,9 +5,9 @@
  * kept as bytes, so a connection buffers at most one batch of one QP; everything else waits in its
  * send queue or responder.
  */
-#include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/device/settings.h"
-#include "other/softhca/src/interpose/edge.h"
+#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/settings/settings.h"
 #include "other/softhca/src/tcp/remote_process.h"
 #include "other/softhca/src/tcp/tcp.h"
 #include "other/base/clock.h"

@@ -4,7 +4,6 @@
  * connection's buffer. Long payloads are read directly to their destination, except for their last
  * bytes: the last bytes are stored last and together, because programs poll them.
  */
-#include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/tcp/remote_process.h"
 #include "other/base/clock.h"
 

@@ -5,10 +5,8 @@
  * when a socket takes part of a frame: a WR stays in the send ring until it has ended, and its
  * frames are built when there is room.
  */
-#include "other/softhca/src/datapath/datapath.h"
-#include "other/softhca/src/faults/inject.h"
-#include "other/softhca/src/objects/verbs.h"
-#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/objects/mw.h"
+#include "other/softhca/src/segment/upward.h"
 #include "other/softhca/src/tcp/remote_process.h"
 #include "other/softhca/src/tcp/tcp.h"
 #include "other/base/clock.h"

@@ -81,7 +81,7 @@ fails "an unknown option: 125" 125 "unrecognized option '--nonesuch'" "$run" --n
 fails "--status of what is no number: 125" 125 '^softhca-run: --status=7x: ' "$run" --status=7x
 says "--help prints the usage" 0 '^usage: softhca-run ' "$run" --help
 says "--help-env lists every variable" 0 '^  SOFTHCA  \[default: auto\]  \(auto\|on\|off\)$' "$run" --help-env
-[ "$(grep -c "^  SOFTHCA" "$log")" -eq "$(grep -c "^PARAM(" "$TEST_SOURCE/../other/softhca/src/device/settings.def")" ]
+[ "$(grep -c "^  SOFTHCA" "$log")" -eq "$(grep -c "^PARAM(" "$TEST_SOURCE/../other/softhca/src/settings/settings.def")" ]
 tap_verdict $? "all of settings.def"
 if readelf -l /sbin/ldconfig 2>/dev/null | grep -q LOAD && ! readelf -l /sbin/ldconfig | grep -q INTERP; then
     says "a static program: says that it is out of reach" 0 'is linked statically' "$run" /sbin/ldconfig -V
@@ -102,7 +102,7 @@ if command -v groff >/dev/null; then
 else
     tap_skip "the manual pages are formatted without a warning" "no groff"
 fi
-sed -n 's/^PARAM([^"]*"\([A-Z_]*\)".*/\1/p' "$TEST_SOURCE/../other/softhca/src/device/settings.def" >"$log"
+sed -n 's/^PARAM([^"]*"\([A-Z_]*\)".*/\1/p' "$TEST_SOURCE/../other/softhca/src/settings/settings.def" >"$log"
 missing=$(while read -r name; do grep -qxF "\\fB$name\\fR" "$manual" || echo "$name"; done <"$log")
 [ -s "$log" ] && [ -z "$missing" ]
 tap_ok $? "softhca(7) explains every variable${missing:+: not $missing}"

@@ -1,8 +1,8 @@
 /* softhca_faults.c - the language of SOFTHCA_FAULTS: what it sets, every message of its parser, and
  * when a fault is due.
  */
-#include "other/softhca/src/device/inventory.h"
-#include "other/softhca/src/faults/faults.h"
+#include "other/softhca/src/settings/inventory.h"
+#include "other/softhca/src/settings/faults.h"
 
 #include <stdio.h>
 #include <string.h>

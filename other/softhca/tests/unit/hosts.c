@@ -1,5 +1,5 @@
 /* softhca_hosts.c - the list of hosts: what is in it, and what is said of what cannot be. */
-#include "other/softhca/src/tcp/hosts.h"
+#include "other/softhca/src/settings/hosts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* softhca_inventory.c - the language of SOFTHCA_DEVICES: what it sets, and every message of its
  * parser.
  */
-#include "other/softhca/src/device/inventory.h"
+#include "other/softhca/src/settings/inventory.h"
+#include "other/softhca/src/settings/limits.h"
 
 #include <infiniband/verbs.h>
 #include <string.h>
 
-#include "other/softhca/src/segment/shm.h"
 #include "tests/unit/check.h"
 
 static struct shca_inventory all;

@@ -4,7 +4,7 @@
  * Rows of every kind are made here as well, so that kinds are tested apart from what the real rows
  * happen to need.
  */
-#include "other/softhca/src/device/settings.h"
+#include "other/softhca/src/settings/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
