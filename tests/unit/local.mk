@@ -301,7 +301,7 @@ tests_fuzz_quoting_SOURCES = tests/fuzz/quoting.c $(fuzz_driver)
 tests_fuzz_quoting_LDADD = other/launch/liblauncher.la
 tests_fuzz_ssh_frames_SOURCES = tests/fuzz/ssh_frames.c $(fuzz_driver)
 tests_fuzz_ssh_frames_LDADD = other/launch/liblauncher.la
-tests_fuzz_messages_SOURCES = tests/fuzz/messages.c other/portals3/src/transport/portals_wire.c other/connect/rdmacm/greeting.c extended-ref/vis/pieces.c \
+tests_fuzz_messages_SOURCES = tests/fuzz/messages.c other/portals3/src/base/portals_wire.c other/connect/rdmacm/greeting.c extended-ref/vis/pieces.c \
 	portals-conduit/long_id.c $(fuzz_driver)
 tests_fuzz_messages_CPPFLAGS = $(unit_cppflags) -I$(top_srcdir)/other/portals3/include
 tests_fuzz_collectives_SOURCES = tests/fuzz/collectives.c extended-ref/coll/match.c $(fuzz_driver)
