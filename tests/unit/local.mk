@@ -99,8 +99,12 @@ tests_unit_memory_events_static_CPPFLAGS = $(AM_CPPFLAGS) -DIS_STATIC
 tests_unit_memory_events_static_LDFLAGS = -all-static
 tests_unit_memory_events_static_LDADD = other/base/memory-events/libmemory_events.la tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/firehose
-tests_unit_firehose_SOURCES = tests/unit/firehose.c
+tests_unit_firehose_SOURCES = tests/unit/firehose.c tests/unit/firehose_remote.c tests/unit/firehose_script.c \
+	tests/unit/firehose_script.h
 tests_unit_firehose_LDADD = other/firehose/libfirehose.la tests/unit/libcheck.a
+check_PROGRAMS += tests/unit/firehose_pools
+tests_unit_firehose_pools_SOURCES = tests/unit/firehose_pools.c
+tests_unit_firehose_pools_LDADD = other/firehose/libfirehose.la tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/firehose_threads
 tests_unit_firehose_threads_SOURCES = tests/unit/firehose_threads.c
 tests_unit_firehose_threads_LDADD = other/firehose/libfirehose.la tests/unit/libcheck.a -lpthread
