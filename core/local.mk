@@ -9,11 +9,11 @@ core_sources = \
   core/job/progress.h core/job/rank.h core/job/report.c core/job/signal_stack.c \
   core/job/signal_stack.h core/job/thread.c core/job/thread.h \
   core/rdma/bounce.h core/rdma/bounce_core.h core/rdma/bounce_network.h \
-  core/rdma/bounds.c core/rdma/bounds.h core/rdma/buffers.c core/rdma/buffers.h core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/firehose.h \
-  core/rdma/given_back.c core/rdma/lease.c core/rdma/given_back.h core/rdma/lease.h core/rdma/physmem.h \
+  core/rdma/buffers.c core/rdma/buffers.h core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/firehose.h \
+  core/rdma/given_back.c core/rdma/lease.c core/rdma/given_back.h core/rdma/lease.h \
   core/rdma/rdma.h core/rdma/rdma_internal.h core/rdma/remote_flags.c core/rdma/remote_flags.h \
   core/rdma/remote.h core/rdma/remote_fast.h core/rdma/remote_firehose.h \
-  core/rdma/segment.h core/rdma/segments.c core/rdma/segments.h core/rdma/synchronisation.h core/rdma/watched.c core/rdma/watched.h $(core_segment_sources) \
+  core/rdma/segment.h core/rdma/segments.c core/rdma/synchronisation.h core/rdma/watched.c $(core_segment_sources) \
   core/am/am.h core/am/am_deliver.c core/am/am_deliver.h core/am/am_dispatch.h \
   core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/am/am_wire.h \
   core/am/context.c core/am/context.h core/am/credits.h core/am/flow.h core/am/flow_core.h \
@@ -25,7 +25,7 @@ core_sources = \
 
 # Peers' memory: registered during attach, or where it is used.
 if SEGMENT_FAST
-core_segment_sources = core/rdma/lists.c core/rdma/physmem.c core/rdma/rdma.c core/rdma/segment.c
+core_segment_sources = core/rdma/lists.c core/rdma/rdma.c core/rdma/segment.c
 else
 core_segment_sources = core/am/firehose_messages.c core/rdma/rdma_firehose.c core/rdma/remote.c \
   core/rdma/remote_transfers.c core/rdma/segment_unpinned.c

@@ -11,9 +11,9 @@
 #include "core/job/progress.h"
 #include "core/job/thread.h"
 #include "core/rdma/bounce.h"
-#include "core/rdma/bounds.h"
 #include "core/rdma/lease.h"
 #include "core/rdma/rdma_internal.h"
+#include "core/rdma/segment.h"
 #include "core/report.h"
 #include "other/base/hot.h"
 
