@@ -20,8 +20,8 @@ core_sources = \
   core/am/flow_network.h core/am/system_am.h \
   core/progress/doze.h core/progress/poll.c core/progress/receive_thread.h \
   core/stats/stats.c core/stats/stats.h core/stats/tally.c \
-  core/exit/exit.c core/exit/exit.h core/exit/exit_files.c core/exit/exit_files.h core/exit/exit_protocol.c core/exit/exit_protocol.h \
-  core/exit/exit_signals.c core/exit/exit_signals.h
+  core/exit/exit.c core/exit/exit.h core/exit/exit_files.c core/exit/exit_protocol.c core/exit/exit_protocol.h \
+  core/exit/exit_signals.c
 
 # Peers' memory: registered during attach, or where it is used.
 if SEGMENT_FAST
@@ -48,9 +48,9 @@ core_ib_sources = $(core_rings_sources) \
   core/ib/network_ib.h core/ib/params.def core/ib/qp_select.h core/ib/rail.h core/ib/rails.c core/ib/device_limits.c core/ib/ports.h core/ib/ports.c \
   core/ib/lists.c core/ib/memory.c core/ib/software_device.h core/ib/software_device.c core/ib/amrdma_choice.h core/ib/amrdma_choice.c core/ib/amrdma_rings.c core/ib/amrdma_near.c core/ib/receive.c core/ib/reap_multi.c \
   core/ib/srq.h core/ib/srq.c core/ib/srq_policy.h core/ib/qp_table.h core/ib/qp_table.c \
-  core/ib/connect.h core/ib/connect.c core/ib/system_messages.h core/ib/system_messages.c core/ib/counts.c core/ib/verbs_types.h core/ib/advice.h core/ib/advice.c core/ib/status.c core/ib/events.h core/ib/events.c \
-  core/ib/datagrams.h core/ib/datagrams.c core/ib/connect_on_demand.h core/ib/connect_on_demand.c core/ib/meeting.h core/ib/connect_greetings.c \
-  core/ib/connect_payload.h core/ib/connect_payload.c core/ib/route.h core/ib/route.c $(handshake_sources) $(roce_sources)
+  core/ib/connect.h core/ib/connect.c core/ib/system_messages.h core/ib/system_messages.c core/ib/counts.c core/ib/verbs_types.h core/ib/advice.h core/ib/advice.c core/ib/status.c core/ib/events.c \
+  core/ib/datagrams.h core/ib/datagrams.c core/ib/connect_on_demand.c core/ib/meeting.h core/ib/connect_greetings.c \
+  core/ib/connect_payload.h core/ib/connect_payload.c core/ib/route.c $(handshake_sources) $(roce_sources)
 
 nobase_dist_doc_DATA += core/pshm/README.md core/rdma/README.md
 EXTRA_DIST += core/gasnet.mk core/conduits.m4 core/conduits.sh core/am/gen_dispatch.sh core/counters/counters_table.sh
