@@ -13,7 +13,6 @@
 #include "core/am/context.h"
 #include "core/am/system_am.h"
 #include "core/exit/exit.h"
-#include "core/exit/exit_signals.h"
 #include "core/job/ending.h"
 #include "core/job/host_addresses.h"
 #include "core/job/secret.h"

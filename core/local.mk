@@ -9,23 +9,23 @@ core_sources = \
   core/job/progress.h core/job/rank.h core/job/report.c core/job/signal_stack.c \
   core/job/signal_stack.h core/job/thread.c core/job/thread.h \
   core/rdma/bounce.h core/rdma/bounce_core.h core/rdma/bounce_network.h \
-  core/rdma/bounds.c core/rdma/bounds.h core/rdma/buffers.c core/rdma/buffers.h core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/firehose.h \
-  core/rdma/given_back.c core/rdma/lease.c core/rdma/given_back.h core/rdma/lease.h core/rdma/physmem.h \
+  core/rdma/buffers.c core/rdma/buffers.h core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/firehose.h \
+  core/rdma/given_back.c core/rdma/lease.c core/rdma/given_back.h core/rdma/lease.h \
   core/rdma/rdma.h core/rdma/rdma_internal.h core/rdma/remote_flags.c core/rdma/remote_flags.h \
   core/rdma/remote.h core/rdma/remote_fast.h core/rdma/remote_firehose.h \
-  core/rdma/segment.h core/rdma/segments.c core/rdma/segments.h core/rdma/synchronisation.h core/rdma/watched.c core/rdma/watched.h $(core_segment_sources) \
+  core/rdma/segment.h core/rdma/segments.c core/rdma/synchronisation.h core/rdma/watched.c $(core_segment_sources) \
   core/am/am.h core/am/am_deliver.c core/am/am_deliver.h core/am/am_dispatch.h \
   core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/am/am_wire.h \
   core/am/context.c core/am/context.h core/am/credits.h core/am/flow.h core/am/flow_core.h \
   core/am/flow_network.h core/am/system_am.h \
   core/progress/doze.h core/progress/poll.c core/progress/receive_thread.h \
   core/stats/stats.c core/stats/stats.h core/stats/tally.c \
-  core/exit/exit.c core/exit/exit.h core/exit/exit_files.c core/exit/exit_files.h core/exit/exit_protocol.c core/exit/exit_protocol.h \
-  core/exit/exit_signals.c core/exit/exit_signals.h
+  core/exit/exit.c core/exit/exit.h core/exit/exit_files.c core/exit/exit_protocol.c core/exit/exit_protocol.h \
+  core/exit/exit_signals.c
 
 # Peers' memory: registered during attach, or where it is used.
 if SEGMENT_FAST
-core_segment_sources = core/rdma/lists.c core/rdma/physmem.c core/rdma/rdma.c core/rdma/segment.c
+core_segment_sources = core/rdma/lists.c core/rdma/rdma.c core/rdma/segment.c
 else
 core_segment_sources = core/am/firehose_messages.c core/rdma/rdma_firehose.c core/rdma/remote.c \
   core/rdma/remote_transfers.c core/rdma/segment_unpinned.c
@@ -48,9 +48,9 @@ core_ib_sources = $(core_rings_sources) \
   core/ib/network_ib.h core/ib/params.def core/ib/qp_select.h core/ib/rail.h core/ib/rails.c core/ib/device_limits.c core/ib/ports.h core/ib/ports.c \
   core/ib/lists.c core/ib/memory.c core/ib/software_device.h core/ib/software_device.c core/ib/amrdma_choice.h core/ib/amrdma_choice.c core/ib/amrdma_rings.c core/ib/amrdma_near.c core/ib/receive.c core/ib/reap_multi.c \
   core/ib/srq.h core/ib/srq.c core/ib/srq_policy.h core/ib/qp_table.h core/ib/qp_table.c \
-  core/ib/connect.h core/ib/connect.c core/ib/system_messages.h core/ib/system_messages.c core/ib/counts.c core/ib/verbs_types.h core/ib/advice.h core/ib/advice.c core/ib/status.c core/ib/events.h core/ib/events.c \
-  core/ib/datagrams.h core/ib/datagrams.c core/ib/connect_on_demand.h core/ib/connect_on_demand.c core/ib/meeting.h core/ib/connect_greetings.c \
-  core/ib/connect_payload.h core/ib/connect_payload.c core/ib/route.h core/ib/route.c $(handshake_sources) $(roce_sources)
+  core/ib/connect.h core/ib/connect.c core/ib/system_messages.h core/ib/system_messages.c core/ib/counts.c core/ib/verbs_types.h core/ib/advice.h core/ib/advice.c core/ib/status.c core/ib/events.c \
+  core/ib/datagrams.h core/ib/datagrams.c core/ib/connect_on_demand.c core/ib/meeting.h core/ib/connect_greetings.c \
+  core/ib/connect_payload.h core/ib/connect_payload.c core/ib/route.c $(handshake_sources) $(roce_sources)
 
 nobase_dist_doc_DATA += core/pshm/README.md core/rdma/README.md
 EXTRA_DIST += core/gasnet.mk core/conduits.m4 core/conduits.sh core/am/gen_dispatch.sh core/counters/counters_table.sh

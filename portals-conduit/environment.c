@@ -22,7 +22,7 @@ static const struct setting {
     enum gasneti_env_kind kind;
 } settings[] = {
 #define PARAM(field, kind, name, ...) {name, GASNETI_ENV_##kind},
-#include "other/portals3/src/transport/settings.def"
+#include "other/portals3/src/base/settings.def"
 #undef PARAM
 };
 

@@ -10,7 +10,6 @@
 #include "core/job/rank.h"
 #include "core/job/secret.h"
 #include "core/params/params.h"
-#include "events.h"
 #include "other/base/memory_limits.h"
 #include "other/portals3/include/portals3_ext.h"
 #include "portals.h"

@@ -1,5 +1,5 @@
 /* portals.h - declarations shared by the files of this folder, in addition to network_portals.h:
- * start-up, memory, messages, credits. */
+ * start-up, callbacks of libportals, memory, messages, credits. */
 #ifndef PORTALS_H
 #define PORTALS_H
 
@@ -35,6 +35,16 @@ uint64_t net_portals_memlock(void);
 const char *net_portals_error(int error);
 /* For start-up: fatal unless error is PTL_OK. */
 void net_portals_must(int error, const char *what, const char *remedy);
+
+/* status.c: callbacks from libportals. */
+/* Installs the handler by which libportals reports peers that cannot be connected and devices that
+ * are lost. */
+void net_portals_trouble_init(void);
+/* Creates the descriptor that the receive thread waits on; does nothing without GASNET_RCV_THREAD.
+ */
+void net_portals_wake_init(void);
+/* Called by libportals, in any of its threads, for each event. */
+void net_portals_wake(ptl_event_t *event);
 
 /* Acquire the credits of one Request, and release them with its Reply; false if the Reply's byte is
  * invalid. */

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "core/params/params.h"
-#include "events.h"
 #include "portals.h"
 #include "other/base/uncancelled.h"
 

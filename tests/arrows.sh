@@ -221,4 +221,25 @@ found=$(grep -rnE --include='*.[ch]' '(^|[^_[:alnum:]])getenv\(' core extended-r
     grep -vE 'getenv\(SPAWNER_CONTROL\)')
 tap_ok "$([ -z "$found" ]; echo $?)" "the libraries read the environment by other/base/environment.h alone"
 if [ -n "$found" ]; then tap_note "$found"; fi
+
+# The rooms of parts of other/, from the bottom up: each may include itself and those before it.
+while read -r part rooms; do
+    higher=
+    for room in $(tac -s ' ' <<<"$rooms"); do
+        if [ -n "$higher" ]; then
+            found=$(includes "$part/$room" | grep -E "\"$part/($higher)/")
+            tap_ok "$([ -z "$found" ]; echo $?)" "$part/$room includes no room above it"
+            if [ -n "$found" ]; then tap_note "$found"; fi
+        fi
+        higher=$room${higher:+|$higher}
+    done
+    unknown=$(find "$part" -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | grep -vxE "$higher")
+    tap_ok "$([ -z "$unknown" ]; echo $?)" "every folder of $part has its place among the rooms${unknown:+ ($unknown)}"
+done <<'END'
+other/portals3/src base transport engine fastpath
+other/dapl/src machine engine provider
+END
+found=$(includes other/portals3/src/engine | grep '"other/portals3/src/transport/' | grep -v '/transport/transport\.h"')
+tap_ok "$([ -z "$found" ]; echo $?)" "of the transport the engine of other/portals3 uses its interface alone"
+if [ -n "$found" ]; then tap_note "$found"; fi
 tap_end

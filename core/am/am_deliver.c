@@ -12,8 +12,8 @@
 #include "core/job/ending.h"
 #include "core/job/thread.h"
 #include "core/pshm/common.h"
-#include "core/rdma/bounds.h"
 #include "core/rdma/rdma_internal.h"
+#include "core/rdma/segment.h"
 #include "core/report.h"
 #include "other/base/hot.h"
 

@@ -14,10 +14,10 @@
 #include "core/job/thread.h"
 #include "core/pshm/pshm.h"
 #include "core/rdma/bounce.h"
-#include "core/rdma/bounds.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/rdma/remote.h"
 #include "core/rdma/synchronisation.h"
+#include "core/rdma/segment.h"
 #include "core/report.h"
 #include "other/base/hot.h"
 

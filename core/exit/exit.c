@@ -19,9 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/exit/exit_files.h"
 #include "core/exit/exit_protocol.h"
-#include "core/exit/exit_signals.h"
 #include "core/job/ending.h"
 #include "core/job/job.h"
 #include "core/job/progress.h"

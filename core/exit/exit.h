@@ -1,4 +1,6 @@
-/* exit.h - the exit engine: runs exit_protocol, whatever started the exit. */
+/* exit.h - the exit engine: runs exit_protocol, whatever started the exit.  exit_signals.c has the
+ * signal handlers and the alarm, exit_files.c writes what the program's buffers hold.
+ */
 #ifndef GASNETC_EXIT_H
 #define GASNETC_EXIT_H
 
@@ -22,5 +24,41 @@ void gasnetc_exit_abort(int code) __attribute__((noreturn));
 
 /* The code with which this process ends. */
 int gasnetc_exit_code(void);
+
+/* --- exit_signals.c --- */
+
+/* Makes the timer of the alarm; once, before any other call. */
+void gasnetc_exit_make_timer(void);
+
+/* Installs handlers for termination and fatal signals whose action is still the default and that
+ * GASNET_NO_CATCH_SIGNAL does not exempt.  Returns whether a fatal one is among them; its handler
+ * runs on the thread's alternate signal stack, if there is one. */
+bool gasnetc_exit_catch_signals(void);
+
+/* Raises SIGQUIT, once in a process, if the client has a handler for it, so that the client can
+ * clean up. */
+void gasnetc_exit_raise_sigquit(void);
+
+/* gasnetc_exit_arm ignores SIGQUIT from now on and sets an alarm, after which the launcher ends the
+ * job; gasnetc_exit_disarm cancels the alarm.  Both, and gasnetc_exit_raise_sigquit, are
+ * async-signal-safe. */
+void gasnetc_exit_arm(double seconds);
+void gasnetc_exit_disarm(void);
+
+/* --- exit_files.c, for exit.c alone: output that buffers of the program still hold --- */
+
+/* A process that ends by _exit has to write the buffers.
+ *
+ * Writes those of all output files of stdio; stdout and stderr are the caller's to write.  A
+ * file whose lock another thread holds, or whose pipe is full, is waited for until time_is_up(),
+ * then skipped.  Returns 0, or an errno value of a file that was skipped (ETIMEDOUT) or could not
+ * be written.  A write that blocks nevertheless blocks the caller. */
+int gasnetc_exit_write_files(bool (*time_is_up)(void));
+
+/* Writes the buffers of C++ and Fortran, if the program has them. */
+void gasnetc_exit_write_streams(void);
+
+/* Writes coverage and profile data, as the end of main would.  Once. */
+void gasnetc_exit_write_profile(void);
 
 #endif

@@ -1,11 +1,11 @@
-/* exit_files.c - writes what the buffers of the program hold; see exit_files.h.
+/* exit_files.c - writes what the buffers of the program hold; see exit.h.
  *
  * fflush(NULL) would wait for the lock of each file, also of those that threads read from.  glibc
  * has calls that list the files; with another C library fflush(NULL) is used.  All names of other
  * libraries are weak: they are NULL unless the program has them.
  */
 #define _GNU_SOURCE
-#include "core/exit/exit_files.h"
+#include "core/exit/exit.h"
 
 #include <errno.h>
 #include <poll.h>

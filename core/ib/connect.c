@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/ib/connect_on_demand.h"
-#include "core/ib/route.h"
 #include "core/ib/srq.h"
 #include "core/ib/system_messages.h"
 #include "core/params/params.h"

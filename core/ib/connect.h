@@ -1,6 +1,6 @@
 /* connect.h - the queue pairs of one peer, from creation to destruction.  Shared by this folder's
  * .c files only: either start-up connects all peers (connect.c), or connect_on_demand.c connects
- * each at its first use.
+ * each at its first use.  Also the path to a peer's port (route.c).
  */
 #ifndef NET_IB_CONNECT_H
 #define NET_IB_CONNECT_H
@@ -67,5 +67,39 @@ net_slot_t *net_ib_first_slot(net_send_ring_t *send_ring);
 
 /* Opens the send rings, when the peer has joined its end too. */
 void net_ib_open_qps(net_peer_t *peer);
+
+/* --- connect_on_demand.c --- */
+
+/* Starts the thread, for a job of `processes`.  `why`: the reason if peers cannot be connected at
+ * first use; else "".
+ */
+void net_ib_on_demand_open(uint32_t processes, char *why, size_t why_size);
+
+/* Ends the thread, if it was started. */
+void net_ib_on_demand_close(void);
+
+/* --- route.c: the path to a peer's port, by LID or by GIDs that both have --- */
+
+enum { NET_IB_ROUTE_TEXT = 192, NET_IB_ROUTE_TRIES = 3 };
+
+/* Finds the path to a peer's port.  False: the path needs GIDs of one class, and the two ports have
+ * none in common. */
+bool net_ib_route(const struct net_ib_rail *rail, const hca_remote_t *remote, hca_route_t *route);
+
+/* True if this errno of an address handle, or of a queue pair on its way to RTR, means that the
+ * kernel did not resolve the peer's Ethernet address in time: a lost packet is enough, so the call
+ * is tried NET_IB_ROUTE_TRIES times. */
+bool net_ib_route_timed_out(int error);
+
+/* "LID 5", or "GID ::ffff:10.0.0.2 (RoCE v2), from GID 3 ::ffff:10.0.0.1 (RoCE v2, eth0)". */
+const char *net_ib_route_text(const struct net_ib_rail *rail, const hca_remote_t *remote,
+                              char text[NET_IB_ROUTE_TEXT]);
+
+/* End the job: net_ib_route was false; or `what`, which a route to the peer takes, was refused with
+ * an errno (status.c). */
+void net_ib_no_route(uint32_t rank, const struct net_ib_rail *rail, const hca_remote_t *remote)
+    __attribute__((noreturn, cold));
+void net_ib_cannot_reach(uint32_t rank, const struct net_ib_rail *rail, const hca_remote_t *remote,
+                         const char *what, int error) __attribute__((noreturn, cold));
 
 #endif

@@ -9,7 +9,7 @@
 #include "core/ib/connect_payload.h"
 #include "core/ib/datagrams.h"
 #include "core/ib/meeting.h"
-#include "core/ib/route.h"
+#include "core/ib/connect.h"
 #include "core/job/rank.h"
 #include "core/job/secret.h"
 #include "core/report.h"

@@ -12,7 +12,7 @@
  *   - receive buffers, handed over through one atomic list (receive.c).
  * It takes no lock of the library, runs no handler and polls no completion queue but its own.
  */
-#include "core/ib/connect_on_demand.h"
+#include "core/ib/connect.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

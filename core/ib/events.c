@@ -5,7 +5,6 @@
  * thread waits GASNET_PORT_GRACE for it.  A device, a queue or a completion queue does not recover
  * from a failure.  Other events only explain failures.
  */
-#include "core/ib/events.h"
 
 #include <poll.h>
 #include <pthread.h>

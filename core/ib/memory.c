@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "core/ib/connect.h"
-#include "core/ib/events.h"
 #include "core/ib/rail.h"
 #include "core/ib/software_device.h"
 #include "core/job/rank.h"

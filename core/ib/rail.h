@@ -121,4 +121,15 @@ typedef struct net_ib_remote_rings {
 } net_ib_remote_rings_t;
 net_ib_remote_rings_t net_ib_rings_address(void);
 
+/* --- events.c: asynchronous events of the devices, kept for messages and acted upon --- */
+
+/* Starts the thread that waits for events and ends the job when an event means that the network is
+ * lost; after the devices were opened.  Without the thread events still appear in messages. */
+void net_ib_events_open(void);
+void net_ib_events_close(void);
+
+/* Writes into `text` what the devices have reported, as " (reported by ...)", or "", and returns
+ * what to check then; NULL: nothing was reported. */
+const char *net_ib_events_report(char *text, size_t size);
+
 #endif

@@ -13,8 +13,6 @@
 #include <string.h>
 
 #include "core/ib/connect.h"
-#include "core/ib/connect_on_demand.h"
-#include "core/ib/events.h"
 #include "core/ib/meeting.h"
 #include "core/ib/ports.h"
 #include "core/ib/software_device.h"

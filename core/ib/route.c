@@ -1,5 +1,5 @@
 /* route.c - paths between ports, and their text in messages.  Pure but for the settings. */
-#include "core/ib/route.h"
+#include "core/ib/connect.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -103,7 +103,7 @@ typedef struct hca_ud_addr {
 
 enum { HCA_DATAGRAM_HEAD = 40 }; /* bytes before the payload in a datagram's receive buffer */
 
-/* The path of packets to a peer's port (route.h). */
+/* The path of packets to a peer's port (route.c). */
 typedef struct hca_route {
     uint16_t lid;
     bool global; /* with a GRH, which has the fields below */

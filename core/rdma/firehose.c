@@ -8,7 +8,6 @@
 #include "core/job/thread.h"
 #include "core/rdma/lease.h"
 #include "core/rdma/remote.h"
-#include "core/rdma/watched.h"
 #include "core/report.h"
 
 gasnetc_cache_t gasnetc_cache = {.max_region = SIZE_MAX};

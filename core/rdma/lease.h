@@ -12,9 +12,8 @@
 #include <stdatomic.h>
 
 #include "core/job/job.h"
-#include "core/rdma/bounds.h"
 #include "core/rdma/firehose.h"
-#include "core/rdma/watched.h"
+#include "core/rdma/segment.h"
 #include "other/base/hot.h"
 
 enum { GASNETC_LEASES = 16 }; /* for each end */

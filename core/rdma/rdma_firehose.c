@@ -14,11 +14,10 @@
 #include "core/job/thread.h"
 #include "core/params/params.h"
 #include "core/rdma/bounce.h"
-#include "core/rdma/bounds.h"
 #include "core/rdma/lease.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/rdma/remote.h"
-#include "core/rdma/watched.h"
+#include "core/rdma/segment.h"
 #include "core/report.h"
 #include "gasnet.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/params/params.h"
-#include "core/rdma/bounds.h"
+#include "core/rdma/segment.h"
 #include "core/report.h"
 #include "gasnet.h"
 

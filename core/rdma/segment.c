@@ -11,15 +11,52 @@
 #include "core/job/job.h"
 #include "core/params/params.h"
 #include "core/pshm/pshm.h"
-#include "core/rdma/physmem.h"
+#include "core/rdma/bounce.h"
 #include "core/rdma/rdma_internal.h"
-#include "core/rdma/segments.h"
 #include "core/report.h"
 #include "gasnet.h"
+#include "other/base/memory_limits.h"
 
 unsigned gasnetc_pin_shift = 62;
 
 static size_t regions; /* of this rank */
+
+/* --- its largest size --- */
+
+/* Bytes that the network can register beside the core's own buffers; UINT64_MAX: no limit is known.
+ */
+static uint64_t beside_buffers(void)
+{
+    const struct net_counts none = {.buffers = 0}; /* pinnable is without the network's own */
+    uint64_t buffers, most, pinnable = gasnetc_caps.pinnable;
+    if (pinnable == 0) return UINT64_MAX;
+    bounce_counts(&none, &buffers, &most);
+    buffers *= GASNETC_BBUF_SIZE;
+    return pinnable > buffers ? pinnable - buffers : 0;
+}
+
+/* Bytes of this process's segment that can be registered (IB-P1, IB-P2).  *bound names the limit.
+ *
+ * The processes of a host share a part of its memory (physmem_ratio), or GASNET_PHYSMEM_MAX if that
+ * is less; a process registers no more than the network can (caps.pinnable).  With
+ * GASNET_PHYSMEM_NOPROBE GASNET_PHYSMEM_MAX is not compared with either.  Nothing is registered as
+ * a trial: a trial would pin, and so touch, all that memory. */
+static uint64_t physmem_share(const char **bound)
+{
+    const uint64_t most = gasnetc_memory_of_host(&gasnetc_params.physmem_max, 'H');
+    const uint64_t processes = gasnetc_job.host_size;
+    *bound = "GASNET_PHYSMEM_MAX, divided among the processes of the host";
+    if (most && gasnetc_params.physmem_noprobe) return most / processes;
+    uint64_t host = (uint64_t)((double)gasneti_memory() * gasnetc_params.physmem_ratio);
+    if (most && most < host)
+        host = most;
+    else
+        *bound = "the part of the host's memory that may be pinned, divided among its processes";
+    const uint64_t share = host / processes, pinnable = beside_buffers();
+    if (share <= pinnable) return share;
+    *bound = gasnetc_caps.pinnable_by;
+    return pinnable;
+}
 
 /* True on the first rank of each host, which prints the warning. */
 static bool first_of_host(void)
@@ -32,7 +69,7 @@ static bool first_of_host(void)
 void gasnetc_segment_limits(void)
 {
     const char *bound, *registered_by;
-    uint64_t share = gasnetc_physmem_share(&registered_by);
+    uint64_t share = physmem_share(&registered_by);
     uint64_t size = gasnetc_segment_asked(&bound);
     if (size > share) {
         size = share;
@@ -43,6 +80,8 @@ void gasnetc_segment_limits(void)
         gasneti_warn("the largest segment is %llu KB: %s", (unsigned long long)most / 1024, bound);
     gasnetc_segment_agree(most, bound);
 }
+
+/* --- registration --- */
 
 /* Sets the size of a registered piece, the same on all ranks. */
 static void settle_pin_shift(void)

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 
 #include "core/rdma/segment.h"
-#include "core/rdma/segments.h"
 #include "gasnet.h"
 
 #ifdef GASNET_SEGMENT_EVERYTHING

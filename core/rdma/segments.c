@@ -1,5 +1,6 @@
-/* segments.c - what the segment modes share: sizes, the exchange of addresses, and the queries. */
-#include "core/rdma/segments.h"
+/* segments.c - what the segment modes share: sizes, the exchange of addresses, the queries, and the
+ * message about a remote range outside the segment of its rank. */
+#include "core/rdma/segment.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -119,4 +120,14 @@ int gasnetc_segment_info(gasnet_seginfo_t *table, int numentries)
         table[i].size = gasnetc_peers[i].segment.size;
     }
     return GASNET_OK;
+}
+
+void gasnetc_out_of_segment(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
+                            const char *what)
+{
+    gasnetc_require_attached(what);
+    gasneti_fatal("%s of %zu bytes at %#lx is outside the segment of %s, which is [%#lx, %#lx)",
+                  what, nbytes, (unsigned long)start, gasneti_rank_name(peer->net.rank),
+                  (unsigned long)peer->segment.base,
+                  (unsigned long)(peer->segment.base + peer->segment.size));
 }

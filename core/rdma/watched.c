@@ -1,13 +1,12 @@
-/* watched.c - reports the memory that the program unmaps to the registration cache; see watched.h.
+/* watched.c - reports the memory that the program unmaps to the registration cache; see firehose.h.
  */
-#include "core/rdma/watched.h"
+#include "core/rdma/firehose.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 
 #include "core/job/job.h"
 #include "core/params/params.h"
-#include "core/rdma/firehose.h"
 #include "gasnet_tools.h"
 #include "other/base/memory-events/memory_events.h"
 #include "other/base/uncancelled.h"

@@ -37,7 +37,7 @@ spawnermoddir = $(pkglibdir)
 nodist_spawnermod_DATA = $(SPAWNER_MODULES)
 CLEANFILES += $(SPAWNER_MODULES)
 SPAWNER_MODULE_SHARED = other/launch/modules/module_watch.c other/launch/modules/module_answer.c other/launch/spawner_thread.c
-SPAWNER_MODULE_DEPENDS = $(SPAWNER_MODULE_SHARED) other/launch/modules/module_watch.h other/launch/modules/module_answer.h \
+SPAWNER_MODULE_DEPENDS = $(SPAWNER_MODULE_SHARED) other/launch/modules/module.h \
 	other/launch/ask_socket.h other/launch/spawner_ops.h other/launch/bootstrap.h
 SPAWNER_MODULE_FLAGS = -I$(top_srcdir) $(HARD_CPPFLAGS) $(CPPFLAGS) $(HOUSE_CFLAGS) $(HARD_CFLAGS) $(CFLAGS) $(LDFLAGS) -fPIC -shared
 SPAWNER_MODULE_FILES = $(SPAWNER_MODULE_SHARED:%=$(srcdir)/%) -lpthread
@@ -56,4 +56,4 @@ $(spawner_links): | $(SPAWNER_MODULES)
 all-local: $(spawner_links)
 CLEANFILES += $(spawner_links)
 EXTRA_DIST += other/launch/modules/mpi.c other/launch/modules/pmix.c other/launch/modules/module_watch.c \
-	other/launch/modules/module_watch.h other/launch/modules/module_answer.c other/launch/modules/module_answer.h
+	other/launch/modules/module_answer.c other/launch/modules/module.h

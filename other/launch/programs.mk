@@ -8,8 +8,8 @@ DOCTOR_SOURCES = \
 	other/launch/doctor/host.c other/launch/doctor/devices.c other/launch/doctor/job.c \
 	other/launch/doctor/report.c $(roce_sources) $(roce_table_sources)
 GASNETRUN_SOURCES = \
-	other/launch/gasnetrun/doctor.c other/launch/gasnetrun/doctor.h \
-	other/launch/gasnetrun/gasnetrun.c \
-	other/launch/gasnetrun/mpirun.c other/launch/gasnetrun/mpirun.h \
+	other/launch/gasnetrun/doctor.c \
+	other/launch/gasnetrun/gasnetrun.c other/launch/gasnetrun/gasnetrun.h \
+	other/launch/gasnetrun/mpirun.c \
 	other/launch/gasnetrun/options.c other/launch/gasnetrun/options.h \
-	other/launch/gasnetrun/program.c other/launch/gasnetrun/program.h
+	other/launch/gasnetrun/program.c

@@ -188,7 +188,7 @@ ours=$(sed -n 's/^  PTL_QP_TIMEOUT  \[default: \([0-9]*\)\]*.*/\1/p' "$log")
 theirs=$(sed -n 's/.*"GASNET_QP_TIMEOUT", *"", *\([0-9]*\),.*/\1/p' "$TEST_SOURCE/../core/ib/params.def")
 [ -n "$ours" ] && [ "$ours" = "$theirs" ]
 tap_ok $? "a link counts as broken after the same time as in ibv-conduit: PTL_QP_TIMEOUT is $ours, GASNET_QP_TIMEOUT $theirs"
-missing=$(sed -n 's/^PARAM([^"]*"\(PTL_[A-Z_]*\)".*/\1/p' "$TEST_SOURCE/../other/portals3/src/transport/settings.def" |
+missing=$(sed -n 's/^PARAM([^"]*"\(PTL_[A-Z_]*\)".*/\1/p' "$TEST_SOURCE/../other/portals3/src/base/settings.def" |
     while read -r name; do grep -q "^  $name  \[default: " "$log" || echo "$name"; done)
 [ -z "$missing" ] && [ "$(grep -c '^  PTL_' "$log")" -gt 9 ]
 tap_ok $? "--help-env lists what libportals reads${missing:+; not ${missing//$'\n'/ }}"

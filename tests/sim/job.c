@@ -1,6 +1,6 @@
 /* job.c - one engine for all nodes: its globals change whenever another node goes on.
  *
- * Stands in for init.c, segment.c, exit.c and report.c, whose globals the engine uses.
+ * Stands in for init.c, segment.c, segments.c, exit.c and report.c, whose globals the engine uses.
  */
 #include "tests/sim/job.h"
 
@@ -16,8 +16,9 @@
 #include "core/job/thread.h"
 #include "core/params/params.h"
 #include "core/rdma/buffers.h"
+#include "core/rdma/firehose.h"
 #include "core/rdma/rdma_internal.h"
-#include "core/rdma/watched.h"
+#include "core/rdma/segment.h"
 #include "core/report.h"
 #include "gasnet.h"
 
@@ -335,6 +336,13 @@ void gasneti_note_thread(void) {}
 void gasneti_warn(const char *format, ...)
 {
     (void)format;
+}
+
+void gasnetc_out_of_segment(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
+                            const char *what)
+{
+    gasneti_fatal("%s of %zu bytes at %#lx is outside the segment of rank %u", what, nbytes,
+                  (unsigned long)start, peer->net.rank);
 }
 
 int gasneti_error(int code, const char *function, const char *format, ...)

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "other/launch/modules/module_answer.h"
+#include "other/launch/modules/module.h"
 #include "other/launch/ssh/ssh_master.h"
 #include "tests/unit/check.h"
 

@@ -2,7 +2,6 @@
  * core/ib/connect_on_demand.c, whose thread sends handshake messages that no peer answers, on stubs
  * of queue pairs and datagrams.
  */
-#include "core/ib/connect_on_demand.h"
 
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -14,7 +13,6 @@
 #include "core/ib/connect_payload.h"
 #include "core/ib/datagrams.h"
 #include "core/ib/meeting.h"
-#include "core/ib/route.h"
 #include "core/job/job.h"
 #include "core/job/secret.h"
 #include "core/params/params.h"

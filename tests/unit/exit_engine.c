@@ -17,7 +17,6 @@
 #include "core/counters/counters.h"
 #include "core/exit/exit.h"
 #include "core/exit/exit_protocol.h"
-#include "core/exit/exit_signals.h"
 #include "core/job/ending.h"
 #include "core/job/job.h"
 #include "core/job/progress.h"

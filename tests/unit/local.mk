@@ -8,7 +8,7 @@ unit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-co
 	-I$(top_srcdir)/tests/unit/script $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETI_PSHM=0 -DGASNET_SEQ
 tests_unit_libscript_a_SOURCES = \
 	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/rdma/remote_flags.c \
-	core/rdma/bounds.c core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/given_back.c core/rdma/lease.c core/rdma/watched.c core/am/context.c core/stats/tally.c core/params/params.c core/params/params_init.c core/rdma/physmem.c core/progress/poll.c core/rdma/rdma.c \
+	core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/given_back.c core/rdma/lease.c core/rdma/watched.c core/am/context.c core/stats/tally.c core/params/params.c core/params/params_init.c core/progress/poll.c core/rdma/rdma.c \
 	core/job/report.c core/rdma/segment.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
 	tests/unit/net_script.c tests/unit/net_script.h tests/unit/script/network_script.h \
 	tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
@@ -51,7 +51,7 @@ tests_unit_supernodes_SOURCES = tests/unit/supernodes.c core/pshm/supernodes.c c
 tests_unit_supernodes_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_unit_supernodes_LDADD = other/base/hostmem/libhostmem.la tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/ask
-tests_unit_ask_SOURCES = tests/unit/ask.c other/launch/modules/module_answer.c other/launch/modules/module_answer.h
+tests_unit_ask_SOURCES = tests/unit/ask.c other/launch/modules/module_answer.c other/launch/modules/module.h
 tests_unit_ask_LDADD = other/launch/liblauncher.la tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/bell
 tests_unit_bell_SOURCES = tests/unit/bell.c core/progress/doze.h extended-ref/barrier_host.h extended-ref/barrier_state.c
@@ -99,8 +99,12 @@ tests_unit_memory_events_static_CPPFLAGS = $(AM_CPPFLAGS) -DIS_STATIC
 tests_unit_memory_events_static_LDFLAGS = -all-static
 tests_unit_memory_events_static_LDADD = other/base/memory-events/libmemory_events.la tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/firehose
-tests_unit_firehose_SOURCES = tests/unit/firehose.c
+tests_unit_firehose_SOURCES = tests/unit/firehose.c tests/unit/firehose_remote.c tests/unit/firehose_script.c \
+	tests/unit/firehose_script.h
 tests_unit_firehose_LDADD = other/firehose/libfirehose.la tests/unit/libcheck.a
+check_PROGRAMS += tests/unit/firehose_pools
+tests_unit_firehose_pools_SOURCES = tests/unit/firehose_pools.c
+tests_unit_firehose_pools_LDADD = other/firehose/libfirehose.la tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/firehose_threads
 tests_unit_firehose_threads_SOURCES = tests/unit/firehose_threads.c
 tests_unit_firehose_threads_LDADD = other/firehose/libfirehose.la tests/unit/libcheck.a -lpthread
@@ -224,8 +228,8 @@ tests_unit_portals_parts_SOURCES = tests/unit/portals_parts.c portals-conduit/bi
 	portals-conduit/reqrb.h portals-conduit/long_id.c portals-conduit/long_id.h portals-conduit/plan.c portals-conduit/plan.h
 tests_unit_portals_parts_LDADD = tests/unit/libcheck.a
 portals_job_sources = tests/unit/portals_job.c tests/unit/portals_job.h tests/unit/ptl_script.c tests/unit/ptl_script.h \
-	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/rdma/bounds.c core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/given_back.c core/rdma/lease.c core/rdma/watched.c core/am/context.c \
-	core/stats/tally.c core/params/params.c core/progress/poll.c core/rdma/rdma.c core/job/report.c core/rdma/segment.c core/rdma/segments.c core/rdma/physmem.c core/job/thread.c core/job/signal_stack.c \
+	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/given_back.c core/rdma/lease.c core/rdma/watched.c core/am/context.c \
+	core/stats/tally.c core/params/params.c core/progress/poll.c core/rdma/rdma.c core/job/report.c core/rdma/segment.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
 	$(portals_network_sources) tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
 portals_job_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/portals-conduit \
 	-I$(top_srcdir)/portals-conduit -DGASNETC_PARAMS_DEF='"portals-conduit/params.def"' \
@@ -301,7 +305,7 @@ tests_fuzz_quoting_SOURCES = tests/fuzz/quoting.c $(fuzz_driver)
 tests_fuzz_quoting_LDADD = other/launch/liblauncher.la
 tests_fuzz_ssh_frames_SOURCES = tests/fuzz/ssh_frames.c $(fuzz_driver)
 tests_fuzz_ssh_frames_LDADD = other/launch/liblauncher.la
-tests_fuzz_messages_SOURCES = tests/fuzz/messages.c other/portals3/src/transport/portals_wire.c other/connect/rdmacm/greeting.c extended-ref/vis/pieces.c \
+tests_fuzz_messages_SOURCES = tests/fuzz/messages.c other/portals3/src/base/portals_wire.c other/connect/rdmacm/greeting.c extended-ref/vis/pieces.c \
 	portals-conduit/long_id.c $(fuzz_driver)
 tests_fuzz_messages_CPPFLAGS = $(unit_cppflags) -I$(top_srcdir)/other/portals3/include
 tests_fuzz_collectives_SOURCES = tests/fuzz/collectives.c extended-ref/coll/match.c $(fuzz_driver)

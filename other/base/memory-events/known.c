@@ -1,8 +1,8 @@
-/* known.c - system calls of glibc that unmap nothing; see known.h.
+/* known.c - system calls of glibc that unmap nothing; see proof.h.
  *
  * These, and no others, of glibc 2.36, 2.41 and 2.43 as Debian builds them for x86-64.
  */
-#include "other/base/memory-events/known.h"
+#include "other/base/memory-events/proof.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -23,7 +23,6 @@
 #include <unistd.h>
 
 #include "other/base/memory-events/hook.h"
-#include "other/base/memory-events/known.h"
 #include "other/base/memory-events/lengths.h"
 #include "other/base/memory-events/mappings.h"
 #include "other/base/memory-events/proof.h"

@@ -42,4 +42,9 @@ typedef struct me_point {
  * will be. `accept` may exempt a call; it may read 16 bytes before it. */
 bool me_prove(me_code_t *code, bool hooks, bool (*accept)(const uint8_t *at), size_t *at);
 
+/* known.c, system calls of glibc that unmap nothing though their numbers are not proven: whether
+ * the bytes before the system call at `call` are those of a call in the list.  At least 16 bytes
+ * before it must be code of the C library or of the loader. */
+bool me_is_known(const uint8_t *call);
+
 #endif

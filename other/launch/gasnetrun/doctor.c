@@ -1,7 +1,7 @@
 /* doctor.c - --doctor: finds the program that examines the hosts, and executes it with the hosts of
  * the list.
  */
-#include "other/launch/gasnetrun/doctor.h"
+#include "other/launch/gasnetrun/gasnetrun.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -4,10 +4,8 @@
  * (lower case).  Chooses a spawner, checks everything that can be checked before a process exists,
  * and runs the event loop of the ssh spawner or executes mpirun or another launcher.
  */
-#include "other/launch/gasnetrun/doctor.h"
-#include "other/launch/gasnetrun/mpirun.h"
+#include "other/launch/gasnetrun/gasnetrun.h"
 #include "other/launch/gasnetrun/options.h"
-#include "other/launch/gasnetrun/program.h"
 #include "other/launch/launcher_log.h"
 #include "other/launch/ssh/ssh_launch.h"
 

@@ -5,7 +5,7 @@
  * signals and exit status are those of the launcher.
  */
 #define _GNU_SOURCE
-#include "other/launch/gasnetrun/mpirun.h"
+#include "other/launch/gasnetrun/gasnetrun.h"
 #include "other/launch/launcher_log.h"
 #include "other/launch/shell_quote.h"
 

@@ -3,7 +3,7 @@
  * Called by main before any process is started, so that a wrong name is reported once.
  */
 #define _GNU_SOURCE
-#include "other/launch/gasnetrun/program.h"
+#include "other/launch/gasnetrun/gasnetrun.h"
 
 #include <errno.h>
 #include <fcntl.h>

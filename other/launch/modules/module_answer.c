@@ -1,11 +1,11 @@
-/* module_answer.c - see module_answer.h.
+/* module_answer.c - see module.h.
  *
  * Linked into the modules.  mpirun and srun cannot be asked about the job, so gasnetrun --stats
  * asks the ranks of its host one by one.  The thread sleeps in accept and must never call MPI or
  * PMIx.
  */
 #define _GNU_SOURCE /* struct ucred, accept4 */
-#include "other/launch/modules/module_answer.h"
+#include "other/launch/modules/module.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,10 +1,10 @@
-/* module_watch.c - see module_watch.h.
+/* module_watch.c - see module.h.
  *
  * Linked into the modules, not into libspawner.  The thread must never take a signal meant for the
  * program.
  */
 #define _GNU_SOURCE
-#include "other/launch/modules/module_watch.h"
+#include "other/launch/modules/module.h"
 #include "other/launch/spawner_ops.h"
 
 #include <errno.h>

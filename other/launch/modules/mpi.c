@@ -3,8 +3,7 @@
  * Called through SPAWNER_SYMBOL by bootstrap.c.  MPI is used inside these calls only, on a
  * duplicate communicator, and is finalised only if it was initialised here.
  */
-#include "other/launch/modules/module_answer.h"
-#include "other/launch/modules/module_watch.h"
+#include "other/launch/modules/module.h"
 #include "other/launch/spawner_ops.h"
 
 #include <mpi.h>

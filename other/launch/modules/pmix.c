@@ -4,8 +4,7 @@
  * reports deaths and ends the job; no MPI is needed.  The servers keep every value that was put
  * until the job ends, so each call uses a new key.
  */
-#include "other/launch/modules/module_answer.h"
-#include "other/launch/modules/module_watch.h"
+#include "other/launch/modules/module.h"
 #include "other/launch/spawner_ops.h"
 #include "other/base/fnv.h"
 

@@ -65,7 +65,7 @@ EXTRA_DIST += other/portals3/tests/bench.sh
 # The pure parts.
 check_PROGRAMS += other/portals3/tests/model
 other_portals3_tests_model_SOURCES = other/portals3/tests/model.c \
-	other/portals3/src/engine/pieces.c other/portals3/src/transport/portals_wire.c other/portals3/src/fastpath/published_list.c
+	other/portals3/src/base/pieces.c other/portals3/src/base/portals_wire.c other/portals3/src/base/published_list.c
 other_portals3_tests_model_CPPFLAGS = $(portals3_cppflags)
 other_portals3_tests_model_LDADD = tests/unit/libcheck.a
 

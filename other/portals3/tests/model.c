@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "other/portals3/src/engine/match.h"
-#include "other/portals3/src/engine/pieces.h"
-#include "other/portals3/src/fastpath/list_lease.h"
-#include "other/portals3/src/fastpath/published_list.h"
+#include "other/portals3/src/base/pieces.h"
+#include "other/portals3/src/transport/list_lease.h"
+#include "other/portals3/src/base/published_list.h"
 #include "tests/unit/check.h"
 
 enum { ROUNDS = 3000, REQUESTS = 40, ENTRIES = 8 };

@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "other/portals3/src/engine/match.h"
-#include "other/portals3/src/engine/mutex.h"
+#include "other/portals3/src/base/mutex.h"
 #include "other/portals3/src/engine/pool.h"
 #include "other/portals3/src/transport/transport.h"
 
@@ -412,7 +412,7 @@ bool ptli_short_admit(struct ptli_engine *engine, struct ptli_peer *peer,
 /* A short put that was admitted, whatever takes it, or if nothing does.  */
 void ptli_short_any(struct ptli_engine *engine, struct ptli_peer *peer, const unsigned char *bytes);
 
-/* --- fast_put_get.c: the fast path --- */
+/* --- fastpath/fast_put_get.c --- */
 
 /* PtlPut and PtlGet are in fast_put_get.c; initiate.c does the operations that cannot use the fast
  * path: */

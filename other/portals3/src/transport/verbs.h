@@ -1,4 +1,4 @@
-/* verbs.h - the inside of the transport over libibverbs; included by verbs_*.c alone.
+/* verbs.h - the inside of the transport over libibverbs; for verbs_*.c and the fast path.
  *
  * verbs_open.c opens and closes. verbs_address.c names processes and exchanges handshake messages.
  * verbs_link.c creates, connects and drains queue pairs. verbs_send.c queues and posts.
@@ -25,8 +25,8 @@
 #include <stddef.h>
 
 #include "other/connect/handshake/handshake.h"
-#include "other/portals3/src/engine/mutex.h"
-#include "other/portals3/src/fastpath/list_lease.h"
+#include "other/portals3/src/base/mutex.h"
+#include "other/portals3/src/transport/list_lease.h"
 #include "other/portals3/src/transport/connect_guard.h"
 #include "other/portals3/src/transport/connect_payload.h"
 #include "other/portals3/src/transport/ranges.h"
@@ -427,7 +427,7 @@ void ptli_verbs_hurry(struct ptli_link *link); /* posts a nudge unless the last 
 int ptli_verbs_buffers_open(struct ptli_verbs *v);
 void ptli_verbs_buffers_free(struct ptli_verbs *v);
 
-/* fast_put_get.c, which uses the engine's side as well */
+/* fastpath/fast_put_get.c, which uses the engine's side as well */
 /* driving; how many of these completions it has handled, perhaps none */
 int ptli_verbs_fast_completed(struct ptli_verbs *v, const struct ibv_wc *wc, int count);
 void ptli_fast_ended(struct ptli_verbs *v, const struct ptli_wr *slot, bool well); /* posting */
@@ -444,7 +444,7 @@ void ptli_verbs_forget_held(struct ptli_link *link);
 void ptli_verbs_take_news(struct ptli_node *node, uint64_t seen, bool answers);
 /* Posts the receives of the batch if they are PTLI_BATCH or more.  */
 void ptli_verbs_post_batch(struct ptli_verbs *v);
-/* fast_receive.c; driving.  How many of these completions it has handled, perhaps none.  */
+/* fastpath/fast_receive.c; driving.  How many of these completions it has handled, perhaps none. */
 int ptli_verbs_fast_received(struct ptli_verbs *v, const struct ibv_wc *wc, int count);
 
 /* The buffer of a receive, whose address is the number of the work request but for bit 0.  */

@@ -11,7 +11,7 @@
 
 struct ptli_settings {
 #define PARAM(field, kind, ...) gasneti_env_type_##kind field;
-#include "other/portals3/src/transport/settings.def"
+#include "other/portals3/src/base/settings.def"
 #undef PARAM
 };
 

@@ -2,8 +2,7 @@
  * getenv and one line on stderr.
  *
  * PTL_MY_RID is the rank; PTL_NIDMAP and PTL_PIDMAP list the processes, separated by colons;
- * PTL_MY_JID is the job.  A nid is a number or an IPv4 address.  Tested by
- * tests/unit/portals_parts.c.
+ * PTL_MY_JID is the job.  A nid is a number or an IPv4 address.
  */
 #ifndef PTLI_LAUNCH_H
 #define PTLI_LAUNCH_H

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "other/portals3/src/transport/portals_wire.h"
+#include "other/portals3/src/base/portals_wire.h"
 
 struct ptli_region;
 

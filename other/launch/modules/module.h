@@ -1,13 +1,18 @@
-/* module_watch.h - shared by the mpi and pmix modules: detects the end of the launcher, and ends
- * the job.
+/* module.h - shared by the mpi and pmix modules: a rank answers gasnetrun --stats
+ * (module_answer.c); the end of the launcher is detected, and ends the job (module_watch.c).
  *
  * These launchers normally end the ranks themselves; the watch covers the cases in which they
  * cannot.
  */
-#ifndef MODULE_WATCH_H
-#define MODULE_WATCH_H
+#ifndef MODULE_H
+#define MODULE_H
 
 #include "other/launch/bootstrap.h"
+
+/* Opens this rank's socket and starts the answering thread; a failure does not affect the job. */
+void module_answer_start(uint32_t rank, uint32_t size);
+/* Implements bootstrap_answer. */
+void module_answer(bootstrap_answer_fn answer);
 
 /* Starts a thread, with all signals blocked, that watches the parent process. */
 void module_watch_start(void);

@@ -5,7 +5,7 @@
  * `size` bytes is read.
  */
 #include <stdbool.h>
-#include "other/portals3/src/transport/portals_wire.h"
+#include "other/portals3/src/base/portals_wire.h"
 
 void ptli_wire_encode(const struct ptli_header *header, unsigned char bytes[PTLI_WIRE_SIZE])
 {

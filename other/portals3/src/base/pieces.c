@@ -5,7 +5,7 @@
  * to split transfers.  Never accesses memory beyond a span.
  */
 #include <string.h>
-#include "other/portals3/src/engine/pieces.h"
+#include "other/portals3/src/base/pieces.h"
 #include "other/base/min.h"
 
 void ptli_cursor_start(struct ptli_cursor *cursor, const struct ptli_span *span)

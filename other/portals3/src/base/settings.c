@@ -1,5 +1,5 @@
 /* settings.c - see settings.h. */
-#include "other/portals3/src/transport/settings.h"
+#include "other/portals3/src/base/settings.h"
 #include "other/base/environment.h"
 
 #include <stddef.h>
@@ -9,7 +9,7 @@
 static const struct gasneti_env_row rows[] = {
 #define PARAM(field, ...)                                                                          \
     {GASNETI_ENV_ROW(__VA_ARGS__), .offset = offsetof(struct ptli_settings, field)},
-#include "other/portals3/src/transport/settings.def"
+#include "other/portals3/src/base/settings.def"
 #undef PARAM
 };
 enum { ROWS = sizeof rows / sizeof *rows };

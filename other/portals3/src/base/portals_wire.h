@@ -14,7 +14,7 @@
 #include <string.h>
 #include <portals3.h>
 
-#include "other/portals3/src/transport/little_endian.h"
+#include "other/portals3/src/base/little_endian.h"
 
 enum { PTLI_WIRE_VERSION = 1, PTLI_WIRE_SIZE = 96, PTLI_REMOTE_SIZE = 16 };
 

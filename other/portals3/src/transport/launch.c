@@ -1,5 +1,5 @@
 /* launch.c - see launch.h. */
-#include "other/portals3/src/engine/launch.h"
+#include "other/portals3/src/transport/launch.h"
 #include "other/base/environment.h"
 
 #include <arpa/inet.h>

@@ -1,9 +1,9 @@
 /*
  * publish.c - builds the list of match entries that a peer may access by RDMA.
  *
- * Called by the transport when a peer asks.  An entry is open if the result of a match is fixed
- * and no event is logged.  A change of such an entry must revoke the list first (me.c, md.c,
- * access.c).
+ * Called by the transport (verbs_list_lease.c) when a peer asks.  An entry is open if the result of
+ * a match is fixed and no event is logged.  A change of such an entry must revoke the list first
+ * (me.c, md.c, access.c).
  */
 #include <stdio.h>
 #include "other/portals3/src/engine/engine.h"

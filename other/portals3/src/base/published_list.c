@@ -1,8 +1,8 @@
 /*
  * published_list.c - a published list on the wire; see published_list.h.
  */
-#include "other/portals3/src/fastpath/published_list.h"
-#include "other/portals3/src/transport/little_endian.h"
+#include "other/portals3/src/base/published_list.h"
+#include "other/portals3/src/base/little_endian.h"
 
 size_t ptli_published_encode(const struct ptli_published *list,
                              unsigned char bytes[PTLI_PUBLISHED_BYTES])
