@@ -11,6 +11,7 @@
 #include "other/softhca/src/objects/qp.h"
 #include "other/softhca/src/segment/segment.h"
 #include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/settings/settings.h"
 #include "other/base/mapped.h"
 #include "other/base/memcheck.h"
 #include "other/base/uncancelled.h"
