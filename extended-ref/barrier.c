@@ -279,7 +279,7 @@ void gasnete_barrier_notify(int id, int flags)
         gasnetc_check_may_communicate("gasnet_barrier_notify");
         gasnete_coll_check_none("gasnet_barrier_notify");
     }
-    if (gasnete_rarely(barrier.calls == NULL)) {
+    if (barrier.calls == NULL) {
         near_notify(id, flags);
         return;
     }
@@ -297,7 +297,7 @@ bool gasnete_barrier_is_split(void)
  * this node is still inside. */
 static int barrier_end(int id, int flags)
 {
-    if (gasnete_rarely(barrier.calls == NULL)) return near_wait(id, flags);
+    if (barrier.calls == NULL) return near_wait(id, flags);
     barrier_check_notified(&barrier.object);
     for (barrier_advance(); !gasnete_barrier_object_complete(&barrier.object); barrier_advance())
         gasneti_wait_poll();
@@ -324,7 +324,7 @@ int gasnete_barrier_without_poll(int id)
 int gasnete_barrier_try(int id, int flags)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_wait or _try");
-    if (gasnete_rarely(barrier.calls == NULL)) return near_try(id, flags);
+    if (barrier.calls == NULL) return near_try(id, flags);
     barrier_check_notified(&barrier.object);
     gasnetc_poll();
     return gasnete_barrier_object_complete(&barrier.object)

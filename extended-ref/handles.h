@@ -22,8 +22,6 @@
 #include "core/job/rank.h"
 #include "core/job/thread.h"
 
-#define gasnete_rarely(cond) __builtin_expect(!!(cond), 0)
-
 /* The use of a record; maintained in checking builds only.  */
 enum gasnete_op_state {
     GASNETE_OP_DEAD,   /* free, or its handle was synchronised */
@@ -64,7 +62,7 @@ void gasnete_check_transfer(const char *call, gasnet_node_t node);
 static inline gasnete_thread_t *gasnete_self(void)
 {
     gasnete_thread_t *me = gasneti_self_extended();
-    return gasnete_rarely(me == NULL) ? gasnete_thread_create() : me;
+    return me == NULL ? gasnete_thread_create() : me;
 }
 
 /* The calling thread's record, or NULL if it has none yet.  */
@@ -99,7 +97,7 @@ static inline gasnete_op_t *gasnete_op_take(gasnete_thread_t *me, enum gasnete_o
 /* Takes a record from the thread's pool; grows an empty pool.  */
 static inline gasnete_op_t *gasnete_op_new(gasnete_thread_t *me, enum gasnete_op_state state)
 {
-    if (gasnete_rarely(me->free == NULL)) gasnete_pool_grow(me);
+    if (me->free == NULL) gasnete_pool_grow(me);
     return gasnete_op_take(me, state);
 }
 
@@ -118,7 +116,7 @@ static inline gasnete_op_t *gasnete_op_of(gasnet_handle_t handle)
 /* True if `node` is a rank of the job other than this one.  */
 static inline bool gasnete_is_remote(gasnet_node_t node)
 {
-    return !gasnete_rarely(node >= gasnetc_job.size) && !gasnete_rarely(node == gasnetc_job.rank);
+    return node < gasnetc_job.size && node != gasnetc_job.rank;
 }
 
 /* Does a transfer within this rank and returns true; false for another rank.  Fatal if the job has

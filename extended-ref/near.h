@@ -41,7 +41,7 @@ static inline void *gasnete_near_at(const gasnete_near_t *near, const void *star
 {
     const uintptr_t size = near->inner ? near->inner + GASNETI_NEAR_INLINE - 1 : 0;
     const uintptr_t offset = (uintptr_t)start - near->base;
-    if (gasnete_rarely(offset >= size || nbytes > size - offset)) return NULL;
+    if (offset >= size || nbytes > size - offset) return NULL;
     return (void *)(near->here + offset);
 }
 
@@ -52,7 +52,7 @@ static inline bool gasnete_near_put(const char *call, gasnet_node_t node, void *
     if (!near) return false;
     if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
     void *here = gasnete_near_at(near, dst, nbytes);
-    if (gasnete_rarely(!here)) return gasnete_copy_local(call, node, dst, src, nbytes);
+    if (!here) return gasnete_copy_local(call, node, dst, src, nbytes);
     GASNETE_NEAR_STORE(memmove(here, src, nbytes));
     return true;
 }
@@ -64,7 +64,7 @@ static inline bool gasnete_near_get(const char *call, void *dst, gasnet_node_t n
     if (!near) return false;
     if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
     const void *here = gasnete_near_at(near, src, nbytes);
-    if (gasnete_rarely(!here)) return gasnete_copy_local(call, node, dst, src, nbytes);
+    if (!here) return gasnete_copy_local(call, node, dst, src, nbytes);
     GASNETE_NEAR_LOAD(memmove(dst, here, nbytes));
     return true;
 }

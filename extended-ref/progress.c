@@ -19,6 +19,6 @@ void gasnete_progress(bool client)
      * the work that threads recorded before they set it.  */
     atomic_exchange(&gasnete_progress_due, false);
     void (*coll)(bool) = atomic_load_explicit(&gasnete_coll_progress_hook, memory_order_acquire);
-    if (__builtin_expect(coll != NULL, 0)) progress_of_teams(coll, client);
+    if (coll != NULL) progress_of_teams(coll, client);
     gasnete_barrier_progress();
 }

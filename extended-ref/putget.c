@@ -67,7 +67,7 @@ HOT void putget_start(enum gasnetc_form form, gasnet_node_t node, void *dst, voi
 /* True if `node`, which shares no memory, is another rank of the job.  */
 HOT bool putget_is_far(gasnet_node_t node)
 {
-    return GASNETE_SHARED ? !gasnete_rarely(node >= gasnetc_job.size) : gasnete_is_remote(node);
+    return GASNETE_SHARED ? node < gasnetc_job.size : gasnete_is_remote(node);
 }
 
 /* --- blocking --- */
@@ -133,8 +133,7 @@ HOT gasnet_handle_t putget_explicit_far(enum gasnetc_form form, gasnet_node_t no
 {
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer(putget_names[form], node);
-    if (gasnete_rarely(nbytes == 0) || !putget_is_far(node) || gasnete_rarely(me == NULL) ||
-        gasnete_rarely(me->free == NULL))
+    if (nbytes == 0 || !putget_is_far(node) || me == NULL || me->free == NULL)
         return putget_explicit_slow(node, dst, src, nbytes, form);
     gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
     putget_start(form, node, dst, src, nbytes, &op->counter);
@@ -198,7 +197,7 @@ HOT void putget_implicit_far(enum gasnetc_form form, gasnet_node_t node, void *d
 {
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer(putget_names[form], node);
-    if (putget_is_far(node) && !gasnete_rarely(me == NULL))
+    if (putget_is_far(node) && me != NULL)
         putget_start(form, node, dst, src, nbytes, is_get(form) ? me->gets : me->puts);
     else
         putget_implicit_slow(node, dst, src, nbytes, form);

@@ -73,7 +73,7 @@ static __attribute__((cold, noinline)) void value_grow(gasnete_thread_t *me)
 static gasnet_valget_handle_t value_start_get(gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_thread_t *me = gasnete_self();
-    if (gasnete_rarely(me->free_values == NULL)) value_grow(me);
+    if (me->free_values == NULL) value_grow(me);
     value_get_t *get = (value_get_t *)(void *)gasnete_op_pop(&me->free_values, GASNETE_OP_VALGET);
     get->value = 0;
     void *dst = gasneti_low_bytes(&get->value, nbytes);

@@ -63,7 +63,7 @@ static __attribute__((noinline)) void arrive_attach_again(net_reqrb_t *buffer)
 /* Drops one reference to a receive buffer; the last one attaches the buffer again. */
 HOT void arrive_reqrb_put(net_reqrb_t *buffer)
 {
-    if (__builtin_expect(reqrb_given_up(&buffer->use), 0)) arrive_attach_again(buffer);
+    if (reqrb_given_up(&buffer->use)) arrive_attach_again(buffer);
 }
 
 void net_portals_release(net_message_t *message)
@@ -87,7 +87,7 @@ static inline net_peer_t *arrive_sender(const ptl_event_t *event)
 {
     const uint32_t rank = bits_source(event->hdr_data);
     net_peer_t *peer = rank <= net_portals_rest.peers ? net_portals_rest.peer[rank] : NULL;
-    if (__builtin_expect(!peer || memcmp(&peer->id, &event->initiator, sizeof peer->id) != 0, 0))
+    if (!peer || memcmp(&peer->id, &event->initiator, sizeof peer->id) != 0)
         gasneti_malformed(rank <= net_portals_rest.peers ? rank : 0, (uint32_t)event->mlength,
                           "source (rank and process id do not match)");
     return peer;
@@ -260,7 +260,7 @@ static void __attribute__((noreturn, cold)) arrive_caught(const ptl_event_t *eve
 
 void net_portals_safe_event(const ptl_event_t *event)
 {
-    if (__builtin_expect(event->ni_fail_type != PTL_NI_OK, 0)) {
+    if (event->ni_fail_type != PTL_NI_OK) {
         arrive_failed(event);
         return;
     }
@@ -367,7 +367,7 @@ HOT net_message_t *arrive_request(const ptl_event_t *event, net_answer_t *answer
     if (pad > length || !net_portals_credits_valid(peer, credits))
         gasneti_malformed(peer->rank, length, "credit byte of a Request");
     length -= pad;
-    if (__builtin_expect(bits_are(event->match_bits, BITS_HEADER, BITS_REQRB), 0) &&
+    if (bits_are(event->match_bits, BITS_HEADER, BITS_REQRB) &&
         arrive_store_header(peer, event, data, length))
         return NULL;
     return arrive_request_complete(answer, peer, bits_place(event->match_bits), credits, data,
@@ -389,13 +389,12 @@ static __attribute__((noinline)) void arrive_no_message(const ptl_event_t *event
 /* Returns the message that the event completes, which is in `answer`, or NULL. */
 HOT net_message_t *arrive_am_event(const ptl_event_t *event, net_answer_t *answer)
 {
-    if (__builtin_expect(event->type != PTL_EVENT_PUT_END || event->ni_fail_type != PTL_NI_OK, 0)) {
+    if (event->type != PTL_EVENT_PUT_END || event->ni_fail_type != PTL_NI_OK) {
         arrive_no_message(event);
         return NULL;
     }
-    return __builtin_expect((uintptr_t)event->md.user_ptr == NET_ROLE_RARAM, 0)
-               ? arrive_long_payload(event, answer)
-               : arrive_request(event, answer);
+    return (uintptr_t)event->md.user_ptr == NET_ROLE_RARAM ? arrive_long_payload(event, answer)
+                                                           : arrive_request(event, answer);
 }
 
 /* Reserves the resources of a Reply, before the AM queue is polled (PO-4).  NULL if they are
@@ -404,7 +403,7 @@ HOT net_answer_t *arrive_prepare(void)
 {
     gasneti_lock(&net_portals.lock);
     net_answer_t *answer = net_portals.answers.free;
-    if (__builtin_expect(answer && net_portals.tickets.count >= 2 && net_portals.temporaries, 1)) {
+    if (answer && net_portals.tickets.count >= 2 && net_portals.temporaries) {
         net_portals.answers.free = answer->next;
         net_portals.answers.count--;
         net_portals.tickets.count -= 2;
@@ -424,8 +423,7 @@ HOT net_answer_t *arrive_prepare(void)
 HOT bool arrive_holds_enough(void)
 {
     return GASNETC_THREADED &&
-           __builtin_expect(
-               atomic_load_explicit(&net_portals.held, memory_order_acquire) >= NET_SPARE, 0);
+           atomic_load_explicit(&net_portals.held, memory_order_acquire) >= NET_SPARE;
 }
 
 /* The next events of a queue, which stay in it until PtlEQDone; NULL: the queue is empty.  Any
@@ -434,8 +432,8 @@ HOT const ptl_event_t *arrive_events(ptl_handle_eq_t queue, const char *name, pt
 {
     const ptl_event_t *events;
     int result = PtlEQNext(queue, &events, count);
-    if (__builtin_expect(result == PTL_OK, 1)) return events;
-    if (__builtin_expect(result != PTL_EQ_EMPTY, 0)) net_portals_queue_failed(name, result);
+    if (result == PTL_OK) return events;
+    if (result != PTL_EQ_EMPTY) net_portals_queue_failed(name, result);
     return NULL;
 }
 
@@ -445,7 +443,7 @@ unsigned net_portals_requests(net_message_t **messages, unsigned n, unsigned bud
     net_answer_t *answer = net_portals.in_hand;
     do {
         const ptl_event_t *events = arrive_events(net_portals.am_eq, "AM", &there);
-        if (__builtin_expect(!events, 0)) {
+        if (!events) {
             net_portals.requests = 0;
             break;
         }
@@ -455,7 +453,7 @@ unsigned net_portals_requests(net_message_t **messages, unsigned n, unsigned bud
         for (done = 0; done < there && !arrive_holds_enough(); done++) {
             if (!answer && !(answer = arrive_prepare())) break;
             net_message_t *message = arrive_am_event(&events[done], answer);
-            if (__builtin_expect(!message, 0)) continue;
+            if (!message) continue;
             messages[n++] = message;
             answer = NULL;
         }
@@ -525,7 +523,7 @@ unsigned net_portals_events(void)
     const ptl_event_t *event;
     unsigned systems = 0, safe = 0;
     int result = PtlEQCount(queue, QUEUES, there);
-    if (__builtin_expect(result != PTL_OK, 0)) {
+    if (result != PTL_OK) {
         net_portals_queue_failed("SYS", result);
         return 0;
     }

@@ -37,7 +37,7 @@ uint8_t net_portals_answer_credits(net_peer_t *peer, uint8_t byte)
     uint8_t answer = gasnetc_lending_answer(&net_portals.lending, &peer->loan, byte);
     bool bank_short = net_portals.lending.bank_short;
     gasneti_unlock(&net_portals.lending_lock);
-    if (__builtin_expect(bank_short, 0)) net_portals_scavenge();
+    if (bank_short) net_portals_scavenge();
     return answer;
 }
 

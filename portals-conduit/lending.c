@@ -132,7 +132,7 @@ uint8_t gasnetc_lending_answer(gasnetc_lending_t *l, gasnetc_loan_t *loan, uint8
     unsigned cost = byte & GASNETC_LENDING_COST_MOST;
     unsigned wanted = byte >> 4 & GASNETC_LENDING_MORE_MOST;
     lending_age_borrower(loan, byte >> 7);
-    if (__builtin_expect(++l->requests >= l->epoch_length, 0)) {
+    if (++l->requests >= l->epoch_length) {
         l->requests = l->asks = 0;
         l->epoch++;
     }

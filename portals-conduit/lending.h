@@ -94,7 +94,7 @@ static inline bool gasnetc_lending_take(const gasnetc_lending_t *l, gasnetc_loan
                                         unsigned cost, unsigned *short_of, uint8_t *byte)
 {
     unsigned available = (unsigned)loan->owned - loan->in_use;
-    if (__builtin_expect(available < cost, 0)) {
+    if (available < cost) {
         if (*short_of == 0) {
             *short_of = cost - available;
             if (loan->stalls < UINT16_MAX) loan->stalls++;

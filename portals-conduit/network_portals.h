@@ -262,7 +262,7 @@ HOT net_slot_t *net_portals_take_ticket(void)
 {
     net_slot_t *slot = NULL;
     gasneti_lock(&net_portals.lock);
-    if (__builtin_expect(net_portals.tickets.count > 0, 1)) {
+    if (net_portals.tickets.count > 0) {
         net_portals.tickets.count--;
         slot = net_portals_pop_ticket();
     }
@@ -326,10 +326,10 @@ HOT enum net_result net_portals_reserve(uint32_t tickets, uint32_t *chunk)
 {
     enum net_result result = NET_BUSY;
     gasneti_lock(&net_portals.lock);
-    if (__builtin_expect(net_portals.tickets.count >= tickets, 1)) {
+    if (net_portals.tickets.count >= tickets) {
         *chunk = stock_take(&net_portals.chunks);
         result = *chunk == STOCK_NONE ? NET_NO_SEND_BUF : NET_POSTED;
-        if (__builtin_expect(result == NET_POSTED, 1)) net_portals.tickets.count -= tickets;
+        if (result == NET_POSTED) net_portals.tickets.count -= tickets;
     }
     gasneti_unlock(&net_portals.lock);
     return result;
@@ -350,7 +350,7 @@ HOT void net_portals_launch(net_peer_t *peer, net_slot_t *slot, const gasnetc_se
     gasnetc_sent_copy_pin(&slot->sent, sent);
     const uint32_t landed = atomic_load_explicit(&peer->landed, memory_order_relaxed);
     const uint32_t now = ++peer->launched - landed;
-    if (__builtin_expect(now > peer->in_flight_most, 0)) peer->in_flight_most = now;
+    if (now > peer->in_flight_most) peer->in_flight_most = now;
 }
 
 /* Counts an operation as complete, and releases its ticket.  The caller holds the poll lock. */
@@ -372,7 +372,7 @@ HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key
 {
     net_slot_t *slot = net_portals_take_ticket();
     (void)order; /* caps.ordered is false */
-    if (__builtin_expect(!slot, 0)) return NET_BUSY;
+    if (!slot) return NET_BUSY;
     net_portals_launch(peer, slot, sent);
     slot->bounce = NULL;
     slot->got = 0;
@@ -381,8 +381,7 @@ HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key
         local ? PtlPutNoted(peer->segment, src, length, key->selector, dst - key->base, &slot->note)
               : PtlPutBytesNoted(peer->segment, src, length, key->selector, dst - key->base,
                                  &slot->note);
-    if (__builtin_expect(started != PTL_OK, 0) &&
-        !net_portals_put(slot, dst, key, src, local, length))
+    if (started != PTL_OK && !net_portals_put(slot, dst, key, src, local, length))
         return NET_NO_SEND_BUF;
     peer->puts++;
     peer->put_bytes += length;
@@ -403,9 +402,8 @@ HOT enum net_result net_portals_start_get(net_peer_t *peer, net_slot_t *slot, vo
     slot->note.md = md;
     peer->gets++;
     peer->get_bytes += length;
-    if (__builtin_expect(PtlGetNoted(peer->segment, to, length, key->selector, src - key->base,
-                                     &slot->note) != PTL_OK,
-                         0))
+    if (PtlGetNoted(peer->segment, to, length, key->selector, src - key->base, &slot->note) !=
+        PTL_OK)
         net_portals_get(slot, src, key);
     return NET_POSTED;
 }
@@ -422,10 +420,10 @@ HOT char *net_portals_bounce(char *bounce, void *dst)
 HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local, uint64_t src,
                             const net_key_t *key, size_t length, const gasnetc_sent_t *sent)
 {
-    if (!local && __builtin_expect(length > NET_LANDING, 0))
+    if (!local && length > NET_LANDING)
         return net_portals_get_by_chunk(peer, dst, src, key, length, sent->counter);
     net_slot_t *slot = net_portals_take_ticket();
-    if (__builtin_expect(!slot, 0)) return NET_BUSY;
+    if (!slot) return NET_BUSY;
     if (!local) {
         char *to = net_portals_bounce(slot->landing, dst);
         return net_portals_start_get(peer, slot, to, slot->landing, net_portals.slots_md, src, key,
@@ -441,11 +439,11 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
 {
     (void)local, (void)wants_reply, (void)sent; /* data is copied at the call */
     if (answers)
-        return __builtin_expect(answers->kept_buffer, 0)
+        return answers->kept_buffer
                    ? net_portals_near_reply(peer, data, length)
                    : net_portals_reply(peer, data, length, (net_answer_t *)answers);
-    return __builtin_expect(peer->pair != NULL, 0) ? net_portals_near_request(peer, data, length)
-                                                   : net_portals_request(peer, data, length);
+    return peer->pair != NULL ? net_portals_near_request(peer, data, length)
+                              : net_portals_request(peer, data, length);
 }
 
 enum net_result net_portals_long(net_peer_t *peer, void *header, size_t length,
@@ -499,7 +497,7 @@ HOT void net_portals_copy_got(const char *bounced, size_t length)
 {
     void *to;
     memcpy(&to, bounced, sizeof to);
-    if (__builtin_expect((uintptr_t)to < GASNETC_FIRST_PAGE, 0))
+    if ((uintptr_t)to < GASNETC_FIRST_PAGE)
         gasnetc_copy_nowhere(to, length);
     else if (length == 8)
         memcpy(to, bounced + sizeof to, 8);
@@ -519,7 +517,7 @@ HOT void net_portals_unbounce(const net_slot_t *slot)
 /* Ends a put or get that was posted without events. */
 HOT void net_portals_noted(net_slot_t *slot)
 {
-    if (__builtin_expect(slot->note.fail != PTL_NI_OK, 0)) {
+    if (slot->note.fail != PTL_NI_OK) {
         net_portals_note_failed(slot);
         return;
     }
@@ -533,15 +531,15 @@ HOT unsigned net_reap(void)
     ptl_note_t *note, *next;
     unsigned reaped = 0;
     const int result = PtlPoll(net_portals.ni, &net_portals.news, &note);
-    for (ptl_note_t *ended = note; __builtin_expect(ended != NULL, 0); ended = next, reaped++) {
+    for (ptl_note_t *ended = note; ended != NULL; ended = next, reaped++) {
         next = ended->next; /* the slot is free after this */
         net_portals_noted((net_slot_t *)ended);
     }
     /* If events were left, `arrived` is set too. */
-    if (__builtin_expect(result != PTL_EQ_EMPTY || net_portals.arrived, 0) &&
+    if ((result != PTL_EQ_EMPTY || net_portals.arrived) &&
         (result != PTL_EQ_EMPTY || net_portals.left))
         reaped += net_portals_events();
-    if (reaped == 0 && __builtin_expect(++net_portals.empty_rounds % NET_CHECK_EVERY == 0, 0))
+    if (reaped == 0 && ++net_portals.empty_rounds % NET_CHECK_EVERY == 0)
         net_portals_check_connections();
     return reaped;
 }
@@ -561,12 +559,12 @@ HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *s
 {
     unsigned n = 0;
     if (!net_portals.arrived) return 0;
-    if (__builtin_expect(net_portals.replies || net_portals.words_waiting, 0))
+    if (net_portals.replies || net_portals.words_waiting)
         n = net_portals_waiting(messages, budget, systems);
     if (net_portals.requests) n = net_portals_requests(messages, n, budget);
     net_portals.arrived = net_portals.left || net_portals.requests || net_portals.replies ||
                           net_portals.words_waiting;
-    if (__builtin_expect(net_portals.sleeps, 0))
+    if (net_portals.sleeps)
         atomic_store_explicit(&net_portals.waiting, net_portals.requests || net_portals.left,
                               memory_order_relaxed);
     return n;

@@ -158,11 +158,9 @@ static inline char *request_place(net_peer_t *peer, size_t length)
 {
     net_pair_t *pair = peer->pair;
     net_near_out_t *out = &pair->out[PAIR_REQUESTS];
-    if (__builtin_expect(!net_near_ring(out), 0) && !meet(peer)) return NULL;
+    if (!net_near_ring(out) && !meet(peer)) return NULL;
     const uint32_t sent = (uint32_t)out->out.sent;
-    if (__builtin_expect(!pair_may_request(&pair->flow, sent, net_rings.mask + 1), 0) &&
-        !look(peer, pair))
-        return NULL;
+    if (!pair_may_request(&pair->flow, sent, net_rings.mask + 1) && !look(peer, pair)) return NULL;
     return net_near_place(out, length);
 }
 
@@ -176,9 +174,9 @@ static __attribute__((noinline, cold)) void begin_replies(net_peer_t *peer)
 static inline char *reply_place(net_peer_t *peer, size_t length)
 {
     net_near_out_t *out = &peer->pair->out[PAIR_REPLIES];
-    if (__builtin_expect(!net_near_ring(out), 0)) begin_replies(peer);
+    if (!net_near_ring(out)) begin_replies(peer);
     char *place = net_near_place(out, length);
-    if (__builtin_expect(!place, 0))
+    if (!place)
         gasneti_malformed(peer->rank, (uint32_t)length,
                           "Request (its sender has no room for the Reply)");
     return place;
@@ -187,7 +185,7 @@ static inline char *reply_place(net_peer_t *peer, size_t length)
 enum net_result net_portals_near_request(net_peer_t *peer, void *data, size_t length)
 {
     char *to = request_place(peer, length);
-    if (__builtin_expect(!to, 0)) return net_portals_request(peer, data, length);
+    if (!to) return net_portals_request(peer, data, length);
     net_near_copy(to, data, (uint32_t)length);
     net_near_sent(&peer->pair->out[PAIR_REQUESTS], peer->rank, (uint32_t)length);
     return NET_COPIED;

@@ -24,7 +24,7 @@ static void send_put(const char *what, net_peer_t *peer, ptl_handle_md_t md, uin
     if (entry == NET_PT_AM) send_find_path(peer, entry, &peer->am);
     int error = PtlPutRegion(md, offset, length, PTL_NO_ACK_REQ, peer->id, entry, NET_AC, bits,
                              there, header);
-    if (__builtin_expect(error != PTL_OK, 0)) net_portals_failed(what, peer->rank, error);
+    if (error != PTL_OK) net_portals_failed(what, peer->rank, error);
 }
 
 /* Sends a message without events, whose resources may be reused at once.  False: send_put must send
@@ -67,10 +67,8 @@ HOT enum net_result send_acquire(net_peer_t *peer, size_t length, bool pair, sen
 {
     means->tickets = 1 + pair;
     const enum net_result result = net_portals_reserve(means->tickets, &means->chunk);
-    if (__builtin_expect(result != NET_POSTED, 0))
-        return result == NET_NO_SEND_BUF ? NET_NO_REPLY_BUF : result;
-    if (__builtin_expect(net_portals_take_credits(peer, plan_cost(length) + pair, &means->credits),
-                         1))
+    if (result != NET_POSTED) return result == NET_NO_SEND_BUF ? NET_NO_REPLY_BUF : result;
+    if (net_portals_take_credits(peer, plan_cost(length) + pair, &means->credits))
         return NET_POSTED;
     send_release(means);
     return NET_NO_CREDIT;
@@ -101,10 +99,8 @@ HOT void send_request(net_peer_t *peer, char *data, size_t length, const send_me
     chunk->request = true;
     chunk->header = chunk->data = chunk->pair = false;
     for (size_t i = length; i < sent; i++) data[i] = 0;
-    if (__builtin_expect(send_bytes(peer, data, sent,
-                                    bits_pack(means->chunk * PLAN_CHUNK, 0, kind, BITS_REQRB), 0,
-                                    send_header(means->credits, length, sent)),
-                         1))
+    if (send_bytes(peer, data, sent, bits_pack(means->chunk * PLAN_CHUNK, 0, kind, BITS_REQRB), 0,
+                   send_header(means->credits, length, sent)))
         net_portals_unreserve(1);
     else
         send_from_chunk(peer, data, length, means, kind);

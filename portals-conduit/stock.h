@@ -37,9 +37,9 @@ static inline void stock_fini(stock_t *stock)
 
 static inline uint32_t stock_take(stock_t *stock)
 {
-    if (__builtin_expect(stock->count == 0, 0)) return STOCK_NONE;
+    if (stock->count == 0) return STOCK_NONE;
     uint32_t number = stock->number[--stock->count];
-    if (__builtin_expect(stock->count < stock->fewest, 0)) stock->fewest = stock->count;
+    if (stock->count < stock->fewest) stock->fewest = stock->count;
     return number;
 }
 

@@ -459,7 +459,7 @@ static __attribute__((noinline, unused)) int hca_poll_on(hca_cq_t cq, int n, int
 
 static inline int hca_poll(hca_cq_t cq, int budget, hca_wc_t *wc)
 {
-    if (__builtin_expect(atomic_load_explicit(&cq->taken, memory_order_acquire), 0)) {
+    if (atomic_load_explicit(&cq->taken, memory_order_acquire)) {
         wc[0] = cq->wc;
         atomic_store_explicit(&cq->taken, false, memory_order_release);
     } else if (VAPI_poll_cq(cq->made.hca, cq->made.it, &wc[0]) != VAPI_OK)

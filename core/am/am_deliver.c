@@ -62,7 +62,7 @@ HOT bool deliver_as(enum gasnetc_am_category category, net_message_t *message, n
 {
     gasnetc_am_t am;
     const char *wrong = gasnetc_am_parse_as(category, message->data, message->length, &am);
-    if (__builtin_expect(wrong != NULL, 0)) gasnetc_malformed(message, wrong);
+    if (wrong != NULL) gasnetc_malformed(message, wrong);
     return gasnetc_act_on(category, am.request, &am, message, spare, false);
 }
 
@@ -78,7 +78,7 @@ bool gasnetc_run_internal(net_message_t *message, net_spare_t *spare)
 bool gasnetc_deliver_any(net_message_t *message, net_spare_t *spare)
 {
     const gasnetc_am_header_t *header = message->data;
-    if (__builtin_expect(message->length < sizeof *header, 0))
+    if (message->length < sizeof *header)
         gasnetc_malformed(message, "length (shorter than a header)");
     switch (header->head & 3) {
     case GASNETC_AM_SHORT:

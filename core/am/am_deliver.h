@@ -39,7 +39,7 @@ static inline gasnetc_handler_fn gasnetc_handler_of(const gasnetc_am_t *am,
                                                     const gasnetc_peer_t *peer)
 {
     gasnetc_handler_fn handler = gasnetc_handlers[am->handler];
-    if (__builtin_expect(!handler, 0))
+    if (!handler)
         handler = gasnetc_internal_handler(
             am->handler, gasnetc_am_head(am->category, am->request, am->numargs), peer);
     return handler;
@@ -68,7 +68,7 @@ HOT void gasnetc_run_handler(enum gasnetc_am_category category, gasnetc_handler_
 HOT void gasnetc_count_reply(gasnetc_peer_counts_t *counts, enum gasnetc_am_category category,
                              bool hidden)
 {
-    if (__builtin_expect(hidden, 0))
+    if (hidden)
         counts->got_hidden++;
     else
         ++*(category == GASNETC_AM_SHORT    ? &counts->got_replies_short
@@ -82,7 +82,7 @@ HOT void gasnetc_take_credits(enum gasnetc_am_category category, bool request,
                               const gasnetc_am_t *am, gasnetc_peer_t *peer,
                               const net_message_t *message, bool at_hand)
 {
-    if (__builtin_expect(!flow_returned(peer, am->credits, !request), 0)) {
+    if (!flow_returned(peer, am->credits, !request)) {
         gasneti_unlock(&peer->lock);
         gasnetc_malformed(message, "credit count");
     }
@@ -118,7 +118,7 @@ HOT bool gasnetc_run_and_release(enum gasnetc_am_category category, bool request
     flow_set_answers(&token, message);
     gasnetc_handler_fn handler =
         plain ? gasnetc_handlers[am->handler] : gasnetc_handler_of(am, peer);
-    if (plain && __builtin_expect(!handler, 0)) return gasnetc_run_internal(message, spare);
+    if (plain && !handler) return gasnetc_run_internal(message, spare);
     gasnetc_run_handler(category, handler, am, message, &token);
     if (request && token.answer != GASNETC_ANSWERED) overdue = flow_not_replied(&token, message);
     gasnetc_release(message, spare);
@@ -134,7 +134,7 @@ HOT bool gasnetc_act_on(enum gasnetc_am_category category, bool request, const g
                         net_message_t *message, net_spare_t *spare, bool plain)
 {
     gasnetc_peer_t *peer = gasnetc_peer_of(message->peer);
-    if (!request || __builtin_expect(am->credits, 0)) {
+    if (!request || am->credits) {
         if (!plain)
             gasneti_lock(&peer->lock);
         else if (!gasneti_trylock_quiet(&peer->lock))
@@ -168,7 +168,7 @@ HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems,
     gasnetc_peer_t *peers[GASNETC_DELIVER_MAX]; /* [overdue]: to send hidden Replies to */
     net_spare_t own = {0}, *spare = kept ? kept : &own;
     /* System messages first: a handler might not return. */
-    if (__builtin_expect(systems, 0)) n = gasnetc_deliver_system(messages, n);
+    if (systems) n = gasnetc_deliver_system(messages, n);
     gasneti_handler_enter();
     for (unsigned i = 0; i < n; i++) {
         gasnetc_peer_t *peer = gasnetc_peer_of(messages[i]->peer);

@@ -91,7 +91,7 @@ HOT bool post_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *byt
     if (!over && flow_may_send(peer, &flow)) {
         header->credits = flow.credits;
         *why = net_am(&peer->net, bytes, region, length, flow.needs_recv, answers, &sent);
-        if (__builtin_expect(*why <= NET_COPIED, 1)) {
+        if (*why <= NET_COPIED) {
             count_sent(peer->counts, am, kind, in_bbuf);
             gasneti_unlock(&peer->lock);
             if (in_bbuf && *why == NET_COPIED) gasnetc_bbuf_free(bytes);
@@ -122,7 +122,7 @@ HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, s
               bool in_bbuf, enum flow_kind kind, net_message_t *answers)
 {
     enum net_result why;
-    if (__builtin_expect(!post_once(peer, am, bytes, length, in_bbuf, kind, answers, &why), 0))
+    if (!post_once(peer, am, bytes, length, in_bbuf, kind, answers, &why))
         post_again(peer, *am, bytes, length, in_bbuf, kind, answers, why);
 }
 
@@ -287,9 +287,8 @@ HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t li
                      enum gasnetc_form form)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("an Active Message Request");
-    if (__builtin_expect(dest >= gasnetc_job.size || am->nbytes > limit ||
-                             (unsigned)am->numargs > GASNETC_AM_MAX_ARGS,
-                         0))
+    if (dest >= gasnetc_job.size || am->nbytes > limit ||
+        (unsigned)am->numargs > GASNETC_AM_MAX_ARGS)
         check_outgoing(dest, *am, limit);
     remote_settle();
     if (dest == gasnetc_job.rank)
@@ -305,9 +304,9 @@ HOT int send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t l
 {
     gasnetc_token_t *token = opaque;
     if (GASNETC_CHECKING) gasnetc_check_token("an Active Message Reply", token);
-    if (__builtin_expect(am->nbytes > limit || (unsigned)am->numargs > GASNETC_AM_MAX_ARGS, 0))
+    if (am->nbytes > limit || (unsigned)am->numargs > GASNETC_AM_MAX_ARGS)
         check_outgoing(0, *am, limit);
-    if (__builtin_expect(token->answer != GASNETC_ANSWER_OPEN, 0))
+    if (token->answer != GASNETC_ANSWER_OPEN)
         gasneti_fatal("a handler may reply once, and only to a Request: this is %s",
                       token->answer == GASNETC_ANSWERED ? "its second Reply" : "a Reply's handler");
     if (GASNETC_CHECKING) gasnetc_check_reply(token);

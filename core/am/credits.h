@@ -49,7 +49,7 @@ static inline void gasnetc_credits_init(gasnetc_credits_t *c, uint16_t limit, ui
 static inline bool gasnetc_credits_take(gasnetc_credits_t *c, bool *needs_recv)
 {
     /* One comparison in the usual case covers two: a new minimum, and no credit. */
-    if (__builtin_expect(c->available <= c->lowest, 0)) {
+    if (c->available <= c->lowest) {
         if (c->available == 0) return false;
         c->lowest = c->available - 1;
     }
@@ -115,7 +115,7 @@ static inline uint8_t gasnetc_credits_piggyback(gasnetc_credits_t *c, uint8_t ow
 {
     const unsigned all = c->banked + own;
     c->banked = 0;
-    if (__builtin_expect(all <= GASNETC_CREDITS_PER_MESSAGE, 1)) return (uint8_t)all;
+    if (all <= GASNETC_CREDITS_PER_MESSAGE) return (uint8_t)all;
     c->banked = (uint16_t)(all - GASNETC_CREDITS_PER_MESSAGE);
     return GASNETC_CREDITS_PER_MESSAGE;
 }

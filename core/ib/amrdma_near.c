@@ -33,7 +33,7 @@ enum net_result net_ib_near_am(net_qp_t *qp, net_slot_t *slot, const void *data,
     net_peer_t *peer = qp->send_ring.peer;
     net_near_out_t *near = &atomic_load_explicit(&peer->rings, memory_order_relaxed)->near;
     char *to = net_near_place(near, length);
-    if (__builtin_expect(!to, 0)) return by_network(qp, slot, data, length, local, held);
+    if (!to) return by_network(qp, slot, data, length, local, held);
     net_ib_total_return();
     net_near_copy(to, data, (uint32_t)length);
     net_near_sent(near, peer->rank, (uint32_t)length);

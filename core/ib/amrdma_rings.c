@@ -186,7 +186,7 @@ static __attribute__((noinline)) void end_of_cycle(void)
 
 static inline void count_arrivals(int64_t rank, uint32_t count)
 {
-    if (by_rdma && __builtin_expect(amrdma_count_arrival(&choice, rank, count), 0)) end_of_cycle();
+    if (by_rdma && amrdma_count_arrival(&choice, rank, count)) end_of_cycle();
 }
 
 void net_ib_count_arrival(const net_message_t *message)
@@ -240,7 +240,7 @@ enum net_result net_ib_unusual_am(net_qp_t *qp, net_slot_t *slot, const void *da
     amrdma_in_t *in = atomic_load(&rings->in);
     const uint16_t freed = in ? amrdma_freed(in, NET_RINGS_IN_ORDER) : 0;
     qp->send.wr.imm_data = freed;
-    if (__builtin_expect(atomic_load(&rings->offer) != 0, 0)) make_offer(qp, rings);
+    if (atomic_load(&rings->offer) != 0) make_offer(qp, rings);
     return net_ib_post_am(peer, qp, slot, HCA_SEND_IMM, net_ib_local(qp, data, length, local),
                           &(gasnetc_sent_t){.held = held});
 }

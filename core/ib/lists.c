@@ -40,8 +40,7 @@ static void lists_post(net_qp_t *qp, enum hca_kind kind, const net_piece_t *piec
     for (uint32_t i = 0; i < count; i++)
         list[i] = hca_sge(pieces[i].at, (uint32_t)pieces[i].length, pieces[i].local->lkey[hca]);
     int error = hca_post_list(qp->qp, &qp->send, kind, list, count);
-    if (__builtin_expect(error != 0, 0))
-        net_ib_post_failed(qp, kind == HCA_WRITE ? "a put" : "a get", error);
+    if (error != 0) net_ib_post_failed(qp, kind == HCA_WRITE ? "a put" : "a get", error);
 }
 
 enum net_result net_ib_put_list(net_peer_t *peer, uint64_t dst, const net_key_t *key,
@@ -50,7 +49,7 @@ enum net_result net_ib_put_list(net_peer_t *peer, uint64_t dst, const net_key_t 
 {
     net_qp_t *qp = net_ib_select_qp(peer, NET_UNORDERED);
     net_slot_t *slot = net_ib_slot(&qp->send_ring);
-    if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);
+    if (!slot) return net_ib_busy(peer, qp);
     qp->puts++;
     qp->put_bytes += nbytes;
     qp->puts_not_inlined++;
@@ -66,7 +65,7 @@ enum net_result net_ib_get_list(net_peer_t *peer, const net_piece_t *pieces, uin
 {
     net_qp_t *qp = net_ib_select_qp(peer, NET_UNORDERED);
     net_slot_t *slot = net_ib_slot(&qp->send_ring);
-    if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);
+    if (!slot) return net_ib_busy(peer, qp);
     qp->gets++;
     qp->get_bytes += nbytes;
     net_ib_enqueue(&qp->send_ring, slot, NET_OP_GET, sent);

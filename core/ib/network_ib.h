@@ -229,13 +229,12 @@ static inline void net_ib_recv_post_as_is(net_peer_t *peer, const net_qp_t *qp, 
     recv->message.peer = peer;
     recv->qp = qp;
     int error = hca_post_recv(qp->qp, &recv->post);
-    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(qp, "a receive buffer", error);
+    if (error != 0) net_ib_post_failed(qp, "a receive buffer", error);
 }
 
 static inline void net_ib_recv_post(net_peer_t *peer, const net_qp_t *qp, net_recv_t *recv)
 {
-    if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.hcas > 1, 0))
-        recv->post.sge.lkey = recv->region->lkey[qp->local_hca];
+    if (NET_IB_HCAS > 1 && net_ib.hcas > 1) recv->post.sge.lkey = recv->region->lkey[qp->local_hca];
     net_ib_recv_post_as_is(peer, qp, recv);
 }
 
@@ -243,10 +242,10 @@ static inline void net_ib_recv_post(net_peer_t *peer, const net_qp_t *qp, net_re
  * left. */
 static inline bool net_ib_reply_recv(net_peer_t *peer, const net_qp_t *qp)
 {
-    if (__builtin_expect(net_ib.indirect, 0)) return net_ib_reply_recv_indirect(peer, qp);
+    if (net_ib.indirect) return net_ib_reply_recv_indirect(peer, qp);
     net_recv_t *recv = net_ib_recv_pop();
-    if (__builtin_expect(!recv, 0)) recv = net_ib_recv_more();
-    if (__builtin_expect(!recv, 0)) return false;
+    if (!recv) recv = net_ib_recv_more();
+    if (!recv) return false;
     net_ib_recv_post_as_is(peer, qp, recv);
     return true;
 }
@@ -269,9 +268,7 @@ HOT bool net_ib_ring_may(net_qp_t *qp, const net_peer_rings_t *rings, const hca_
                          uint16_t freed)
 {
     const uint32_t limit = local->inlined ? net_ib.ring_limit_inlined : net_rings.limit;
-    if (__builtin_expect(local->length <= limit, 1) &&
-        __builtin_expect(amrdma_may_send(&rings->out), 1))
-        return true;
+    if (local->length <= limit && amrdma_may_send(&rings->out)) return true;
     qp->send.wr.imm_data = freed;
     return false;
 }
@@ -313,8 +310,7 @@ static inline void net_ib_total_return(void)
 static inline net_slot_t *net_ib_send_ring_slot(net_send_ring_t *send_ring)
 {
     net_slot_t *slot = atomic_load_explicit(&send_ring->free, memory_order_relaxed);
-    if (__builtin_expect(
-            slot->next == atomic_load_explicit(&send_ring->oldest, memory_order_acquire), 0)) {
+    if (slot->next == atomic_load_explicit(&send_ring->oldest, memory_order_acquire)) {
         net_slot_t *more = atomic_load_explicit(&send_ring->unused, memory_order_acquire);
         if (!more) return NULL;
         atomic_store_explicit(&send_ring->unused, more->next, memory_order_relaxed);
@@ -329,7 +325,7 @@ static inline net_slot_t *net_ib_send_ring_slot(net_send_ring_t *send_ring)
 static inline net_slot_t *net_ib_slot(net_send_ring_t *send_ring)
 {
     net_slot_t *slot = net_ib_send_ring_slot(send_ring);
-    if (__builtin_expect(net_ib.total_limited, 0) && slot && !net_ib_total_take()) return NULL;
+    if (net_ib.total_limited && slot && !net_ib_total_take()) return NULL;
     return slot;
 }
 
@@ -337,7 +333,7 @@ static inline net_slot_t *net_ib_slot(net_send_ring_t *send_ring)
  * connection is requested. */
 static inline enum net_result net_ib_busy(net_peer_t *peer, const net_qp_t *qp)
 {
-    if (__builtin_expect(atomic_load_explicit(&qp->open, memory_order_relaxed), 1)) return NET_BUSY;
+    if (atomic_load_explicit(&qp->open, memory_order_relaxed)) return NET_BUSY;
     net_ib_request_connect(peer);
     return NET_CONNECTING;
 }
@@ -378,14 +374,14 @@ HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key
 {
     net_qp_t *qp = net_ib_select_qp(peer, order);
     net_slot_t *slot = net_ib_slot(&qp->send_ring);
-    if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);
+    if (!slot) return net_ib_busy(peer, qp);
     qp->puts++;
     qp->put_bytes += length;
     if (local) qp->puts_not_inlined++;
     net_ib_enqueue(&qp->send_ring, slot, NET_OP_PUT, sent);
     hca_send_target(&qp->send, dst, net_ib_rkey(qp, key));
     int error = hca_post(qp->qp, &qp->send, HCA_WRITE, net_ib_local(qp, src, length, local));
-    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(qp, "a put", error);
+    if (error != 0) net_ib_post_failed(qp, "a put", error);
     return NET_POSTED;
 }
 
@@ -394,13 +390,13 @@ HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *loc
 {
     net_qp_t *qp = net_ib_select_qp(peer, NET_UNORDERED);
     net_slot_t *slot = net_ib_slot(&qp->send_ring);
-    if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);
+    if (!slot) return net_ib_busy(peer, qp);
     qp->gets++;
     qp->get_bytes += length;
     net_ib_enqueue(&qp->send_ring, slot, NET_OP_GET, sent);
     hca_send_target(&qp->send, src, net_ib_rkey(qp, key));
     int error = hca_post(qp->qp, &qp->send, HCA_READ, net_ib_local(qp, dst, length, local));
-    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(qp, "a get", error);
+    if (error != 0) net_ib_post_failed(qp, "a get", error);
     return NET_POSTED;
 }
 
@@ -456,8 +452,7 @@ static inline enum net_result net_get_list(net_peer_t *peer, const net_piece_t *
  * a register while the message is posted. */
 HOT enum net_result net_ib_am_posted(net_peer_t *peer, int error)
 {
-    if (__builtin_expect(error != 0, 0))
-        net_ib_post_failed(net_ib_am(peer), "an Active Message", error);
+    if (error != 0) net_ib_post_failed(net_ib_am(peer), "an Active Message", error);
     return NET_POSTED;
 }
 
@@ -490,8 +485,8 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
     (void)answers;
     net_qp_t *qp = net_ib_am(peer);
     net_slot_t *slot = net_ib_slot(&qp->send_ring);
-    if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);
-    if (wants_reply && __builtin_expect(!net_ib_reply_recv(peer, qp), 0)) {
+    if (!slot) return net_ib_busy(peer, qp);
+    if (wants_reply && !net_ib_reply_recv(peer, qp)) {
         net_ib_total_return();
         return NET_NO_REPLY_BUF;
     }
@@ -499,7 +494,7 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
     net_peer_rings_t *rings = atomic_load_explicit(&peer->rings, memory_order_acquire);
     if (!rings) return net_ib_post_am(peer, qp, slot, HCA_SEND, from, sent);
     amrdma_in_t *usual = atomic_load_explicit(&rings->usual, memory_order_acquire);
-    if (__builtin_expect(!usual, 0)) {
+    if (!usual) {
         if (!net_near_ring(&rings->near))
             return net_ib_unusual_am(qp, slot, data, length, local, sent->held);
         return net_ib_near_am(qp, slot, data, length, local, sent->held);
@@ -530,7 +525,7 @@ HOT void net_ib_reap_one(const hca_wc_t *wc)
 {
     net_send_ring_t *send_ring = (net_send_ring_t *)(uintptr_t)hca_done(wc).id;
     net_slot_t *slot = atomic_load_explicit(&send_ring->oldest, memory_order_relaxed);
-    if (__builtin_expect(hca_done(wc).ok, 1))
+    if (hca_done(wc).ok)
         gasnetc_sent(&slot->sent);
     else
         net_ib_send_failed(send_ring->peer, slot, wc);
@@ -548,10 +543,10 @@ HOT unsigned net_ib_reap(hca_cq_t cq)
     const int n = net_ib_poll(cq, NET_IB_REAPED, wc);
     /* Neither result is the usual one: a poll that finds nothing and one that finds a completion
      * are both short. */
-    if (__builtin_expect_with_probability(n <= 0, 1, 0.5)) return 0;
+    if (n <= 0) return 0;
     net_ib_reap_one(wc);
     if (n > 1) net_ib_reap_batch(wc + 1, (unsigned)(n - 1));
-    if (__builtin_expect(net_ib.total_limited, 0)) atomic_fetch_sub(&net_ib.in_flight, (uint32_t)n);
+    if (net_ib.total_limited) atomic_fetch_sub(&net_ib.in_flight, (uint32_t)n);
     return (unsigned)n;
 }
 
@@ -561,7 +556,7 @@ unsigned net_ib_reap_others(void);
 HOT unsigned net_reap(void)
 {
     unsigned n = net_ib_reap(net_ib.send_cq[0]);
-    if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.indirect, 0)) n += net_ib_reap_others();
+    if (NET_IB_HCAS > 1 && net_ib.indirect) n += net_ib_reap_others();
     return n;
 }
 
@@ -574,17 +569,17 @@ HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned bud
     if (n <= 0) return 0;
     for (const hca_wc_t *w = wc, *end = wc + n; w != end; w++) {
         net_recv_t *recv = (net_recv_t *)(uintptr_t)hca_done(w).id;
-        if (__builtin_expect(!hca_done(w).ok, 0)) {
+        if (!hca_done(w).ok) {
             net_ib_recv_failed(recv->message.peer, w);
             continue;
         }
         recv->message.length = hca_done(w).length;
         *out++ = &recv->message;
-        if (__builtin_expect(hca_done(w).has_imm, 0)) {
+        if (hca_done(w).has_imm) {
             recv->message.system = net_ib_decode_imm(recv->message.peer, hca_done(w).imm);
             *systems += recv->message.system;
         }
-        if (__builtin_expect(net_ib.choosing, 0)) net_ib_count_arrival(&recv->message);
+        if (net_ib.choosing) net_ib_count_arrival(&recv->message);
     }
     return (unsigned)(out - messages);
 }
@@ -599,7 +594,7 @@ static inline void net_ring_taken(unsigned count)
 
 HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
 {
-    if (__builtin_expect(net_ib.indirect, 0)) return net_ib_arrivals_any(messages, budget, systems);
+    if (net_ib.indirect) return net_ib_arrivals_any(messages, budget, systems);
     return net_ib_arrivals(net_ib.recv_cq[0], messages, budget, systems);
 }
 
@@ -607,14 +602,14 @@ HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *s
 
 static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare)
 {
-    if (__builtin_expect(message->mark, 0)) {
+    if (message->mark) {
         message->mark = NET_IB_SETTLED | NET_IB_REQUEST;
         return message;
     }
     net_recv_t *fresh = spare->recv;
     spare->recv = NULL;
     if (!fresh) fresh = net_ib_recv_pop();
-    if (__builtin_expect(!fresh, 0)) return net_ib_move((net_recv_t *)message);
+    if (!fresh) return net_ib_move((net_recv_t *)message);
     net_ib_recv_post(message->peer, ((net_recv_t *)message)->qp, fresh);
     return message;
 }
@@ -622,7 +617,7 @@ static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spa
 static inline void net_release(net_message_t *message, net_spare_t *spare)
 {
     net_recv_t *recv = (net_recv_t *)message;
-    if (__builtin_expect(message->mark, 0)) {
+    if (message->mark) {
         net_ib_release_settled(recv, spare);
     } else if (!spare->recv)
         spare->recv = recv;
@@ -633,7 +628,7 @@ static inline void net_release(net_message_t *message, net_spare_t *spare)
 static inline void net_spare_back(net_spare_t *spare)
 {
     if (!spare->recv) return;
-    if (__builtin_expect(net_ib.shared, 0))
+    if (net_ib.shared)
         net_ib_shared_back(spare->recv);
     else
         net_ib_recv_push(spare->recv);

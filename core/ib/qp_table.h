@@ -45,12 +45,11 @@ static inline uint32_t net_ib_qp_table_hash(uint32_t key, uint32_t bits)
 static inline void *net_ib_qp_table_find(const net_ib_qp_table_t *owners, uint32_t key)
 {
     net_ib_qp_cells_t *table = atomic_load_explicit(&owners->table, memory_order_acquire);
-    if (__builtin_expect(!table, 0)) return NULL;
+    if (!table) return NULL;
     const uint32_t mask = (UINT32_C(1) << table->bits) - 1;
     for (uint32_t i = net_ib_qp_table_hash(key, table->bits);; i = (i + 1) & mask) {
         uint32_t found = atomic_load_explicit(&table->cell[i].key, memory_order_acquire);
-        if (__builtin_expect(found == key, 1))
-            return atomic_load_explicit(&table->cell[i].owner, memory_order_relaxed);
+        if (found == key) return atomic_load_explicit(&table->cell[i].owner, memory_order_relaxed);
         if (!found) return NULL;
     }
 }

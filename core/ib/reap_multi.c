@@ -24,7 +24,7 @@ void net_ib_reap_batch(const hca_wc_t *wc, unsigned count)
         net_send_ring_t *send_ring = (net_send_ring_t *)(uintptr_t)id;
         net_slot_t *slot = atomic_load_explicit(&send_ring->oldest, memory_order_relaxed);
         do {
-            if (__builtin_expect(hca_done(wc).ok, 1)) {
+            if (hca_done(wc).ok) {
                 gasnetc_sent_end(&slot->sent);
                 if (slot->sent.counter == counter) {
                     reaped++;

@@ -65,7 +65,7 @@ gasneti_thread_t *gasneti_thread_enter(void);
 static inline gasneti_thread_t *gasneti_self(void)
 {
     gasneti_thread_t *self = gasneti_my_thread;
-    return __builtin_expect(self != NULL, 1) ? self : gasneti_thread_enter();
+    return self != NULL ? self : gasneti_thread_enter();
 }
 #endif
 
@@ -97,7 +97,7 @@ static inline int32_t gasneti_handler_depth(void)
 }
 static inline void gasneti_handler_enter(void)
 {
-    if (__builtin_expect(++gasneti_my_handlers < 0, 0)) {
+    if (++gasneti_my_handlers < 0) {
         gasneti_thread_enter();
         gasneti_my_handlers = 1;
     }

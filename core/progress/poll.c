@@ -63,7 +63,7 @@ static inline uint32_t longest_sleep(void)
  * polls, or the network is not open, or not used. */
 HOT bool may_look(void)
 {
-    if (!GASNETC_THREADED && __builtin_expect(gasnetc_job.size <= 1, 0)) return false;
+    if (!GASNETC_THREADED && gasnetc_job.size <= 1) return false;
     return gasneti_trylock(&poll_lock);
 }
 
@@ -121,9 +121,9 @@ static inline void found(void)
 HOT void act_if_due(bool work)
 {
     int end = pending();
-    if (__builtin_expect(end | (work & progress_due()), 0)) {
+    if (end | (work & progress_due())) {
         __asm__("" : "+r"(end)); /* keeps the test above a single branch */
-        if (__builtin_expect(end, 0)) gasnetc_exit_act();
+        if (end) gasnetc_exit_act();
         if (!end || (work && progress_due())) gasnete_progress(true);
     }
     remote_progress();
@@ -136,7 +136,7 @@ HOT void finish(unsigned count, bool work)
     if (count) {
         idle_polls = 0;
         found();
-    } else if (__builtin_expect(++idle_polls >= spins(), 0)) {
+    } else if (++idle_polls >= spins()) {
         idle();
     }
 }
@@ -164,7 +164,7 @@ HOT unsigned serve_arrivals(unsigned *reaped, net_spare_t *kept)
 {
     *reaped = net_reap();
     if (!NET_REAP_TELLS) return serve_taken(kept);
-    if (__builtin_expect(net_arrived(), 0)) return serve_apart(kept);
+    if (net_arrived()) return serve_apart(kept);
     gasneti_unlock(&poll_lock);
     return 0;
 }
@@ -194,14 +194,14 @@ static __attribute__((noinline)) bool serve_several(net_ring_t *ring, net_messag
     net_ring_end(ring);
     gasneti_unlock(&poll_lock);
     while (left--) {
-        if (__builtin_expect(overdue, 0) && flow_one_reply_each(peer)) {
+        if (overdue && flow_one_reply_each(peer)) {
             gasnetc_send_hidden_reply(peer, NULL);
             overdue = false;
         }
         overdue |= gasnetc_deliver_at_hand(message);
         message = net_ring_after(message);
     }
-    if (__builtin_expect(overdue, 0)) gasnetc_send_hidden_reply(peer, NULL);
+    if (overdue) gasnetc_send_hidden_reply(peer, NULL);
     return turn;
 }
 
@@ -211,10 +211,10 @@ static __attribute__((noinline)) bool serve_several(net_ring_t *ring, net_messag
 HOT bool serve_at_hand(net_ring_t *ring)
 {
     net_message_t *message = net_ring_take(ring);
-    if (__builtin_expect(net_ring_more(ring), 0)) return serve_several(ring, message);
+    if (net_ring_more(ring)) return serve_several(ring, message);
     net_ring_end(ring);
     gasneti_unlock(&poll_lock);
-    if (__builtin_expect(gasnetc_deliver_at_hand(message), 0))
+    if (gasnetc_deliver_at_hand(message))
         gasnetc_send_hidden_reply(gasnetc_peer_of(message->peer), NULL);
     return false;
 }
@@ -273,7 +273,7 @@ POLL poll_turn(net_ring_t *ring)
 /* The poll that serves a ring.  Retired registrations wait for a poll that looks at the queues. */
 POLL poll_at_hand(net_ring_t *ring)
 {
-    if (__builtin_expect(--until_turn < 0, 0)) return poll_turn(ring);
+    if (--until_turn < 0) return poll_turn(ring);
     if (serve_at_hand(ring) && gasneti_trylock(&poll_lock)) return poll_turn(NULL);
     act_if_due(true);
     idle_polls = 0;
@@ -333,7 +333,7 @@ unsigned gasnetc_poll_blocking(net_spare_t *spare)
 
 void gasnetc_reap(void)
 {
-    if (__builtin_expect(pending() == GASNETC_EXIT_FAILURE, 0)) gasnetc_exit_act();
+    if (pending() == GASNETC_EXIT_FAILURE) gasnetc_exit_act();
     gasnetc_poll_sends();
 }
 

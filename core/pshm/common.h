@@ -73,7 +73,7 @@ void gasnetc_common_wake(uint32_t rank);
 static inline void gasnetc_common_wake_own(void)
 {
     atomic_signal_fence(memory_order_seq_cst);
-    if (__builtin_expect(atomic_load_explicit(gasnetc_common_asleep, memory_order_relaxed), 0))
+    if (atomic_load_explicit(gasnetc_common_asleep, memory_order_relaxed))
         gasnetc_common_wake(gasneti_mynode);
 }
 

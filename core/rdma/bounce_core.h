@@ -50,7 +50,7 @@ HOT bool bounce_get_begin(bounce_get_t *get, void *dst, size_t nbytes, gasnetc_c
         bbuf,
         &gasnetc_bbuf_region,
         {.counter = counter, .held = bbuf, .copy_to = dst, .copy_length = (uint32_t)nbytes}};
-    return __builtin_expect(bbuf != NULL, 1);
+    return bbuf != NULL;
 }
 
 static inline const net_region_t *bounce_landing(void *start, size_t nbytes)

@@ -198,8 +198,7 @@ static __attribute__((noinline)) void free_region(gasnetc_held_t *held)
  */
 static __attribute__((noinline)) void free_uncopied(const gasnetc_sent_t *sent)
 {
-    if (__builtin_expect(sent->copy_length != 0, 0))
-        gasnetc_copy_nowhere(sent->copy_to, sent->copy_length);
+    if (sent->copy_length != 0) gasnetc_copy_nowhere(sent->copy_to, sent->copy_length);
     if (!gasnetc_pool_give_now(&gasnetc_free_bbufs, sent->held)) free_bbuf(sent->held);
 }
 

@@ -120,8 +120,7 @@ void gasnetc_retire(gasnetc_held_t *pin);
 
 static inline void gasnetc_tidy_pins(void)
 {
-    if (__builtin_expect(atomic_load_explicit(&gasnetc_retired_pins, memory_order_relaxed) != NULL,
-                         0))
+    if (atomic_load_explicit(&gasnetc_retired_pins, memory_order_relaxed) != NULL)
         gasnetc_deregister_retired();
 }
 

@@ -82,8 +82,7 @@ bool gasnetc_cache_shed(void)
 const net_region_t *gasnetc_cache_hit(gasnetc_peer_t *peer, const void *start, size_t nbytes)
 {
     firehose_t *fh = gasnetc_cache.instance;
-    if (__builtin_expect(!fh || !gasnetc_still_watched() || gasnetc_given_back_pending(), 0))
-        return NULL;
+    if (!fh || !gasnetc_still_watched() || gasnetc_given_back_pending()) return NULL;
     gasneti_lock(&gasnetc_cache.lock);
     const uint32_t region = firehose_hit(fh, (uintptr_t)start, nbytes);
     if (region && peer) gasnetc_lease_offer(peer, GASNETC_NEAR, region);
@@ -133,5 +132,5 @@ void gasnetc_cache_release(gasnetc_held_t *held)
     gasneti_lock(&gasnetc_cache.lock);
     const bool due = firehose_hit_release(fh, gasnetc_cache_region_of(held));
     gasneti_unlock(&gasnetc_cache.lock);
-    if (__builtin_expect(due, 0)) gasnetc_cache_make_due();
+    if (due) gasnetc_cache_make_due();
 }

@@ -151,7 +151,7 @@ extern bool gasnetc_watch_at_use;
  * all memory has been reported as unmapped. */
 HOT bool gasnetc_still_watched(void)
 {
-    return __builtin_expect(!gasnetc_watch_at_use, 1) || memory_events_intact();
+    return !gasnetc_watch_at_use || memory_events_intact();
 }
 
 #endif

@@ -58,9 +58,9 @@ bool gasnetc_rdma_list(uint32_t node, bool put, void *remote, const gasnetc_piec
         gasneti_lock(&peer->lock);
         enum net_result result = put ? net_put_list(&peer->net, there, key, list, n, nbytes, &sent)
                                      : net_get_list(&peer->net, list, n, there, key, nbytes, &sent);
-        if (__builtin_expect(result != NET_POSTED, 0)) gasnetc_count_stall(peer, result);
+        if (result != NET_POSTED) gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
-        if (__builtin_expect(result == NET_POSTED, 1)) return true;
+        if (result == NET_POSTED) return true;
         gasnetc_stall_at(peer, result, false);
     }
 }

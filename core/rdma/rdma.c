@@ -60,9 +60,9 @@ static inline bool post_put(gasnetc_peer_t *peer, uintptr_t dst, const void *src
         gasneti_lock(&peer->lock);
         enum net_result result =
             net_put(&peer->net, dst, key_of(peer, dst), src, local, nbytes, order, sent);
-        if (__builtin_expect(result != NET_POSTED, 0)) gasnetc_count_stall(peer, result);
+        if (result != NET_POSTED) gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
-        if (__builtin_expect(result == NET_POSTED, 1)) return true;
+        if (result == NET_POSTED) return true;
         if (result == NET_NO_SEND_BUF) break;
         gasnetc_stall_at(peer, result, in_handler);
     }
@@ -78,9 +78,9 @@ static inline bool post_get(gasnetc_peer_t *peer, void *dst, const net_region_t 
         gasneti_lock(&peer->lock);
         enum net_result result =
             net_get(&peer->net, dst, local, src, key_of(peer, src), nbytes, sent);
-        if (__builtin_expect(result != NET_POSTED, 0)) gasnetc_count_stall(peer, result);
+        if (result != NET_POSTED) gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
-        if (__builtin_expect(result == NET_POSTED, 1)) return true;
+        if (result == NET_POSTED) return true;
         if (result == NET_NO_SEND_BUF) break;
         gasnetc_stall_at(peer, result, false);
     }
@@ -242,8 +242,7 @@ HOT bool enter(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes, enum effort
         gasneti_lock(&peer->lock);
     else if (!gasneti_trylock_quiet(&peer->lock))
         return false;
-    if (__builtin_expect(gasnetc_within(peer->window.base, peer->window.size, start, nbytes), 1))
-        return true;
+    if (gasnetc_within(peer->window.base, peer->window.size, start, nbytes)) return true;
     if (effort == SLOW && move_window(peer, start, nbytes)) return true;
     gasneti_unlock(&peer->lock);
     return false;
@@ -264,7 +263,7 @@ HOT enum outcome put_entered(gasnetc_peer_t *peer, uintptr_t dst, const void *sr
     enum net_result result =
         net_put(&peer->net, dst, &peer->window.key, src, region, nbytes, NET_UNORDERED, sent);
     gasneti_unlock(&peer->lock);
-    if (__builtin_expect(result == NET_POSTED, 1)) return POSTED;
+    if (result == NET_POSTED) return POSTED;
     sent->counter->issued--;
     return NOT_NOW;
 }
@@ -293,7 +292,7 @@ HOT bool get_entered(gasnetc_peer_t *peer, void *landing, const net_region_t *re
     enum net_result result =
         net_get(&peer->net, landing, region, src, &peer->window.key, nbytes, sent);
     gasneti_unlock(&peer->lock);
-    if (__builtin_expect(result == NET_POSTED, 1)) return true;
+    if (result == NET_POSTED) return true;
     sent->counter->issued--;
     return false;
 }
@@ -484,18 +483,15 @@ static __attribute__((noinline)) void put_any(gasnetc_peer_t *peer, void *dst, c
 static __attribute__((noinline)) void put_cached(gasnetc_peer_t *peer, void *dst, const void *src,
                                                  size_t nbytes, gasnetc_counter_t *counter)
 {
-    if (__builtin_expect(nbytes <= gasnetc_caps.copy_put_max, 0) ||
-        !enter_lease(peer, (uintptr_t)dst, src, nbytes)) {
+    if (nbytes <= gasnetc_caps.copy_put_max || !enter_lease(peer, (uintptr_t)dst, src, nbytes)) {
         put_any(peer, dst, src, nbytes, counter);
         return;
     }
     gasnetc_lease_t *lease = peer->lease[GASNETC_NEAR];
     lease->issued++;
-    if (__builtin_expect(
-            put_entered(peer, (uintptr_t)dst, src, gasnetc_lease_region(lease), nbytes,
-                        &(gasnetc_sent_t){.counter = counter, .held = gasnetc_lease_held(lease)}) ==
-                POSTED,
-            1))
+    if (put_entered(peer, (uintptr_t)dst, src, gasnetc_lease_region(lease), nbytes,
+                    &(gasnetc_sent_t){.counter = counter, .held = gasnetc_lease_held(lease)}) ==
+        POSTED)
         return;
     gasnetc_lease_undo(lease);
     put_slowly(peer, dst, src, nbytes, counter, true);
@@ -522,10 +518,8 @@ static __attribute__((noinline)) void get_cached(gasnetc_peer_t *peer, void *dst
     }
     gasnetc_lease_t *lease = peer->lease[GASNETC_NEAR];
     lease->issued++;
-    if (__builtin_expect(
-            get_entered(peer, dst, gasnetc_lease_region(lease), src, nbytes,
-                        &(gasnetc_sent_t){.counter = counter, .held = gasnetc_lease_held(lease)}),
-            1))
+    if (get_entered(peer, dst, gasnetc_lease_region(lease), src, nbytes,
+                    &(gasnetc_sent_t){.counter = counter, .held = gasnetc_lease_held(lease)}))
         return;
     gasnetc_lease_undo(lease);
     get_slowly(peer, dst, src, nbytes, counter, NULL);

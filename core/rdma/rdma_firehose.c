@@ -120,9 +120,9 @@ static bool post_part(const remote_piece_t *p, uint32_t region, uint32_t pin, en
                                                   near.region, p->nbytes, order, &sent)
                                         : net_get(&peer->net, near.at, near.region, p->remote,
                                                   &far->key, p->nbytes, &sent);
-        if (__builtin_expect(result != NET_POSTED, 0)) gasnetc_count_stall(peer, result);
+        if (result != NET_POSTED) gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
-        if (__builtin_expect(result == NET_POSTED, 1)) return true;
+        if (result == NET_POSTED) return true;
         gasnetc_stall_at(peer, result, reaps);
     }
 }
@@ -237,13 +237,13 @@ HOT bool put_now(uint32_t node, uintptr_t dst, const void *src, size_t nbytes,
         (!bulk || nbytes <= GASNETC_BBUF_SIZE || nbytes > gasnetc_caps.transfer_max || KEEPS_ALL))
         return false;
     if (!enter(peer, dst, src, nbytes, near, &ends, effort)) return false;
-    if (__builtin_expect(!ends.far->read_only, 1)) {
+    if (!ends.far->read_only) {
         counter->issued++;
         enum net_result result =
             net_put(&peer->net, dst, &ends.far->key, src, ends.near, nbytes, NET_UNORDERED,
                     &(gasnetc_sent_t){
                         .counter = counter, .held = ends.held, .remote_pin = ends.remote_pin});
-        if (__builtin_expect(result == NET_POSTED, 1)) {
+        if (result == NET_POSTED) {
             gasneti_unlock(&peer->lock);
             return true;
         }
@@ -261,7 +261,7 @@ HOT bool get_now(uint32_t node, void *dst, uintptr_t src, size_t nbytes, gasnetc
     ends_t ends;
     if (nbytes > GASNETC_BBUF_SIZE) return false;
     void *bbuf = gasnetc_pool_take_now(&gasnetc_free_bbufs);
-    if (__builtin_expect(!bbuf, 0)) return false;
+    if (!bbuf) return false;
     if (enter(peer, src, NULL, nbytes, false, &ends, effort)) {
         counter->issued++;
         enum net_result result =
@@ -271,7 +271,7 @@ HOT bool get_now(uint32_t node, void *dst, uintptr_t src, size_t nbytes, gasnetc
                                       .copy_to = dst,
                                       .copy_length = (uint32_t)nbytes,
                                       .remote_pin = ends.remote_pin});
-        if (__builtin_expect(result == NET_POSTED, 1)) {
+        if (result == NET_POSTED) {
             gasneti_unlock(&peer->lock);
             return true;
         }

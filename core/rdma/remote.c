@@ -66,7 +66,7 @@ static __attribute__((noinline)) void release_regions(const gasnetc_sent_t *sent
     fh_remote_release(&fh->remote, sent->remote_pin);
     if (cached) due = firehose_hit_release(fh, gasnetc_cache_region_of(held));
     gasneti_unlock(&gasnetc_cache.lock);
-    if (__builtin_expect(due, 0)) gasnetc_cache_make_due();
+    if (due) gasnetc_cache_make_due();
     if (held && !cached) gasnetc_release_held(sent);
 }
 

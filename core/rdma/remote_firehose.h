@@ -62,10 +62,8 @@ static inline void remote_make_due(void)
 HOT void remote_settle(void)
 {
     (void)gasnetc_still_watched(); /* if false, all memory has been reported */
-    if (__builtin_expect(
-            atomic_load_explicit(&gasnetc_given_back_reported, memory_order_relaxed) !=
-                atomic_load_explicit(&gasnetc_given_back_settled, memory_order_relaxed),
-            0))
+    if (atomic_load_explicit(&gasnetc_given_back_reported, memory_order_relaxed) !=
+        atomic_load_explicit(&gasnetc_given_back_settled, memory_order_relaxed))
         gasnetc_remote_settle();
 }
 
@@ -81,8 +79,7 @@ static inline void remote_configure(firehose_config_t *config)
 
 HOT void remote_progress(void)
 {
-    if (__builtin_expect(atomic_load_explicit(&gasnetc_remote_due, memory_order_relaxed), 0))
-        gasnetc_remote_act();
+    if (atomic_load_explicit(&gasnetc_remote_due, memory_order_relaxed)) gasnetc_remote_act();
 }
 
 /* --- the messages: core/am/firehose_messages.c --- */
@@ -140,7 +137,7 @@ static inline remote_ends_t remote_try_both(gasnetc_peer_t *peer, uintptr_t ther
 {
     firehose_t *fh = gasnetc_cache.instance;
     remote_ends_t ends = {0, NULL};
-    if (__builtin_expect(near && gasnetc_given_back_pending(), 0)) return ends;
+    if (near && gasnetc_given_back_pending()) return ends;
     gasneti_lock(&gasnetc_cache.lock);
     ends.far = fh_remote_try(&fh->remote, peer->net.rank, there, there + len);
     const uint32_t local = near && ends.far ? firehose_hit(fh, (uintptr_t)here, len) : 0;

@@ -174,7 +174,7 @@ static inline uint32_t amrdma_take(amrdma_in_t *in)
  * were taken; then `number` is not used. */
 static inline void amrdma_release(amrdma_in_t *in, uint32_t number, bool in_order)
 {
-    if (in_order && __builtin_expect(!in->shared, 1)) {
+    if (in_order && !in->shared) {
         in->freed++;
         return;
     }

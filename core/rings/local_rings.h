@@ -79,7 +79,7 @@ HOT net_ring_t *net_at_hand(void)
     net_ring_t *const first = net_rings.first, *ring = first;
     while (ring && !net_ring_more(ring)) {
         ring = ring->next;
-        if (__builtin_expect(ring == first, 1)) return NULL;
+        if (ring == first) return NULL;
     }
     return ring;
 }
@@ -90,10 +90,9 @@ HOT uint64_t net_rings_take(net_ring_t *ring, net_ring_message_t *slot)
     const _Atomic uint64_t *const end = slot->trailer;
     const uint64_t trailer = net_rings_trailer(end);
     const uint32_t length = amrdma_trailer_length(trailer);
-    if (__builtin_expect(length > net_rings.limit, 0))
+    if (length > net_rings.limit)
         net_rings_malformed(slot, length, "length (longer than its slot)");
-    if (!NET_RINGS_IN_ORDER &&
-        __builtin_expect(!amrdma_slot_released(slot->released, slot->number), 0))
+    if (!NET_RINGS_IN_ORDER && !amrdma_slot_released(slot->released, slot->number))
         net_rings_malformed(slot, length, "slot (it is still in use)");
     const uint32_t number = amrdma_take(&ring->in);
     if (!NET_RINGS_IN_ORDER) slot->number = number;

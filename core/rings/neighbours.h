@@ -69,7 +69,7 @@ static inline net_near_ring_t *net_near_ring(const net_near_out_t *near)
 
 static inline bool net_near_may_send(amrdma_out_t *out, const net_near_ring_t *ring)
 {
-    if (__builtin_expect(amrdma_may_send(out), 1)) return true;
+    if (amrdma_may_send(out)) return true;
     amrdma_look(out, &ring->released);
     return amrdma_may_send(out);
 }
@@ -86,9 +86,7 @@ static inline char *net_near_trailer(net_near_ring_t *ring, uint32_t number)
 HOT char *net_near_place(net_near_out_t *near, size_t length)
 {
     net_near_ring_t *ring = atomic_load_explicit(&near->ring, memory_order_relaxed);
-    if (__builtin_expect(length > net_rings.limit, 0) ||
-        __builtin_expect(!net_near_may_send(&near->out, ring), 0))
-        return NULL;
+    if (length > net_rings.limit || !net_near_may_send(&near->out, ring)) return NULL;
     return net_near_trailer(ring, amrdma_next(&near->out)) - amrdma_padded((uint32_t)length);
 }
 
@@ -113,7 +111,7 @@ HOT void net_near_sent(net_near_out_t *near, uint32_t rank, uint32_t length)
     const uint32_t number = amrdma_send(&near->out);
     atomic_store_explicit((_Atomic uint64_t *)(void *)net_near_trailer(ring, number),
                           amrdma_trailer(number, 0, length), memory_order_release);
-    if (__builtin_expect(near->asleep != NULL, 0)) net_near_rouse(near->asleep);
+    if (near->asleep != NULL) net_near_rouse(near->asleep);
     net_near_wake(rank);
 }
 

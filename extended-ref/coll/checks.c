@@ -35,11 +35,11 @@ static void __attribute__((noreturn, cold)) checks_bad_flags(const gasnete_coll_
 
 void gasnete_coll_check_team(const char *call, const gasnete_team_t *team)
 {
-    if (__builtin_expect(team == NULL, 0))
+    if (team == NULL)
         gasneti_fatal("%s is called with a NULL team: %s", call,
                       gasnete_coll_team_all ? "it is no team of this node"
                                             : "gasnet_coll_init must be called first");
-    if (__builtin_expect(gasneti_handler_depth() != 0, 0))
+    if (gasneti_handler_depth() != 0)
         gasneti_fatal("%s is called in a handler: collectives are for client code only", call);
     if (GASNETC_CHECKING) gasnetc_check_may_communicate(call);
 }
@@ -50,11 +50,10 @@ void gasnete_coll_check_call(const gasnete_coll_call_t *call)
     const int out = GASNET_COLL_OUT_NOSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_OUT_ALLSYNC;
     const int where = GASNET_COLL_SINGLE | GASNET_COLL_LOCAL;
     const int flags = call->flags;
-    if (__builtin_expect(!checks_exactly_one(flags & in) || !checks_exactly_one(flags & out) ||
-                             !checks_exactly_one(flags & where),
-                         0))
+    if (!checks_exactly_one(flags & in) || !checks_exactly_one(flags & out) ||
+        !checks_exactly_one(flags & where))
         checks_bad_flags(call);
-    if (__builtin_expect(call->root >= call->team->images, 0))
+    if (call->root >= call->team->images)
         gasneti_fatal("%s is called with root %u: the team has %u images, numbered from 0",
                       call->name, (unsigned)call->root, call->team->images);
     if (GASNETC_CHECKING && gasnete_barrier_is_split())

@@ -41,7 +41,7 @@ static handles_place_t *handles_self(const char *call)
 {
     gasnete_thread_t *me = gasnete_self_if_any();
     handles_place_t *place = me ? me->coll : NULL;
-    if (gasnete_rarely(place == NULL))
+    if (place == NULL)
         gasneti_fatal("%s is called by a thread that has not called gasnet_coll_init: each image, "
                       "and no other thread, must call it before other collectives",
                       call);
@@ -67,7 +67,7 @@ enum { HANDLES_AT_ONCE = 64 };
 
 static gasnet_coll_handle_t handles_new(handles_place_t *me)
 {
-    if (gasnete_rarely(me->free == NULL)) {
+    if (me->free == NULL) {
         gasnet_coll_handle_t handles = handles_memory(HANDLES_AT_ONCE, sizeof *handles);
         for (int i = 0; i < HANDLES_AT_ONCE; i++) {
             handles[i].owner = gasnete_self()->index;
@@ -178,7 +178,7 @@ static void handles_begin_and_wait(handles_place_t *me, const gasnete_coll_call_
 void gasnete_coll_execute(const gasnete_coll_call_t *call)
 {
     handles_place_t *me = handles_self(call->name);
-    if (gasnete_rarely(me->open != NULL)) {
+    if (me->open != NULL) {
         gasnet_coll_handle_t handle = handles_take(me, call->team);
         handles_add(handle);
         handles_begin_and_wait(me, call, handle);

@@ -63,10 +63,10 @@ static void vis_check(const vis_call_t *call)
 static void vis_check_totals(const vis_call_t *call, const gasnete_vis_shape_t *dst,
                              const gasnete_vis_shape_t *src)
 {
-    if (gasnete_rarely(dst->bytes != src->bytes))
+    if (dst->bytes != src->bytes)
         gasneti_fatal("%s: the destination has %zu bytes and the source %zu; they must be equal",
                       vis_name(call), dst->bytes, src->bytes);
-    if (gasnete_rarely(dst->bytes == SIZE_MAX))
+    if (dst->bytes == SIZE_MAX)
         gasneti_fatal("%s: the descriptions are larger than memory", vis_name(call));
 }
 
@@ -158,8 +158,7 @@ static gasnet_handle_t vis_transfer(const vis_call_t *call, gasnete_vis_pair_t *
 static gasnet_handle_t vis_call(const vis_call_t *call)
 {
     if (GASNETC_CHECKING) vis_check(call);
-    if (gasnete_rarely(call->node >= gasnetc_job.size))
-        gasnetc_no_such_rank(vis_name(call), call->node);
+    if (call->node >= gasnetc_job.size) gasnetc_no_such_rank(vis_name(call), call->node);
     gasnete_vis_shape_t dst = gasnete_vis_shape(call->dst), src = gasnete_vis_shape(call->src);
     vis_check_totals(call, &dst, &src);
     if (dst.bytes == 0) return GASNET_INVALID_HANDLE;

@@ -29,7 +29,7 @@ enum { GASNETI_SPIN_HELD = 2 };
 static inline bool gasneti_spin_try_quiet(gasneti_spin_t *lock)
 {
     const unsigned before = GASNETI_SPIN_SET(&lock->held, GASNETI_SPIN_HELD, memory_order_acquire);
-    return __builtin_expect((before & GASNETI_SPIN_HELD) == 0, 1);
+    return (before & GASNETI_SPIN_HELD) == 0;
 }
 
 static inline bool gasneti_spin_try(gasneti_spin_t *lock)

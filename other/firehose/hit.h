@@ -32,7 +32,7 @@ static inline bool firehose_hit_release(firehose_t *fh, uint32_t region)
     fh_local_t *l = &fh->local;
     fh_region_t *r = fh_region(&l->table, region);
     /* The usual case: the region used last, which stays where it is in the list. */
-    if (__builtin_expect(l->unused.newest != region || r->uses != 1 || r->holds, 0))
+    if (l->unused.newest != region || r->uses != 1 || r->holds)
         return firehose_hit_last(fh, region);
     r->uses = 0;
     fh_take(&l->used, r->end - r->start);

@@ -78,7 +78,7 @@ void hostmem_bell_ring_all_asleep(hostmem_bell_t *bell);
 static inline void hostmem_bell_ring(hostmem_bell_t *bell, uint32_t place)
 {
     atomic_signal_fence(memory_order_seq_cst);
-    if (__builtin_expect(atomic_load_explicit(&bell->asleep[place], memory_order_relaxed), 0))
+    if (atomic_load_explicit(&bell->asleep[place], memory_order_relaxed))
         hostmem_bell_ring_asleep(bell, place);
 }
 
@@ -86,8 +86,7 @@ static inline void hostmem_bell_ring(hostmem_bell_t *bell, uint32_t place)
 static inline void hostmem_bell_ring_all(hostmem_bell_t *bell)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    if (__builtin_expect(atomic_load_explicit(&bell->any, memory_order_relaxed), 0))
-        hostmem_bell_ring_all_asleep(bell);
+    if (atomic_load_explicit(&bell->any, memory_order_relaxed)) hostmem_bell_ring_all_asleep(bell);
 }
 
 #endif

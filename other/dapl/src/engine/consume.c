@@ -438,7 +438,7 @@ static __attribute__((noinline)) DAT_RETURN dequeue_polled(dapl_evd_t *evd, DAT_
     int n = evd->poll(evd->channel.cq, evd->room, evd->staged);
     if (n > 0)
         return n == 1 && dequeue_single(evd, event) ? DAT_SUCCESS : dequeue_admitted(evd, event, n);
-    if (__builtin_expect(evd->has_cno, false)) return dequeue_slowly(evd, event);
+    if (evd->has_cno) return dequeue_slowly(evd, event);
     role_leave_own(&evd->role);
     return DAT_QUEUE_EMPTY;
 }
@@ -465,7 +465,7 @@ static __attribute__((noinline)) DAT_RETURN dequeue_long(dapl_evd_t *evd, DAT_EV
  */
 DAT_RETURN dapl_evd_dequeue(dapl_evd_t *evd, DAT_EVENT *event)
 {
-    if (__builtin_expect(!evd_valid(evd) || !event, false)) return refuse(evd);
+    if (!evd_valid(evd) || !event) return refuse(evd);
     if (!role_enter_own(&evd->role)) return dequeue_shared(evd, event);
     if (evd->long_way) return dequeue_long(evd, event);
     return evd->count ? dequeue_staged(evd, event) : dequeue_polled(evd, event);

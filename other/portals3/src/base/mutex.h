@@ -31,7 +31,7 @@ __attribute__((cold, noinline, unused)) static void ptli_mutex_lock_slowly(struc
 
 static inline void ptli_mutex_lock(struct ptli_mutex *mutex)
 {
-    if (__builtin_expect(!ptli_mutex_try(mutex), 0)) ptli_mutex_lock_slowly(mutex);
+    if (!ptli_mutex_try(mutex)) ptli_mutex_lock_slowly(mutex);
 }
 
 __attribute__((cold, noinline, unused)) static void
@@ -42,7 +42,7 @@ ptli_mutex_unlock_slowly(struct ptli_mutex *mutex)
 
 static inline void ptli_mutex_unlock(struct ptli_mutex *mutex)
 {
-    if (__builtin_expect(atomic_exchange_explicit(&mutex->word, 0, memory_order_release) == 2, 0))
+    if (atomic_exchange_explicit(&mutex->word, 0, memory_order_release) == 2)
         ptli_mutex_unlock_slowly(mutex);
 }
 

@@ -66,7 +66,7 @@ ptli_published_find(const struct ptli_published *list, uint32_t wanted, ptl_ac_i
                     ptl_match_bits_t match_bits, ptl_size_t offset, ptl_size_t length)
 {
     const struct ptli_published_entry *entry = list->entries;
-    if (__builtin_expect(!ptli_published_fits(entry, match_bits), 0)) {
+    if (!ptli_published_fits(entry, match_bits)) {
         uint32_t left = list->count;
         do {
             if (left-- <= 1) return NULL;

@@ -228,7 +228,7 @@ static inline void ptli_lock(struct ptli_engine *engine)
 void ptli_chores(struct ptli_engine *engine, bool handlers);
 static inline bool ptli_has_chores(struct ptli_engine *engine)
 {
-    return __builtin_expect(engine->staged_eqs || engine->dead, 0);
+    return (engine->staged_eqs || engine->dead);
 }
 /* Releases the lock in a call of the program: handlers are left to the progress thread and to calls
  * that take events.  */

@@ -142,14 +142,13 @@ void ptli_log(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t k
     if (!eq_wanted(md, kind)) return;
     ptli_mutex_lock(&eq->lock);
     const ptl_seq_t sequence = eq->sequence++;
-    if (__builtin_expect(eq->handler != NULL, 0))
-        staged = eq_stage(engine, eq, md, kind, info, sequence);
+    if (eq->handler != NULL) staged = eq_stage(engine, eq, md, kind, info, sequence);
     if (!staged && eq->size) {
         ptli_write_event(eq_next(eq), md, kind, info, sequence);
         eq_show(eq);
     }
     ptli_mutex_unlock(&eq->lock);
-    if (__builtin_expect(atomic_load(&engine->sleepers) > 0, 0)) ptli_ring_bell(engine);
+    if (atomic_load(&engine->sleepers) > 0) ptli_ring_bell(engine);
 }
 
 static inline bool none_to_take(const struct ptli_eq *eq)
@@ -265,7 +264,7 @@ int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
     struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
     struct ptli_eq *eq = ptli_pool_again(&engine->eqs, handle);
     int result;
-    if (__builtin_expect(!eq || !event, 0)) return get_elsewhere(handle, event);
+    if (!eq || !event) return get_elsewhere(handle, event);
     if (atomic_load(&eq->any_staged)) return eq_get(engine, eq, handle, event);
     if (none_to_take(eq))
         return was_looked_for(engine, eq) ? PTL_EQ_EMPTY
@@ -313,12 +312,12 @@ __attribute__((noinline)) static int next_slowly(ptl_handle_eq_t handle, const p
 int PtlEQNext(ptl_handle_eq_t handle, const ptl_event_t **events, ptl_size_t *count)
 {
     const struct ptli_eq *eq = ptli_pool_latest(&ptli_engines[PTL_IFACE_DEFAULT].eqs, handle);
-    if (__builtin_expect(!eq || !events || !count || atomic_load(&eq->any_staged), 0))
+    if (!eq || !events || !count || atomic_load(&eq->any_staged))
         return next_slowly(handle, events, count);
     const uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_acquire);
     const uint64_t taken = atomic_load_explicit(&eq->taken, memory_order_relaxed);
     if (posted == taken) return PTL_EQ_EMPTY;
-    if (__builtin_expect(posted - taken > eq->size, 0)) return next_slowly(handle, events, count);
+    if (posted - taken > eq->size) return next_slowly(handle, events, count);
     return events_at(eq, taken, posted, events, count);
 }
 
@@ -340,7 +339,7 @@ __attribute__((noinline, cold)) static void done_elsewhere(ptl_handle_eq_t handl
 void PtlEQDone(ptl_handle_eq_t handle, ptl_size_t count)
 {
     struct ptli_eq *eq = ptli_pool_latest(&ptli_engines[PTL_IFACE_DEFAULT].eqs, handle);
-    if (__builtin_expect(!eq, 0))
+    if (!eq)
         done_elsewhere(handle, count);
     else
         events_done(eq, count);
@@ -359,7 +358,7 @@ int PtlEQCount(const ptl_handle_eq_t *handles, int size, ptl_size_t *counts)
     int result;
     if (!handles || !counts) return PTL_SEGV;
     if (size < 1) return PTL_EQ_INVALID;
-    if (__builtin_expect(!ptli_pool_again(&engine->eqs, handles[0]), 0) &&
+    if (!ptli_pool_again(&engine->eqs, handles[0]) &&
         !(engine = ptli_engine_of(handles[0], PTLI_EQ, PTL_EQ_INVALID, &result)))
         return result;
     for (int i = 0; i < size; i++) {

@@ -74,7 +74,7 @@ static void initiate_fill(struct ptli_engine *engine, struct ptli_operation *ope
 /* PtlFailNid: true if this operation is to fail.  */
 static bool initiate_injected(struct ptli_engine *engine, ptl_process_id_t target)
 {
-    if (__builtin_expect(engine->fail_left == 0, 1)) return false;
+    if (engine->fail_left == 0) return false;
     if (engine->fail_nid != PTL_NID_ANY && engine->fail_nid != target.nid) return false;
     if (engine->fail_left != ~0u && --engine->fail_left == 0) ptli_fast_ways(engine);
     return true;

@@ -52,8 +52,7 @@ void ptli_chores(struct ptli_engine *engine, bool handlers)
 
 bool ptli_work(struct ptli_engine *engine)
 {
-    if (__builtin_expect(!atomic_load_explicit(&engine->any_staged_eq, memory_order_acquire), 1))
-        return false;
+    if (!atomic_load_explicit(&engine->any_staged_eq, memory_order_acquire)) return false;
     call_handlers(engine);
     return true;
 }

@@ -54,8 +54,7 @@ static inline bool ptli_id_fits(ptl_process_id_t wanted, ptl_process_id_t id)
 static inline bool ptli_id_fits_soon(ptl_process_id_t wanted, ptl_process_id_t id)
 {
     _Static_assert(PTL_NID_ANY == PTL_PID_ANY && !~PTL_NID_ANY, "both are all ones");
-    return __builtin_expect((wanted.nid & wanted.pid) == PTL_NID_ANY, 1) ||
-           ptli_id_fits(wanted, id);
+    return (wanted.nid & wanted.pid) == PTL_NID_ANY || ptli_id_fits(wanted, id);
 }
 
 /* Computes where a request for `length` bytes goes in the memory of a descriptor, whose options

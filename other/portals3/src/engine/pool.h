@@ -97,8 +97,7 @@ static inline void *ptli_pool_latest(struct ptli_pool *pool, ptl_handle_any_t ha
 {
     struct ptli_slot *slot =
         atomic_load_explicit(&pool->latest[handle % PTLI_LATEST], memory_order_acquire);
-    if (__builtin_expect(
-            slot && atomic_load_explicit(&slot->handle, memory_order_acquire) == handle, 1))
+    if (slot && atomic_load_explicit(&slot->handle, memory_order_acquire) == handle)
         return handle == PTL_INVALID_HANDLE ? NULL : slot;
     return NULL;
 }
@@ -108,7 +107,7 @@ static inline void *ptli_pool_latest(struct ptli_pool *pool, ptl_handle_any_t ha
 static inline void *ptli_pool_again(struct ptli_pool *pool, ptl_handle_any_t handle)
 {
     struct ptli_slot *slot = ptli_pool_latest(pool, handle);
-    if (__builtin_expect(slot != NULL, 1)) return slot;
+    if (slot != NULL) return slot;
     slot = pool->limit ? ptli_pool_find(pool, handle) : NULL;
     if (slot)
         atomic_store_explicit(&pool->latest[handle % PTLI_LATEST], slot, memory_order_release);

@@ -43,7 +43,7 @@ HOT int fast_post(struct ptli_posting *posting, struct ptli_link *link, struct i
         posting->counts.gets++;
         posting->counts.get_length += length;
     }
-    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
+    if (ibv_post_send(link->qp, wr, &bad) != 0) ptli_verbs_cannot_post(link);
     ptli_mutex_unlock(&posting->lock);
     return PTL_OK;
 }

@@ -302,7 +302,7 @@ struct logging {
 
 static inline void lock_queue(struct logging *logging, struct ptli_eq *eq)
 {
-    if (__builtin_expect(logging->held == eq, 1)) return;
+    if (logging->held == eq) return;
     if (logging->held) ptli_mutex_unlock(&logging->held->lock);
     if (eq) ptli_mutex_lock(&eq->lock);
     logging->held = eq;
@@ -315,7 +315,7 @@ static inline void fast_wake_sleepers(struct ptli_verbs *v, const struct logging
 {
     struct ptli_engine *engine = v->face.engine;
     if (!logging->logged) return;
-    if (__builtin_expect(atomic_fetch_add(&engine->sleepers, 0) > 0, 0)) ptli_ring_bell(engine);
+    if (atomic_fetch_add(&engine->sleepers, 0) > 0) ptli_ring_bell(engine);
 }
 
 /* Stores the data of the events in the slot.  */
@@ -392,17 +392,15 @@ HOT int fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t h
     struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
     struct ptli_posting *posting =
         atomic_load_explicit(is_put ? &engine->puts : &engine->gets, memory_order_acquire);
-    if (__builtin_expect(!posting, 0)) goto closed;
+    if (!posting) goto closed;
     ptli_mutex_lock(&posting->lock);
     struct ptli_route *route = route_to(posting, fast_number_of(target), pt);
-    if (__builtin_expect(!route, 0)) {
+    if (!route) {
         ptli_mutex_unlock(&posting->lock);
         fast_add_route(ptli_verbs(engine->transport), target, pt);
         goto closed;
     }
-    if (__builtin_expect(posting->handle != handle, 0) &&
-        !ptli_fast_change_md(engine, posting, handle))
-        goto no;
+    if (posting->handle != handle && !ptli_fast_change_md(engine, posting, handle)) goto no;
     struct ptli_md *md = posting->md;
     if (whole) length = md->rules.length;
     if (length - 1 >= posting->most || offset + length < offset ||

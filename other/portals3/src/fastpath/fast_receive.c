@@ -32,10 +32,10 @@ int ptli_verbs_fast_received(struct ptli_verbs *v, const struct ibv_wc *wc, int 
     uint32_t number = ~wc->qp_num;
     int left = count;
     /* No run: held messages are offered to the engine before new ones. */
-    if (__builtin_expect(v->held || v->closing, 0)) return 0;
+    if (v->held || v->closing) return 0;
     ptli_short_begin(&run, v->face.engine);
     for (; left && is_message(wc); left--, wc++) {
-        if (__builtin_expect(wc->qp_num != number, 0)) {
+        if (wc->qp_num != number) {
             struct ptli_link *link = ptli_verbs_link_of(v, wc->qp_num);
             /* News is taken with a lock, which no run can acquire.  */
             if (!link || (node && has_news(node, wc - 1))) break;

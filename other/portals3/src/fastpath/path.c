@@ -46,8 +46,8 @@ int PtlPutBytes(ptl_path_t route, const void *data, ptl_size_t length, ptl_match
                 ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
 {
     struct ptli_posting *posting = path_posting(true);
-    if (__builtin_expect(!posting || !route, 0)) return PTL_NO_SPACE;
-    if (__builtin_expect(!ptli_mutex_try(&posting->lock), 0))
+    if (!posting || !route) return PTL_NO_SPACE;
+    if (!ptli_mutex_try(&posting->lock))
         return waiting_message(route, data, length, match_bits, remote_offset, hdr_data);
     return path_message(posting, route, data, length, match_bits, remote_offset, hdr_data);
 }
@@ -72,11 +72,11 @@ HOT int path_locked(enum path_kind kind, struct ptli_posting *posting, struct pt
     struct ptli_link *link = route->node->link;
     const struct ptli_published_entry *there =
         place_there(route, link, kind != PATH_GET, 0, match_bits, remote_offset, length);
-    if (__builtin_expect(!there, 0)) goto no;
+    if (!there) goto no;
     const bool copied = kind != PATH_GET && length <= link->max_inline;
     if (!copied) {
         if (kind == PATH_BYTES) goto no;
-        if (__builtin_expect(posting->handle != note->md, 0)) {
+        if (posting->handle != note->md) {
             if (slowly) {
                 ptli_mutex_unlock(&posting->lock);
                 return slowly(route, local, length, match_bits, remote_offset, note);
@@ -136,8 +136,8 @@ HOT int path_start(enum path_kind kind, ptl_path_t path, const void *local, ptl_
                    path_call_t *slowly)
 {
     struct ptli_posting *posting = path_posting(kind != PATH_GET);
-    if (__builtin_expect(!posting || !path || length - 1 >= posting->most, 0)) return PTL_NO_SPACE;
-    if (__builtin_expect(!ptli_mutex_try(&posting->lock), 0))
+    if (!posting || !path || length - 1 >= posting->most) return PTL_NO_SPACE;
+    if (!ptli_mutex_try(&posting->lock))
         return slowly(path, local, length, match_bits, remote_offset, note);
     return path_locked(kind, posting, path, local, length, match_bits, remote_offset, note, slowly);
 }
@@ -166,7 +166,7 @@ int PtlGetNoted(ptl_path_t path, void *local, ptl_size_t length, ptl_match_bits_
 static inline int path_news(const struct ptli_engine *engine, uint64_t *seen)
 {
     const uint64_t news = atomic_load_explicit(&engine->news, memory_order_acquire);
-    if (__builtin_expect(news == *seen, 1)) return PTL_EQ_EMPTY;
+    if (news == *seen) return PTL_EQ_EMPTY;
     *seen = news;
     return PTL_OK;
 }
@@ -205,7 +205,7 @@ HOT void take_noted(struct ptli_verbs *v, ptl_note_t **notes)
     struct ptli_link *link = slot->link;
     *notes = fast_note(slot, PTL_NI_OK);
     atomic_exchange(&link->done, slot->number);
-    if (__builtin_expect(atomic_load(&link->queued), 0)) path_advanced(v, link);
+    if (atomic_load(&link->queued)) path_advanced(v, link);
 }
 
 /* The rest of a round, and the notes of what has ended; with driving held.  */
@@ -230,10 +230,9 @@ int PtlPoll(ptl_handle_ni_t ni, uint64_t *seen, ptl_note_t **notes)
     struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
     *notes = NULL;
     struct ptli_verbs *v = atomic_load_explicit(&engine->polls, memory_order_acquire);
-    if (__builtin_expect(!v || atomic_load_explicit(&engine->handle, memory_order_relaxed) != ni,
-                         0))
+    if (!v || atomic_load_explicit(&engine->handle, memory_order_relaxed) != ni)
         return poll_elsewhere(ni, seen);
-    if (__builtin_expect(ptli_verbs_begin(v), 1)) {
+    if (ptli_verbs_begin(v)) {
         const int n = ibv_poll_cq(v->cq, PTLI_BATCH, v->wc);
         if (n == 1 && path_is_idle(v) && is_noted(v->wc)) {
             take_noted(v, notes);
@@ -241,8 +240,7 @@ int PtlPoll(ptl_handle_ni_t ni, uint64_t *seen, ptl_note_t **notes)
             const bool listen =
                 !n && ptli_verbs_is_time_to_listen(
                           v, atomic_load_explicit(&v->rounds, memory_order_relaxed));
-            if (__builtin_expect(n || listen || !path_is_idle(v), 0))
-                *notes = path_work(v, n, listen);
+            if (n || listen || !path_is_idle(v)) *notes = path_work(v, n, listen);
         }
         ptli_mutex_unlock(&v->driving);
     }

@@ -32,7 +32,7 @@ static void short_show(struct ptli_short_run *run)
 void ptli_short_end(struct ptli_short_run *run)
 {
     short_show(run);
-    if (__builtin_expect(atomic_load(&run->engine->sleepers) > 0, 0)) ptli_ring_bell(run->engine);
+    if (atomic_load(&run->engine->sleepers) > 0) ptli_ring_bell(run->engine);
     ptli_unlock_up(run->engine);
 }
 
@@ -101,22 +101,20 @@ bool ptli_short_take(struct ptli_short_run *run, struct ptli_peer *peer, const u
         ptli_wire_32(bytes, PTLI_AT_DATA_LENGTH) != length)
         return false;
     struct ptli_table_entry *list = peer->admitted_to;
-    if (__builtin_expect(!list || !ptli_wire_same_whom(bytes, peer->admitted), 0))
+    if (!list || !ptli_wire_same_whom(bytes, peer->admitted))
         return short_of_another_kind(run, peer, bytes, size);
     found.entry = ptli_matching(list->first, ptli_wire_64(bytes, PTLI_AT_MATCH_BITS));
-    if (__builtin_expect(!found.entry || !found.entry->rules, 0))
-        return short_for_any(run, peer, bytes);
+    if (!found.entry || !found.entry->rules) return short_for_any(run, peer, bytes);
     struct ptli_md *md = ptli_md_of(found.entry->rules);
-    if (__builtin_expect(!md->brief, 0) || !ptli_id_fits_soon(found.entry->match_id, peer->id) ||
+    if (!md->brief || !ptli_id_fits_soon(found.entry->match_id, peer->id) ||
         !ptli_rules_place(&md->rules, ptli_wire_64(bytes, PTLI_AT_REMOTE_OFFSET), length,
                           &found.offset, &found.mlength))
         return short_for_any(run, peer, bytes);
     struct ptli_eq *eq = md->eq;
-    if (__builtin_expect(run->eq != eq, 0)) return short_to_queue(run, eq, peer, bytes, size);
+    if (run->eq != eq) return short_to_queue(run, eq, peer, bytes, size);
     if (!(md->rules.options & PTL_MD_MANAGE_REMOTE)) {
         const ptl_size_t local_offset = found.offset + found.mlength;
-        if (__builtin_expect(ptli_rules_exhausted(&md->rules, local_offset), 0))
-            return short_for_any(run, peer, bytes);
+        if (ptli_rules_exhausted(&md->rules, local_offset)) return short_for_any(run, peer, bytes);
         md->rules.local_offset = local_offset;
     }
     list->quiet++;

@@ -23,8 +23,7 @@ void ptli_short_begin(struct ptli_short_run *run, struct ptli_engine *engine);
  * was admitted may not be any more.  */
 static inline void ptli_short_from(const struct ptli_short_run *run, struct ptli_peer *peer)
 {
-    if (__builtin_expect(peer->admitted_by != run->engine->access_state, 0))
-        peer->admitted_to = NULL;
+    if (peer->admitted_by != run->engine->access_state) peer->admitted_to = NULL;
 }
 
 /* Takes one message of the peer, of `size` bytes.  True: it is a short put, which is done with.

@@ -519,8 +519,7 @@ bool ptli_verbs_work(struct ptli_verbs *v, const struct ibv_wc *wc, int n, bool 
 /* Every so many rounds without completions. */
 static inline bool ptli_verbs_is_time_to_listen(const struct ptli_verbs *v, uint32_t rounds)
 {
-    return __builtin_expect(rounds % PTLI_HEAR_SOON == 0, 0) &&
-           (v->connecting || rounds % PTLI_HEAR_EVERY == 0);
+    return rounds % PTLI_HEAR_SOON == 0 && (v->connecting || rounds % PTLI_HEAR_EVERY == 0);
 }
 
 /* Begins a round of progress by a caller: acquires driving.  False: another thread makes progress.
@@ -560,7 +559,7 @@ static inline void ptli_verbs_post(struct ptli_link *link, struct ibv_send_wr *w
     wr->wr_id = (uintptr_t)slot;
     if (item || buffer || link->posted % PTLI_SIGNAL == 0) wr->send_flags |= IBV_SEND_SIGNALED;
     if (wr->send_flags & IBV_SEND_SIGNALED) link->signalled = link->posted;
-    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
+    if (ibv_post_send(link->qp, wr, &bad) != 0) ptli_verbs_cannot_post(link);
 }
 
 /* Posting; before a message is posted.  release: pairs with the acquire in

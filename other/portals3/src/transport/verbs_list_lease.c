@@ -44,7 +44,7 @@ void ptli_verbs_lease_return(struct ptli_route *route)
 
 void ptli_verbs_release(struct ptli_route *route)
 {
-    if (__builtin_expect(ptli_lease_release(&route->lease), 0)) ptli_verbs_lease_return(route);
+    if (ptli_lease_release(&route->lease)) ptli_verbs_lease_return(route);
 }
 
 static void lease_count_granted(struct ptli_verbs *v, int change)

@@ -81,7 +81,7 @@ struct ptli_node *ptli_verbs_known_node(struct ptli_verbs *v, ptl_process_id_t i
 struct ptli_node *ptli_verbs_node(struct ptli_verbs *v, ptl_process_id_t id)
 {
     struct ptli_node *node = known(v, id);
-    if (__builtin_expect(node != NULL, 1)) return node;
+    if (node != NULL) return node;
     ptli_mutex_lock(&v->posting.lock);
     node = make(v, id);
     ptli_mutex_unlock(&v->posting.lock);

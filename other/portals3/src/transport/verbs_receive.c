@@ -95,7 +95,7 @@ static bool offer(struct ptli_link *link, const unsigned char *bytes, uint32_t l
     if (!wrong &&
         (header.source.nid != node->face.id.nid || header.source.pid != node->face.id.pid))
         wrong = "source";
-    if (__builtin_expect(wrong != NULL, 0)) {
+    if (wrong != NULL) {
         ptli_malformed(v->face.engine, &node->face, wrong);
         return true;
     }

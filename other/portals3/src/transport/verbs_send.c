@@ -374,12 +374,12 @@ static enum ptli_sent send(struct ptli_node *node, struct ptli_message *message)
     bool requests = request(&message->header);
     struct ptli_queue *queue = requests ? &node->requests : &node->answers;
     struct ptli_link *link = node->link;
-    if (__builtin_expect(node->failing, 0)) return PTLI_REFUSED;
+    if (node->failing) return PTLI_REFUSED;
     struct ptli_message *ask = requests ? count_request(node, &message->header) : NULL;
     bool now = link && !link->broken && !queue->head && may_post(link, message, requests) &&
                post_one(link, message, requests);
     if (!now) enqueue(node, queue, (ptli_item_t)message);
-    if (__builtin_expect(ask != NULL, 0)) enqueue(node, queue, (ptli_item_t)ask);
+    if (ask != NULL) enqueue(node, queue, (ptli_item_t)ask);
     return now ? PTLI_SENT : PTLI_QUEUED;
 }
 
@@ -398,7 +398,7 @@ static enum ptli_sent transfer(struct ptli_node *node, struct ptli_transfer *tra
     struct ptli_published_held *held = (struct ptli_published_held *)transfer->hold;
     struct ptli_queue *queue = held ? &node->requests : &node->answers;
     struct ptli_link *link = node->link;
-    if (__builtin_expect(node->failing || (held && held->life != node->life), 0)) {
+    if (node->failing || (held && held->life != node->life)) {
         if (held) ptli_verbs_release(held->route);
         return PTLI_REFUSED;
     }
@@ -443,13 +443,13 @@ void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc)
             done = ptli_item_transfer(passed->item);
     } while (passed != slot);
     ptli_verbs_passed(link, number);
-    if (__builtin_expect(!well, 0)) ptli_verbs_break(link);
+    if (!well) ptli_verbs_break(link);
     if (done && done->hold) ptli_verbs_release(((struct ptli_published_held *)done->hold)->route);
     ptli_verbs_advanced(link);
     bool drained = link->draining && !ptli_verbs_in_flight(link);
     ptli_mutex_unlock(&v->posting.lock);
     if (done) ptli_transferred(v->face.engine, done, well ? PTLI_OK : PTLI_FAILED);
-    if (__builtin_expect(!well, 0)) {
+    if (!well) {
         if (wc->status == IBV_WC_RETRY_EXC_ERR) ptli_verbs_gave_up(v);
         if (wc->status == IBV_WC_LOC_QP_OP_ERR && !link->draining)
             ptli_verbs_trouble(v, node,

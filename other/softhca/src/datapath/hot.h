@@ -80,7 +80,7 @@ HOT bool shca_sleeps(const struct shm_header *h)
 static inline void shca_wake_sleeper(struct shca_peer *p)
 {
     atomic_signal_fence(memory_order_seq_cst); /* pairs with the membarrier of the sleeper */
-    if (__builtin_expect(shca_sleeps(p->h), 0)) shca_peer_wake_sleeper(p);
+    if (shca_sleeps(p->h)) shca_peer_wake_sleeper(p);
 }
 
 /* The usual case is inlined: one SGE, and one mapped piece at the target. */

@@ -11,8 +11,7 @@
 HOT int respond_move_in(struct shca_link *l, struct shca_gather *g, const struct shca_piece *there,
                         int n)
 {
-    if (__builtin_expect(g->n != 1, 0) && l->tear)
-        return shca_tear_write(l->tear, l->peer, g, there, n);
+    if (g->n != 1 && l->tear) return shca_tear_write(l->tear, l->peer, g, there, n);
     return shca_move_fast(l->peer, true, g, there, n);
 }
 

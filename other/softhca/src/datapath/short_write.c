@@ -168,10 +168,8 @@ HOT void short_copy(char *to, const char *from, uint64_t length)
 HOT bool short_same(struct shca_link *l, struct shm_qp *t)
 {
     const struct shca_known *k = &l->known;
-    if (__builtin_expect(atomic_load_explicit(&t->changes, memory_order_acquire) == k->t_changes &&
-                             atomic_load_explicit(&k->mr->changes, memory_order_acquire) ==
-                                 k->mr_changes,
-                         1))
+    if (atomic_load_explicit(&t->changes, memory_order_acquire) == k->t_changes &&
+        atomic_load_explicit(&k->mr->changes, memory_order_acquire) == k->mr_changes)
         return true;
     l->prod = t->rq_cons;
     return false;
@@ -200,8 +198,7 @@ HOT bool short_write_again(struct shca_qp *qp, const struct ibv_send_wr *wr)
     l->active += 2;
     atomic_store_explicit(&t->active, l->active, memory_order_release);
     if (!same) return false;
-    if (__builtin_expect(shca_is_signalled(qp, wr), 1))
-        shca_done_append(qp, wr->wr_id, qp->sq_head);
+    if (shca_is_signalled(qp, wr)) shca_done_append(qp, wr->wr_id, qp->sq_head);
     qp->sq_exec = ++qp->sq_head;
     return true;
 }
@@ -243,11 +240,11 @@ static __attribute__((noinline)) int short_go_on(struct shca_qp *qp, struct ibv_
 int shca_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     struct shca_qp *qp = shca_qp(base);
-    if (__builtin_expect(!shca_trylock(&qp->sq), 0)) return short_wait(qp, wr, bad);
-    if (__builtin_expect(!wr, 0)) return shca_send_rest(qp, wr, bad);
+    if (!shca_trylock(&qp->sq)) return short_wait(qp, wr, bad);
+    if (!wr) return shca_send_rest(qp, wr, bad);
     if (!short_write_again(qp, wr)) return short_post(qp, wr, bad);
     atomic_signal_fence(memory_order_seq_cst); /* as in shca_wake_sleeper() */
-    if (__builtin_expect(wr->next || shca_sleeps(qp->link.known.h) || shca_sleeps(shca.me.h), 0))
+    if (wr->next || shca_sleeps(qp->link.known.h) || shca_sleeps(shca.me.h))
         return short_go_on(qp, wr->next, bad);
     shca_unlock(&qp->sq);
     return 0;

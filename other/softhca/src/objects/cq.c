@@ -382,7 +382,7 @@ HOT int cq_poll_ring(struct shca_cq *cq, int num, struct ibv_wc *wc, int n)
     for (struct shm_cqe *e; n < num && (e = cq_at_head(r, &head)); head++) {
         if (e->side == SHCA_SIDE_SEND) {
             struct shca_qp *qp = shca_qp_numbered(e->qpn);
-            if (__builtin_expect(shca_done_any(qp), 0)) {
+            if (shca_done_any(qp)) {
                 n += shca_done_take_of(qp, num - n, wc + n);
                 if (n == num) break;
             }
