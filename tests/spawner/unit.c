@@ -9,6 +9,7 @@
 #include "other/launch/ssh/ssh_job.h"
 #include "other/launch/ssh/ssh_link.h"
 #include "other/launch/ssh/ssh_place.h"
+#include "tests/unit/check.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,36 +22,18 @@
 #include <time.h>
 #include <unistd.h>
 
-static int tests, failed;
-
-static void ok(int good, const char *name)
-{
-    printf("%sok %d - %s\n", good ? "" : "not ", ++tests, name);
-    failed += !good;
-}
-
-static uint64_t state;
-
-static uint32_t rnd(uint32_t below)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)(state >> 20) % below;
-}
-
 /* --- hosts; tests/unit/host_lists.c has their lists --- */
 
 static void test_hosts(void)
 {
-    ok(hosts_same("a", "a.b.c") && hosts_same("a.b", "a") && !hosts_same("a.b", "a.c") &&
-           !hosts_same("10.0.0.1", "10.1.0.1") && !hosts_same("10", "10.1.0.1"),
-       "spellings of one host");
+    check(hosts_same("a", "a.b.c") && hosts_same("a.b", "a") && !hosts_same("a.b", "a.c") &&
+              !hosts_same("10.0.0.1", "10.1.0.1") && !hosts_same("10", "10.1.0.1"),
+          "spellings of one host");
 
     struct shell_words list = {0};
     shell_split(&list, "a a b a a");
     hosts_merge(&list);
-    ok(list.count == 3 && strcmp(list.word[2], "a") == 0, "neighbours of one name merge");
+    check(list.count == 3 && strcmp(list.word[2], "a") == 0, "neighbours of one name merge");
     shell_free(&list);
 
     int good = 1;
@@ -66,7 +49,7 @@ static void test_hosts(void)
             }
             good = good && next == ranks;
         }
-    ok(good, "placement is even, contiguous and complete");
+    check(good, "placement is even, contiguous and complete");
 
     good = 1;
     for (uint32_t ranks = 1; ranks < 40; ranks++)
@@ -77,7 +60,7 @@ static void test_hosts(void)
                 for (uint32_t h = 0; h < n; h++)
                     good = good && hosts_index(&blocks[h], r) == (r % n == h ? r / n : UINT32_MAX);
         }
-    ok(good, "ranks are dealt out in turn");
+    check(good, "ranks are dealt out in turn");
 }
 
 /* --- quoting --- */
@@ -97,19 +80,21 @@ static int split_gives(const char *text, const char *expect)
 
 static void test_words(void)
 {
-    ok(split_gives("  -p 22\t-o \"A b\"  ", "<-p><22><-o><A b>"), "plain and double quotes");
-    ok(split_gives("a'b c'd \"x\\\"y\\z\" ''", "<ab cd><x\"y\\z><>"), "mixed quotes, empty word");
-    ok(split_gives("a\\ b '\\' \\\\", "<a b><\\><\\>"), "backslashes");
-    ok(split_gives("'a", NULL) && split_gives("\"a", NULL) && split_gives("a\\", NULL),
-       "quotes without end");
+    check(split_gives("  -p 22\t-o \"A b\"  ", "<-p><22><-o><A b>"), "plain and double quotes");
+    check(split_gives("a'b c'd \"x\\\"y\\z\" ''", "<ab cd><x\"y\\z><>"),
+          "mixed quotes, empty word");
+    check(split_gives("a\\ b '\\' \\\\", "<a b><\\><\\>"), "backslashes");
+    check(split_gives("'a", NULL) && split_gives("\"a", NULL) && split_gives("a\\", NULL),
+          "quotes without end");
 
     int good = 1;
     for (int round = 0; round < 2000; round++) {
         char word[3][24], *words[4] = {word[0], word[1], word[2], NULL};
         for (int w = 0; w < 3; w++) {
-            uint32_t len = rnd(20);
+            uint32_t len = check_below(20);
             for (uint32_t i = 0; i < len; i++)
-                word[w][i] = rnd(2) ? "'\"\\ $*\n%a;&"[rnd(11)] : (char)(1 + rnd(255));
+                word[w][i] = check_below(2) ? "'\"\\ $*\n%a;&"[check_below(11)]
+                                            : (char)(1 + check_below(255));
             word[w][len] = 0;
         }
         char *line = shell_join(words);
@@ -119,7 +104,7 @@ static void test_words(void)
         shell_free(&back);
         free(line);
     }
-    ok(good, "random words survive quoting and splitting");
+    check(good, "random words survive quoting and splitting");
 }
 
 /* --- environments, and many of anything --- */
@@ -139,9 +124,9 @@ static void test_environment(void)
 {
     const char *given[] = {"B=1", "A=", "AB=2", "A.B=3"},
                *own[] = {"A=9", "AA=8", "C", "B=1", "A.=7"};
-    ok(environment_gives("B=1 A= AB=2 A.B=3 AA=8 C A.=7 ", given, 4, own, 5),
-       "environments: the given settings replace those of the same name, and no others");
-    ok(environment_gives("", given, 0, own, 0), "environments: empty ones");
+    check(environment_gives("B=1 A= AB=2 A.B=3 AA=8 C A.=7 ", given, 4, own, 5),
+          "environments: the given settings replace those of the same name, and no others");
+    check(environment_gives("", given, 0, own, 0), "environments: empty ones");
 }
 
 enum { MANY = 200000 }; /* would take minutes if the time grew with the square */
@@ -157,7 +142,7 @@ static void test_many_settings(void)
     }
     const char **all = environment_merge(text, MANY + MANY / 2, text + MANY / 2, MANY + MANY / 2);
     while (all && all[count]) count++;
-    ok(count == 2 * MANY, "environments of 300,000 settings, most of them in both");
+    check(count == 2 * MANY, "environments of 300,000 settings, most of them in both");
     free(all);
     free(text);
 }
@@ -171,7 +156,7 @@ static void test_many_hosts(void)
     setenv("GASNET_SSH_SERVERS", list, 1);
     int good = ssh_plan_make(&plan, &request) && plan.count == MANY;
     for (uint32_t i = 0; good && i < MANY; i++) good = plan.host_of[i] == i % (MANY / 2);
-    ok(good, "200,000 names of hosts, each of them twice");
+    check(good, "200,000 names of hosts, each of them twice");
     ssh_plan_free(&plan);
     unsetenv("GASNET_SSH_SERVERS");
     free(list);
@@ -198,21 +183,22 @@ static void test_lines(void)
     static struct sink sink;
     static char text[300000];
     struct lines lines = {0};
-    for (size_t i = 0; i < sizeof text; i++) text[i] = rnd(40) ? (char)('a' + rnd(26)) : '\n';
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = check_below(40) ? (char)('a' + check_below(26)) : '\n';
     for (size_t at = 0; at < sizeof text;) {
-        size_t part = 1 + rnd(3000);
+        size_t part = 1 + check_below(3000);
         if (part > sizeof text - at) part = sizeof text - at;
         lines_feed(&lines, text + at, part, take, &sink);
         at += part;
     }
-    ok(sink.torn == 0, "lines stay whole however they come");
+    check(sink.torn == 0, "lines stay whole however they come");
     lines_flush(&lines, take, &sink);
-    ok(sink.len == sizeof text && memcmp(sink.text, text, sink.len) == 0, "no byte is lost");
+    check(sink.len == sizeof text && memcmp(sink.text, text, sink.len) == 0, "no byte is lost");
     memset(text, 'x', sizeof text);
     sink.len = 0;
     lines_feed(&lines, text, 200000, take, &sink);
     lines_flush(&lines, take, &sink);
-    ok(sink.len == 200000, "a line longer than the buffer passes in pieces");
+    check(sink.len == 200000, "a line longer than the buffer passes in pieces");
     lines_free(&lines);
 }
 
@@ -244,15 +230,15 @@ static void test_frames(void)
         interrupted +=
             ssh_wire_assemble(&assembly, &between, &aborted, &why) == 1 && aborted.value == 9;
     }
-    ok(complete == 1 && frames == 4 && message.seq == 77 && message.data_len == 100000 &&
-           memcmp(message.data, payload.data + 4, 100000) == 0,
-       "a long message survives its frames");
-    ok(interrupted == 3, "an abort may come between them");
+    check(complete == 1 && frames == 4 && message.seq == 77 && message.data_len == 100000 &&
+              memcmp(message.data, payload.data + 4, 100000) == 0,
+          "a long message survives its frames");
+    check(interrupted == 3, "an abort may come between them");
     struct ssh_wire_frame frame;
     int partial = 1;
     for (size_t len = 0; len < SSH_WIRE_FRAME; len += 11)
         partial = partial && ssh_wire_parse_frame(out.data, len, &frame, &why) == 0;
-    ok(partial, "a frame that is not there in full is waited for");
+    check(partial, "a frame that is not there in full is waited for");
     ssh_wire_free(&payload);
     ssh_wire_free(&out);
     ssh_wire_free(&assembly.buf);
@@ -262,15 +248,16 @@ static void test_frames(void)
 static void fuzz_decode(int rounds)
 {
     for (int round = 0; round < rounds; round++) {
-        size_t len = rnd(200);
+        size_t len = check_below(200);
         uint8_t *bytes = malloc(len + !len);
-        for (size_t i = 0; i < len; i++) bytes[i] = rnd(3) ? (uint8_t)rnd(4) : (uint8_t)rnd(256);
+        for (size_t i = 0; i < len; i++)
+            bytes[i] = check_below(3) ? (uint8_t)check_below(4) : (uint8_t)check_below(256);
         struct ssh_wire_message message;
         const char *why;
-        ssh_wire_decode((enum ssh_wire_type)(1 + rnd(SSH_WIRE_TYPES - 1)), rnd(5), bytes, len,
-                        &message, &why);
+        ssh_wire_decode((enum ssh_wire_type)(1 + check_below(SSH_WIRE_TYPES - 1)), check_below(5),
+                        bytes, len, &message, &why);
         struct ssh_wire_frame frame;
-        if (len > 4 && rnd(2)) {
+        if (len > 4 && check_below(2)) {
             bytes[0] = 'S';
             bytes[1] = 1;
             bytes[3] &= 1;
@@ -289,14 +276,14 @@ static void test_setup(void)
     for (int i = 0; i < 7; i++) ssh_wire_put_u32(&buf, head[i]);
     const char *strings[] = {"/", "/bin/x", "x", "A=b"};
     for (int i = 0; i < 4; i++) ssh_wire_put_string(&buf, strings[i]);
-    ok(ssh_wire_decode(SSH_WIRE_SETUP, 0, buf.data, buf.len, &message, &why), "set-up decodes");
+    check(ssh_wire_decode(SSH_WIRE_SETUP, 0, buf.data, buf.len, &message, &why), "set-up decodes");
     int refused = 1;
     for (size_t len = 0; len < buf.len; len++)
         refused = refused && !ssh_wire_decode(SSH_WIRE_SETUP, 0, buf.data, len, &message, &why);
-    ok(refused, "every truncation of it is refused");
+    check(refused, "every truncation of it is refused");
     buf.data[8] = 3;
-    ok(!ssh_wire_decode(SSH_WIRE_SETUP, 0, buf.data, buf.len, &message, &why),
-       "a stride beyond the last rank is refused");
+    check(!ssh_wire_decode(SSH_WIRE_SETUP, 0, buf.data, buf.len, &message, &why),
+          "a stride beyond the last rank is refused");
     ssh_wire_free(&buf);
 }
 
@@ -338,7 +325,7 @@ static void test_cut(void)
     int ends[2];
     const char *why = "";
     struct ssh_link link;
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return ok(0, "a socket pair");
+    if (!check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "a socket pair")) return;
     ssh_link_open(&link, ends[0], false);
     struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_ECHO, SSH_WIRE_ALL, "word", 4);
     memcpy(send_errors, (int[]){ETIMEDOUT, EPIPE, EPIPE, EPIPE}, sizeof send_errors);
@@ -347,8 +334,8 @@ static void test_cut(void)
     sends = -1;
     close(ends[1]);
     bool eof = ssh_link_read(&link, ignore_frame, NULL, &why) == SSH_LINK_EOF;
-    ok(eof && strstr(why, "its host or the network is down"),
-       "the first error of a link is reported");
+    check(eof && strstr(why, "its host or the network is down"),
+          "the first error of a link is reported");
     ssh_parcel_drop(parcel);
     ssh_link_close(&link);
 }
@@ -359,12 +346,12 @@ static void test_end_of_link(void)
     int ends[2];
     const char *why = "";
     struct ssh_link link;
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return ok(0, "a socket pair");
+    if (!check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "a socket pair")) return;
     ssh_link_open(&link, ends[0], false);
     close(ends[1]);
     errno = ENOSPC;
     bool eof = ssh_link_read(&link, ignore_frame, NULL, &why) == SSH_LINK_EOF;
-    ok(eof && strstr(why, "connection closed"), "a link that is closed is said to be");
+    check(eof && strstr(why, "connection closed"), "a link that is closed is said to be");
     ssh_link_close(&link);
 }
 
@@ -375,17 +362,17 @@ static void test_job(void)
     for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
     for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_FINI, 3 + r);
     for (uint32_t r = 0; r < 3; r++) ssh_job_ended(&job, r, (int)(3 + r) << 8);
-    ok(!job.ending && ssh_job_over(&job) && ssh_job_status(&job) == 5,
-       "largest code of orderly ends");
+    check(!job.ending && ssh_job_over(&job) && ssh_job_status(&job) == 5,
+          "largest code of orderly ends");
     ssh_job_close(&job);
 
     ssh_job_open(&job, 3, names, count_sent, NULL);
     for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
     ssh_job_ended(&job, 2, 9);
-    ok(job.ending && ssh_job_status(&job) == 137 && strstr(job.reason, "rank 2 on host h1"),
-       "a killed rank ends the job");
+    check(job.ending && ssh_job_status(&job) == 137 && strstr(job.reason, "rank 2 on host h1"),
+          "a killed rank ends the job");
     say(&job, 0, SSH_WIRE_ABORT, 4);
-    ok(ssh_job_status(&job) == 137, "the first reason stays");
+    check(ssh_job_status(&job) == 137, "the first reason stays");
     ssh_job_close(&job);
 
     ssh_job_open(&job, 3, names, count_sent, NULL);
@@ -393,31 +380,32 @@ static void test_job(void)
     say(&job, 0, SSH_WIRE_ABORT, 0);
     ssh_job_ended(&job, 0, 0);
     ssh_job_ended(&job, 2, 9);
-    ok(job.ending && ssh_job_status(&job) == 1 && strstr(job.reason, ": ranks 1-2 of 3 on several"),
-       "an abort with 0 does not hide a killed rank");
+    check(job.ending && ssh_job_status(&job) == 1 &&
+              strstr(job.reason, ": ranks 1-2 of 3 on several"),
+          "an abort with 0 does not hide a killed rank");
     ssh_job_ended(&job, 1, 23 << 8);
-    ok(ssh_job_status(&job) == 23, "another rank's code does not get lost");
+    check(ssh_job_status(&job) == 23, "another rank's code does not get lost");
     say(&job, 1, SSH_WIRE_ABORT, 24);
-    ok(ssh_job_status(&job) == 23, "the first of those stays");
+    check(ssh_job_status(&job) == 23, "the first of those stays");
     ssh_job_close(&job);
 
     ssh_job_open(&job, 3, names, count_sent, NULL);
     for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
     for (uint32_t r = 1; r < 3; r++) say(&job, r, SSH_WIRE_FINI, 0);
     say(&job, 0, SSH_WIRE_ABORT, 0);
-    ok(job.ending && ssh_job_status(&job) == 0 && !job.reason[0],
-       "where all others are leaving it ends the job with 0");
+    check(job.ending && ssh_job_status(&job) == 0 && !job.reason[0],
+          "where all others are leaving it ends the job with 0");
     ssh_job_ended(&job, 2, SIGTERM);
-    ok(ssh_job_status(&job) == 0, "which then ends the others");
+    check(ssh_job_status(&job) == 0, "which then ends the others");
     ssh_job_ended(&job, 1, SIGABRT);
-    ok(ssh_job_status(&job) == 128 + SIGABRT, "unless one of them crashes");
+    check(ssh_job_status(&job) == 128 + SIGABRT, "unless one of them crashes");
     ssh_job_close(&job);
 
     ssh_job_open(&job, 3, names, count_sent, NULL);
     for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
     say(&job, 0, SSH_WIRE_ABORT, 0);
     say(&job, 1, SSH_WIRE_ABORT, 23);
-    ok(ssh_job_status(&job) == 23, "or another rank aborts with more");
+    check(ssh_job_status(&job) == 23, "or another rank aborts with more");
     ssh_job_close(&job);
 
     static const struct {
@@ -432,20 +420,20 @@ static void test_job(void)
         for (uint32_t r = 0; r < 3; r++) ssh_job_ended(&job, r, interrupted[i].code << 8);
         snprintf(name, sizeof name, "the status after SIGINT and an orderly end with %d is %d",
                  interrupted[i].code, interrupted[i].status);
-        ok(!job.ending && ssh_job_status(&job) == interrupted[i].status, name);
+        check(!job.ending && ssh_job_status(&job) == interrupted[i].status, "%s", name);
         ssh_job_close(&job);
     }
 
     ssh_job_open(&job, 3, names, count_sent, NULL);
     for (uint32_t r = 0; r < 3; r++) ssh_job_ended(&job, r, 0);
-    ok(!job.ending && ssh_job_over(&job) && ssh_job_status(&job) == 0,
-       "programs that never join may end well");
+    check(!job.ending && ssh_job_over(&job) && ssh_job_status(&job) == 0,
+          "programs that never join may end well");
     ssh_job_close(&job);
 
     ssh_job_open(&job, 3, names, count_sent, NULL);
     ssh_job_ended(&job, 0, 0);
     say(&job, 1, SSH_WIRE_HELLO, 1);
-    ok(job.ending && ssh_job_status(&job) == 1, "but not while others join");
+    check(job.ending && ssh_job_status(&job) == 1, "but not while others join");
     ssh_job_close(&job);
 }
 
@@ -469,50 +457,50 @@ static void test_leaving(void)
     struct ssh_job job;
     open_joined(&job);
     say(&job, 1, SSH_WIRE_LEAVING, ssh_wire_leaving(7, 1.5));
-    ok(job.leaving && !job.ending && heard(SSH_WIRE_NOTED) == 1 && heard(SSH_WIRE_TOGETHER) == 0 &&
-           job.leave_seconds > 1.49 && job.leave_seconds < 1.51,
-       "a rank that wants to end waits for the others");
+    check(job.leaving && !job.ending && heard(SSH_WIRE_NOTED) == 1 &&
+              heard(SSH_WIRE_TOGETHER) == 0 && job.leave_seconds > 1.49 && job.leave_seconds < 1.51,
+          "a rank that wants to end waits for the others");
     say(&job, 1, SSH_WIRE_LEAVING, ssh_wire_leaving(9, 9));
     say(&job, 0, SSH_WIRE_LEAVING, ssh_wire_leaving(0, 9));
-    ok(!job.settled && heard(SSH_WIRE_NOTED) == 1 && job.leave_seconds < 1.51,
-       "the time runs from the first, and each is noted once");
+    check(!job.settled && heard(SSH_WIRE_NOTED) == 1 && job.leave_seconds < 1.51,
+          "the time runs from the first, and each is noted once");
     say(&job, 2, SSH_WIRE_LEAVING, ssh_wire_leaving(5, 1));
     ssh_job_call(&job);
     ssh_job_late(&job);
-    ok(job.settled && !job.ending && heard(SSH_WIRE_TOGETHER) == 3 && heard(SSH_WIRE_LEAVE) == 0 &&
-           ssh_job_status(&job) == 7,
-       "when all want to they end together, with the largest code");
+    check(job.settled && !job.ending && heard(SSH_WIRE_TOGETHER) == 3 &&
+              heard(SSH_WIRE_LEAVE) == 0 && ssh_job_status(&job) == 7,
+          "when all want to they end together, with the largest code");
     ssh_job_close(&job);
 
     open_joined(&job);
     say(&job, 1, SSH_WIRE_LEAVING, ssh_wire_leaving(0, 1));
     ssh_job_call(&job);
     ssh_job_call(&job);
-    ok(heard(SSH_WIRE_LEAVE) == 2, "those that do not are asked to, once");
+    check(heard(SSH_WIRE_LEAVE) == 2, "those that do not are asked to, once");
     say(&job, 0, SSH_WIRE_LEAVING, ssh_wire_leaving(0, 1));
     ssh_job_late(&job);
-    ok(job.ending && ssh_job_status(&job) == 1 && strstr(job.reason, "1 of 3 processes, ") &&
-           strstr(job.reason, "1 instead of 0") && strstr(job.reason, ": rank 2 of 3 on h1"),
-       "those that do not hear of it are named, and no 0 hides them");
+    check(job.ending && ssh_job_status(&job) == 1 && strstr(job.reason, "1 of 3 processes, ") &&
+              strstr(job.reason, "1 instead of 0") && strstr(job.reason, ": rank 2 of 3 on h1"),
+          "those that do not hear of it are named, and no 0 hides them");
     ssh_job_ended(&job, 0, 0);
     ssh_job_ended(&job, 2, 9);
-    ok(ssh_job_status(&job) == 1, "however they end");
+    check(ssh_job_status(&job) == 1, "however they end");
     ssh_job_close(&job);
 
     open_joined(&job);
     say(&job, 1, SSH_WIRE_LEAVING, ssh_wire_leaving(11, 1));
     ssh_job_late(&job);
-    ok(job.ending && ssh_job_status(&job) == 11 &&
-           strstr(job.reason, ": ranks 0 and 2 of 3 on sev"),
-       "a code that is not 0 stands");
+    check(job.ending && ssh_job_status(&job) == 11 &&
+              strstr(job.reason, ": ranks 0 and 2 of 3 on sev"),
+          "a code that is not 0 stands");
     ssh_job_close(&job);
 
     open_joined(&job);
     job.interrupt = SIGTERM;
     say(&job, 1, SSH_WIRE_LEAVING, ssh_wire_leaving(0, 1));
     ssh_job_late(&job);
-    ok(job.ending && ssh_job_status(&job) == 128 + SIGTERM && strstr(job.reason, "are killed: "),
-       "nothing is said of a status that a signal to the launcher decides");
+    check(job.ending && ssh_job_status(&job) == 128 + SIGTERM && strstr(job.reason, "are killed: "),
+          "nothing is said of a status that a signal to the launcher decides");
     ssh_job_close(&job);
 
     open_joined(&job);
@@ -520,8 +508,8 @@ static void test_leaving(void)
     say(&job, 1, SSH_WIRE_LEAVING, ssh_wire_leaving(0, 1));
     ssh_job_ended(&job, 0, 3 << 8);
     say(&job, 2, SSH_WIRE_LEAVING, ssh_wire_leaving(0, 1));
-    ok(job.settled && heard(SSH_WIRE_TOGETHER) == 2 && ssh_job_status(&job) == 3,
-       "a rank that has left in good order is not waited for");
+    check(job.settled && heard(SSH_WIRE_TOGETHER) == 2 && ssh_job_status(&job) == 3,
+          "a rank that has left in good order is not waited for");
     ssh_job_close(&job);
 }
 
@@ -558,14 +546,14 @@ static void test_complaints(void)
     ssh_job_open(&job, 3, names, count_sent, NULL);
     for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
     complain(&job, 1, "no port");
-    ok(!job.ending && job.held, "a complaint waits for others");
+    check(!job.ending && job.held, "a complaint waits for others");
     ssh_job_ended(&job, 1, 1 << 8);
     complain(&job, 0, "no port");
-    ok(!job.ending, "as long as one may still connect");
+    check(!job.ending, "as long as one may still connect");
     complain(&job, 2, "no port");
-    ok(job.ending && ssh_job_status(&job) == 1 && !job.reason[0], "when all have, the job ends");
-    ok(told(&job, "ERROR (ranks 0-2 of 3 on several hosts): no port") && told(&job, NULL),
-       "and it is reported once");
+    check(job.ending && ssh_job_status(&job) == 1 && !job.reason[0], "when all have, the job ends");
+    check(told(&job, "ERROR (ranks 0-2 of 3 on several hosts): no port") && told(&job, NULL),
+          "and it is reported once");
     ssh_job_close(&job);
 
     ssh_job_open(&job, 3, names, count_sent, NULL);
@@ -573,28 +561,28 @@ static void test_complaints(void)
     complain(&job, 2, "no port");
     complain(&job, 0, "no memory");
     ssh_job_release(&job);
-    ok(job.ending && ssh_job_status(&job) == 1, "the wait for silent hosts is bounded");
-    ok(told(&job, "ERROR (rank 0 of 3 on h0): no memory") &&
-           told(&job, "ERROR (rank 2 of 3 on h1): no port") && told(&job, NULL),
-       "different complaints are different lines");
+    check(job.ending && ssh_job_status(&job) == 1, "the wait for silent hosts is bounded");
+    check(told(&job, "ERROR (rank 0 of 3 on h0): no memory") &&
+              told(&job, "ERROR (rank 2 of 3 on h1): no port") && told(&job, NULL),
+          "different complaints are different lines");
     ssh_job_close(&job);
 
     ssh_job_open(&job, 3, names, count_sent, NULL);
     for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
     ssh_job_ended(&job, 1, 9);
     complain(&job, 0, "rank 1 is gone");
-    ok(ssh_job_status(&job) == 137, "a complaint does not change how a job ends that is ending");
+    check(ssh_job_status(&job) == 137, "a complaint does not change how a job ends that is ending");
     ssh_job_close(&job);
 
     ssh_job_open(&job, 3, names, count_sent, NULL);
     for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
     complain_as(&job, 1, "no way to rank 2", 1);
     complain_as(&job, 2, "no way to rank 0", 1);
-    ok(!job.ending, "a complaint that is reported once waits for others as well");
+    check(!job.ending, "a complaint that is reported once waits for others as well");
     complain_as(&job, 0, "no way to rank 2", 1);
-    ok(job.ending && ssh_job_status(&job) == 1, "and ends the job when all have made one");
-    ok(told(&job, "ERROR (ranks 0-1 of 3 on h0): no way to rank 2") && told(&job, NULL),
-       "only the first of them is reported");
+    check(job.ending && ssh_job_status(&job) == 1, "and ends the job when all have made one");
+    check(told(&job, "ERROR (ranks 0-1 of 3 on h0): no way to rank 2") && told(&job, NULL),
+          "only the first of them is reported");
     ssh_job_close(&job);
 }
 
@@ -607,27 +595,28 @@ static void fuzz_job(int rounds)
         for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
         for (int i = 0; i < 60; i++) {
             uint8_t bytes[64];
-            size_t len = rnd(40);
-            for (size_t b = 0; b < len; b++) bytes[b] = rnd(4) ? 0 : (uint8_t)rnd(8);
+            size_t len = check_below(40);
+            for (size_t b = 0; b < len; b++)
+                bytes[b] = check_below(4) ? 0 : (uint8_t)check_below(8);
             struct ssh_wire_buf call = {0};
-            if (rnd(2)) { /* similar to a valid call */
-                ssh_wire_put_u32(&call, rnd(8) ? 0 : rnd(4));
-                ssh_wire_put_u32(&call, rnd(8) ? 0 : rnd(3));
+            if (check_below(2)) { /* similar to a valid call */
+                ssh_wire_put_u32(&call, check_below(8) ? 0 : check_below(4));
+                ssh_wire_put_u32(&call, check_below(8) ? 0 : check_below(3));
                 ssh_wire_put_u32(&call, 1);
-                ssh_wire_put_u64(&call, rnd(8) ? 0 : rnd(3));
+                ssh_wire_put_u64(&call, check_below(8) ? 0 : check_below(3));
             }
-            ssh_wire_put(&call, bytes, rnd(4) ? 0 : rnd(8));
+            ssh_wire_put(&call, bytes, check_below(4) ? 0 : check_below(8));
             struct ssh_wire_frame frame = {
-                .type = rnd(3) ? SSH_WIRE_COLLECTIVE
-                               : (enum ssh_wire_type)(1 + rnd(SSH_WIRE_TYPES - 1)),
-                .more = rnd(8) == 0,
-                .rank = rnd(3),
+                .type = check_below(3) ? SSH_WIRE_COLLECTIVE
+                                       : (enum ssh_wire_type)(1 + check_below(SSH_WIRE_TYPES - 1)),
+                .more = check_below(8) == 0,
+                .rank = check_below(3),
                 .data = call.data,
                 .len = call.len};
             ssh_job_frame(&job, frame.rank, &frame);
             ssh_wire_free(&call);
-            if (rnd(30) == 0) ssh_job_ended(&job, rnd(3), (int)rnd(1024));
-            if (rnd(30) == 0) ssh_job_silent(&job, rnd(3));
+            if (check_below(30) == 0) ssh_job_ended(&job, check_below(3), (int)check_below(1024));
+            if (check_below(30) == 0) ssh_job_silent(&job, check_below(3));
         }
         ssh_job_close(&job);
     }
@@ -661,22 +650,23 @@ static void test_seals(void)
     struct ssh_seal before = a.out, in = b.in;
     ssh_seal_close(&a.out, (const uint8_t *)text, strlen(text), &one);
     ssh_seal_close(&a.out, (const uint8_t *)text, strlen(text), &two);
-    ok(!memmem(one.data, one.len, "env", 3) && one.len == two.len &&
-           memcmp(one.data, two.data, one.len) != 0,
-       "what is sealed cannot be read, nor that it is the same as before");
-    ok(opens(&in, &one, text) && opens(&in, &two, text), "it arrives, in its order");
-    ok(!opens(&in, &two, text), "once");
+    check(!memmem(one.data, one.len, "env", 3) && one.len == two.len &&
+              memcmp(one.data, two.data, one.len) != 0,
+          "what is sealed cannot be read, nor that it is the same as before");
+    check(opens(&in, &one, text) && opens(&in, &two, text), "it arrives, in its order");
+    check(!opens(&in, &two, text), "once");
     in = b.in;
-    ok(!opens(&in, &two, text) && opens(&in, &one, text), "and no later part before an earlier");
-    ok(!opens(&a.in, &one, text), "it cannot be sent back");
+    check(!opens(&in, &two, text) && opens(&in, &one, text), "and no later part before an earlier");
+    check(!opens(&a.in, &one, text), "it cannot be sent back");
     struct ssh_seals other = seals_of("secreT", "xy", false),
                      later = seals_of("secret", "xz", false),
                      cross = seals_of("secret", "yx", false);
-    ok(!opens(&other.in, &one, text) && !opens(&later.in, &one, text) &&
-           !opens(&cross.in, &one, text),
-       "nor be opened with another secret, or in another connection");
+    check(!opens(&other.in, &one, text) && !opens(&later.in, &one, text) &&
+              !opens(&cross.in, &one, text),
+          "nor be opened with another secret, or in another connection");
     ssh_seal_close(&before, (const uint8_t *)text, strlen(text), &again);
-    ok(again.len == one.len && !memcmp(again.data, one.data, one.len), "keys decide, and a number");
+    check(again.len == one.len && !memcmp(again.data, one.data, one.len),
+          "keys decide, and a number");
 
     int refused = 0, changes = 0;
     for (size_t bit = 0; bit < 8 * one.len; bit++, changes++) {
@@ -687,15 +677,16 @@ static void test_seals(void)
         copy[bit / 8] ^= (uint8_t)(1 << bit % 8);
         refused += ssh_seal_open(&in, copy, one.len, &plain, &len) <= 0 && in.next == 0;
     }
-    ok(refused == changes, "no bit of it can be changed");
+    check(refused == changes, "no bit of it can be changed");
     in = b.in;
     uint8_t *plain;
     size_t len, early = 0;
     for (size_t part = 0; part < one.len; part++)
         early += ssh_seal_open(&in, one.data, part, &plain, &len) != 0;
-    ok(!early && opens(&in, &one, text), "a part of it is waited for");
+    check(!early && opens(&in, &one, text), "a part of it is waited for");
     uint8_t longer[SSH_SEAL_HEAD] = {1, (SSH_SEAL_MOST >> 8) & 0xff, SSH_SEAL_MOST >> 16};
-    ok(ssh_seal_open(&in, longer, sizeof longer, &plain, &len) < 0, "no more is kept than a part");
+    check(ssh_seal_open(&in, longer, sizeof longer, &plain, &len) < 0,
+          "no more is kept than a part");
     ssh_wire_free(&one);
     ssh_wire_free(&two);
     ssh_wire_free(&again);
@@ -720,7 +711,7 @@ static void test_sealed_link(void)
     const char *why = "";
     struct ssh_seals a = seals_of("s", "xy", true), b = seals_of("s", "xy", false);
     uint8_t *bytes = malloc(LONG);
-    for (size_t i = 0; i < LONG; i++) bytes[i] = (uint8_t)rnd(256);
+    for (size_t i = 0; i < LONG; i++) bytes[i] = (uint8_t)check_below(256);
     socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
     ssh_link_open(&from, ends[0], false);
     ssh_link_open(&to, ends[1], false);
@@ -736,16 +727,16 @@ static void test_sealed_link(void)
         ssh_link_flush(&from);
         news = ssh_link_read(&to, note_sealed, bytes, &why);
     }
-    ok(sealed_good && sealed_bytes == LONG && news == SSH_LINK_OPEN && !to.in.len &&
-           !(ssh_link_events(&from) & POLLOUT),
-       "a long message arrives through a sealed link");
+    check(sealed_good && sealed_bytes == LONG && news == SSH_LINK_OPEN && !to.in.len &&
+              !(ssh_link_events(&from) & POLLOUT),
+          "a long message arrives through a sealed link");
     send(from.fd, bytes, 64, 0);
     while (news == SSH_LINK_OPEN && sealed_bytes == LONG) {
         news = ssh_link_read(&to, note_sealed, bytes, &why);
         if (news == SSH_LINK_OPEN) ssh_link_close(&from); /* ends the stream in any case */
     }
-    ok(news == SSH_LINK_GARBAGE && sealed_bytes == LONG && strstr(why, "changed"),
-       "what was not sealed does not");
+    check(news == SSH_LINK_GARBAGE && sealed_bytes == LONG && strstr(why, "changed"),
+          "what was not sealed does not");
     ssh_link_close(&from);
     ssh_link_close(&to);
     free(bytes);
@@ -753,9 +744,7 @@ static void test_sealed_link(void)
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL);
-    state = seed * 2654435761u + 1;
-    printf("# seed %" PRIu64 "\n", seed);
+    check_begin(argc, argv);
     test_hosts();
     test_words();
     test_environment();
@@ -772,9 +761,8 @@ int main(int argc, char **argv)
     test_seals();
     test_sealed_link();
     fuzz_decode(200000);
-    ok(1, "200000 random payloads decoded without harm");
+    check(1, "200000 random payloads decoded without harm");
     fuzz_job(5000);
-    ok(sent[SSH_WIRE_RESULT] > 0, "5000 jobs of random messages; some calls even completed");
-    printf("1..%d\n", tests);
-    return failed != 0;
+    check(sent[SSH_WIRE_RESULT] > 0, "5000 jobs of random messages; some calls even completed");
+    return check_end();
 }

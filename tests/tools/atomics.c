@@ -4,7 +4,7 @@
  * Compiled for the tools without and with threads; the threaded parts exist in the latter only.
  */
 #include "gasnet_tools.h"
-#include "tap.h"
+#include "tests/unit/check.h"
 
 /* Runs a family's operations on one cell; results are checked against plain arithmetic. A macro,
  * since the families differ in their names alone. */
@@ -29,7 +29,7 @@
         good &= P##_swap(&cell, 9, FLAGS) == 8;                                                    \
         good &= P##_subtract(&cell, 10, FLAGS) == max;                                             \
         good &= P##_add(&cell, max, FLAGS) == (V)(max - 1);                                        \
-        tap_ok(good, #P " with flags " #FLAGS);                                                    \
+        check(good, #P " with flags " #FLAGS);                                                     \
     } while (0)
 
 static void test_operations(void)
@@ -55,19 +55,19 @@ static void test_ranges(void)
     int good;
 
     gasnett_atomic_set(&cell, (gasnett_atomic_val_t)-1, 0);
-    tap_ok(gasnett_atomic_signed(gasnett_atomic_read(&cell, 0)) == -1, "negative values come back");
+    check(gasnett_atomic_signed(gasnett_atomic_read(&cell, 0)) == -1, "negative values come back");
     gasnett_atomic_set(&cell, top, 0);
     gasnett_atomic_increment(&cell, 0);
-    tap_ok(gasnett_atomic_signed(gasnett_atomic_read(&cell, 0)) == GASNETT_ATOMIC_SIGNED_MIN,
-           "signed maximum wraps to the minimum");
+    check(gasnett_atomic_signed(gasnett_atomic_read(&cell, 0)) == GASNETT_ATOMIC_SIGNED_MIN,
+          "signed maximum wraps to the minimum");
     gasnett_atomic_set(&cell, GASNETT_ATOMIC_MAX, 0);
     good =
         gasnett_atomic_compare_and_swap(&cell, (gasnett_atomic_val_t)-1, GASNETT_ATOMIC_MAX + 1, 0);
-    tap_ok(good && gasnett_atomic_read(&cell, 0) == 0, "compare_and_swap wraps its arguments");
-    tap_ok(GASNETT_ATOMIC_MAX >= 0xffffff, "at least 24 bits");
-    tap_ok(GASNETT_HAVE_ATOMIC_CAS && GASNETT_HAVE_ATOMIC_ADD_SUB &&
-               GASNETT_HAVE_STRONGATOMIC_CAS && GASNETT_HAVE_STRONGATOMIC_ADD_SUB,
-           "compare-and-swap and add are there");
+    check(good && gasnett_atomic_read(&cell, 0) == 0, "compare_and_swap wraps its arguments");
+    check(GASNETT_ATOMIC_MAX >= 0xffffff, "at least 24 bits");
+    check(GASNETT_HAVE_ATOMIC_CAS && GASNETT_HAVE_ATOMIC_ADD_SUB && GASNETT_HAVE_STRONGATOMIC_CAS &&
+              GASNETT_HAVE_STRONGATOMIC_ADD_SUB,
+          "compare-and-swap and add are there");
 }
 
 /* Storage declared as something else of the same size. */
@@ -81,12 +81,12 @@ static void test_storage(void)
 
     memcpy(&bits, &two, sizeof bits);
     gasnett_atomic64_set((gasnett_atomic64_t *)&reals[1], bits, 0);
-    tap_ok(reals[0] == 0 && reals[1] == 2.0 && reals[2] == 0, "64 bits in an array of doubles");
+    check(reals[0] == 0 && reals[1] == 2.0 && reals[2] == 0, "64 bits in an array of doubles");
     gasnett_atomic32_set((gasnett_atomic32_t *)&small[1], 0x40000000, 0);
-    tap_ok(small[0] == 0 && small[1] == 2.0f && small[2] == 0, "32 bits in an array of floats");
+    check(small[0] == 0 && small[1] == 2.0f && small[2] == 0, "32 bits in an array of floats");
     gasnett_atomic64_set((gasnett_atomic64_t *)&words[0], 0, 0);
-    tap_ok(words[0] == 0 && words[1] == -1, "64 bits in an array of integers");
-    tap_ok(sizeof(gasnett_atomic32_t) == 4 && sizeof(gasnett_atomic64_t) == 8, "exact sizes");
+    check(words[0] == 0 && words[1] == -1, "64 bits in an array of integers");
+    check(sizeof(gasnett_atomic32_t) == 4 && sizeof(gasnett_atomic64_t) == 8, "exact sizes");
 }
 
 #if GASNETT_THREAD_SAFE
@@ -121,11 +121,11 @@ static void test_counts(void)
     for (uintptr_t i = 0; i < N_THREADS; i++)
         pthread_create(&thread[i], NULL, count_up, (void *)(i + 1));
     for (int i = 0; i < N_THREADS; i++) pthread_join(thread[i], NULL);
-    tap_ok(gasnett_atomic_read(&counter, 0) == N_THREADS * N_ROUNDS,
-           "additions of threads all count");
-    tap_ok(gasnett_atomic_read(&cas_counter, 0) == N_THREADS * N_ROUNDS,
-           "compare-and-swap loops of threads all count");
-    tap_ok(gasnett_atomic_read(&torn, 0) == 0, "64-bit values are never torn");
+    check(gasnett_atomic_read(&counter, 0) == N_THREADS * N_ROUNDS,
+          "additions of threads all count");
+    check(gasnett_atomic_read(&cas_counter, 0) == N_THREADS * N_ROUNDS,
+          "compare-and-swap loops of threads all count");
+    check(gasnett_atomic_read(&torn, 0) == 0, "64-bit values are never torn");
 }
 
 /* Litmus: two threads meet at a gate each round, run their side, and compare what they saw. */
@@ -178,8 +178,8 @@ static void test_litmus(void)
     pthread_t thread[2];
     for (uintptr_t i = 0; i < 2; i++) pthread_create(&thread[i], NULL, litmus_side, (void *)i);
     for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
-    tap_ok(forbidden_sb == 0, "store buffering with full fences is sequentially consistent");
-    tap_ok(forbidden_mp == 0, "message passing with release and acquire");
+    check(forbidden_sb == 0, "store buffering with full fences is sequentially consistent");
+    check(forbidden_mp == 0, "message passing with release and acquire");
 }
 #else
 static void test_counts(void) {}
@@ -193,5 +193,5 @@ int main(void)
     test_storage();
     test_counts();
     test_litmus();
-    return tap_end();
+    return check_end();
 }

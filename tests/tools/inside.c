@@ -5,7 +5,7 @@
 #include "config.h"
 #include "other/base/memory_limits.h"
 #include "other/base/tools.h"
-#include "tap.h"
+#include "tests/unit/check.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -35,9 +35,9 @@ static void test_getenv_hook(void)
     gasneti_getenv_hook = job_getenv;
     gasnett_setenv("TOOLS_JOB", "of the process");
     gasnett_setenv("TOOLS_OWN", "own");
-    tap_ok(!strcmp(gasnett_getenv("TOOLS_JOB"), "of the job"), "the job's value wins");
-    tap_ok(!strcmp(gasnett_getenv("TOOLS_OWN"), "own"),
-           "names unknown to the job are the process's");
+    check(!strcmp(gasnett_getenv("TOOLS_JOB"), "of the job"), "the job's value wins");
+    check(!strcmp(gasnett_getenv("TOOLS_OWN"), "own"),
+          "names unknown to the job are the process's");
     gasneti_getenv_hook = NULL;
 }
 
@@ -53,13 +53,13 @@ static void test_arguments(void)
     decoded = argv;
     good = argc == 7 && decoded[argc] == NULL;
     for (int i = 0; good && i < argc; i++) good &= !strcmp(argv[i], want[i]);
-    tap_ok(good, "arguments are decoded, and split at encoded zero bytes");
+    check(good, "arguments are decoded, and split at encoded zero bytes");
 
     argc = 5;
     argv = args;
     gasnett_setenv("GASNET_DISABLE_ARGDECODE", "yes");
     gasneti_decode_args(&argc, &argv);
-    tap_ok(argc == 5 && argv == args, "GASNET_DISABLE_ARGDECODE");
+    check(argc == 5 && argv == args, "GASNET_DISABLE_ARGDECODE");
     gasneti_decode_args(NULL, NULL);
 }
 
@@ -73,28 +73,28 @@ static void test_strict(void)
     int good = 1;
 
     for (int i = 0; i < 7; i++) good &= !gasneti_parse_int(bad_ints[i], 0, &value);
-    tap_ok(good, "text that is no integer");
+    check(good, "text that is no integer");
     good = 1;
     for (int i = 0; i < 7; i++)
         good &= !gasneti_parse_int(bad_sizes[i], 1, &value) && errno == EINVAL;
-    tap_ok(good, "text that is no memory size");
+    check(good, "text that is no memory size");
     good = 1;
     for (int i = 0; i < 6; i++) good &= !gasneti_parse_double(bad_doubles[i], &real);
-    tap_ok(good, "text that is no number");
-    tap_ok(!gasneti_parse_int("99999999999999999999", 0, &value) && errno == ERANGE &&
-               value == INT64_MAX,
-           "an integer that does not fit");
-    tap_ok(gasneti_parse_int(" 1.5 GiB ", 1, &value) && value == 3LL << 29, "a size with spaces");
+    check(good, "text that is no number");
+    check(!gasneti_parse_int("99999999999999999999", 0, &value) && errno == ERANGE &&
+              value == INT64_MAX,
+          "an integer that does not fit");
+    check(gasneti_parse_int(" 1.5 GiB ", 1, &value) && value == 3LL << 29, "a size with spaces");
 }
 
 static void test_signal_names(void)
 {
-    tap_ok(gasneti_signal_from_name("SIGSEGV") == SIGSEGV &&
-               gasneti_signal_from_name("SEGV") == SIGSEGV &&
-               gasneti_signal_from_name("segv") == SIGSEGV &&
-               gasneti_signal_from_name("11") == 11 && gasneti_signal_from_name("nosuch") == 0 &&
-               gasneti_signal_from_name("0") == 0 && gasneti_signal_from_name("") == 0,
-           "signals by name and number");
+    check(gasneti_signal_from_name("SIGSEGV") == SIGSEGV &&
+              gasneti_signal_from_name("SEGV") == SIGSEGV &&
+              gasneti_signal_from_name("segv") == SIGSEGV && gasneti_signal_from_name("11") == 11 &&
+              gasneti_signal_from_name("nosuch") == 0 && gasneti_signal_from_name("0") == 0 &&
+              gasneti_signal_from_name("") == 0,
+          "signals by name and number");
 }
 
 /* Reports of before the answer is known come out later, or never. */
@@ -110,7 +110,7 @@ static void test_kept_reports(void)
     dup2(fileno(out), STDERR_FILENO);
     gasnett_getenv_withdefault("TOOLS_EARLY", "x");
     gasneti_verboseenv_flush();
-    tap_ok(lseek(fileno(out), 0, SEEK_END) == 0, "reports are kept back while nothing is known");
+    check(lseek(fileno(out), 0, SEEK_END) == 0, "reports are kept back while nothing is known");
     verbose = 1;
     gasneti_verboseenv_flush();
     gasneti_verboseenv_flush();
@@ -121,10 +121,10 @@ static void test_kept_reports(void)
     rewind(out);
     len = fread(text, 1, sizeof text - 1, out);
     text[len] = '\0';
-    tap_ok(strstr(text, "TOOLS_EARLY = x") && strstr(text, "TOOLS_LATE = y") &&
-               strstr(text, "TOOLS_EARLY") < strstr(text, "TOOLS_LATE") &&
-               !strstr(text, "TOOLS_NEVER"),
-           "and printed in order once it is");
+    check(strstr(text, "TOOLS_EARLY = x") && strstr(text, "TOOLS_LATE = y") &&
+              strstr(text, "TOOLS_EARLY") < strstr(text, "TOOLS_LATE") &&
+              !strstr(text, "TOOLS_NEVER"),
+          "and printed in order once it is");
     fclose(out);
 }
 
@@ -133,7 +133,7 @@ static void test_memory(void)
     void *p = gasnett_mmap(4 * GASNETT_PAGESIZE), *q = gasnett_malloc_aligned(4096, 100);
     memset(p, 1, 4 * GASNETT_PAGESIZE);
     memset(q, 1, 100);
-    tap_ok((uintptr_t)p % GASNETT_PAGESIZE == 0 && (uintptr_t)q % 4096 == 0, "aligned memory");
+    check((uintptr_t)p % GASNETT_PAGESIZE == 0 && (uintptr_t)q % 4096 == 0, "aligned memory");
     gasnett_free_aligned(q);
     gasnett_free_aligned(NULL);
 }
@@ -157,22 +157,22 @@ static void test_control_groups(void)
     }
     snprintf(self, sizeof self, "%s/self", root);
     make_file(root, "self", "0::/a/b/c\n");
-    tap_ok(gasneti_cgroup_memory(root, self) == UINT64_MAX, "a control group without a limit");
+    check(gasneti_cgroup_memory(root, self) == UINT64_MAX, "a control group without a limit");
     make_file(root, "a/b/c/memory.max", "max\n");
     make_file(root, "a/memory.max", "300000000\n");
     make_file(root, "memory.max", "400000000\n");
-    tap_ok(gasneti_cgroup_memory(root, self) == 300000000, "the limit of a group around it");
+    check(gasneti_cgroup_memory(root, self) == 300000000, "the limit of a group around it");
     make_file(root, "a/b/c/memory.max", "200000000\n");
-    tap_ok(gasneti_cgroup_memory(root, self) == 200000000, "its own, which is less");
+    check(gasneti_cgroup_memory(root, self) == 200000000, "its own, which is less");
     make_file(root, "self", "0::/not/mounted/here\n");
-    tap_ok(gasneti_cgroup_memory(root, self) == 400000000,
-           "a group that is not seen here: the limit at the top");
+    check(gasneti_cgroup_memory(root, self) == 400000000,
+          "a group that is not seen here: the limit at the top");
     make_file(root, "self", "5:cpu:/d\n3:memory:/d\n0::/\n");
     make_file(root, "memory/d/memory.limit_in_bytes", "100000000\n");
-    tap_ok(gasneti_cgroup_memory(root, self) == 100000000, "the limit of a version 1 group");
-    tap_ok(gasneti_cgroup_memory(root, "/nonexistent") == UINT64_MAX, "no control groups");
-    tap_ok(gasneti_memory() > 0 && gasneti_memory() <= gasnett_getPhysMemSz(1),
-           "no more memory than there is");
+    check(gasneti_cgroup_memory(root, self) == 100000000, "the limit of a version 1 group");
+    check(gasneti_cgroup_memory(root, "/nonexistent") == UINT64_MAX, "no control groups");
+    check(gasneti_memory() > 0 && gasneti_memory() <= gasnett_getPhysMemSz(1),
+          "no more memory than there is");
     snprintf(path, sizeof path, "rm -rf '%s'", root);
     if (system(path)) abort();
 }
@@ -185,13 +185,13 @@ static void test_address_space(void)
     limit = before;
     limit.rlim_cur = RLIM_INFINITY;
     const bool free = !setrlimit(RLIMIT_AS, &limit);
-    tap_ok(!free || (!gasneti_address_space_explain(text, sizeof text) && !*text),
-           "no limit on address space: nothing to explain");
+    check(!free || (!gasneti_address_space_explain(text, sizeof text) && !*text),
+          "no limit on address space: nothing to explain");
     limit.rlim_cur = (rlim_t)1 << 45;
     const bool set = !setrlimit(RLIMIT_AS, &limit);
-    tap_ok(!set || (gasneti_address_space_explain(text, sizeof text) &&
-                    strstr(text, " 34359738368 KB (ulimit -v); raise it")),
-           "a limit on address space is named, with its remedy");
+    check(!set || (gasneti_address_space_explain(text, sizeof text) &&
+                   strstr(text, " 34359738368 KB (ulimit -v); raise it")),
+          "a limit on address space is named, with its remedy");
     setrlimit(RLIMIT_AS, &before);
 }
 
@@ -205,5 +205,5 @@ int main(void)
     test_signal_names();
     test_kept_reports();
     test_memory();
-    return tap_end();
+    return check_end();
 }

@@ -5,7 +5,7 @@
  * message (run.sh).
  */
 #include "gasnet_tools.h"
-#include "tap.h"
+#include "tests/unit/check.h"
 
 GASNETT_THREADKEY_DECLARE(first_key); /* before the definition */
 GASNETT_THREADKEY_DEFINE(first_key);
@@ -38,13 +38,13 @@ static void test_smoke(void)
     gasnett_mutex_destroy(&m);
     gasnett_mutex_init(&m);
     good &= gasnett_mutex_destroy_ignoreerr(&m) == 0;
-    tap_ok(good, "mutex: init, lock, trylock, unlock, destroy");
+    check(good, "mutex: init, lock, trylock, unlock, destroy");
 
     gasnett_cond_init(&c);
     gasnett_cond_signal(&c);
     gasnett_cond_broadcast(&c);
     gasnett_cond_destroy(&c);
-    tap_ok(1, "condition: init, signal, broadcast, destroy");
+    check(1, "condition: init, signal, broadcast, destroy");
 
     gasnett_rwlock_init(&l);
     gasnett_rwlock_assertunlocked(&l);
@@ -61,13 +61,13 @@ static void test_smoke(void)
     good &= gasnett_rwlock_trywrlock(&l) == 0;
     gasnett_rwlock_unlock(&l);
     gasnett_rwlock_destroy(&l);
-    tap_ok(good, "reader/writer lock: all calls");
+    check(good, "reader/writer lock: all calls");
 
     gasnett_mutex_lock(&box.pair.mutex);
     gasnett_mutex_unlock(&box.pair.mutex);
     gasnett_rwlock_wrlock(&box.rw);
     gasnett_rwlock_unlock(&box.rw);
-    tap_ok(box.value == 3, "static initialisers nest");
+    check(box.value == 3, "static initialisers nest");
 }
 
 static void test_keys(void)
@@ -75,13 +75,13 @@ static void test_keys(void)
     GASNETT_THREADKEY_DECLARE(second_key);
     int a, b, good;
     good = gasnett_threadkey_get(first_key) == NULL && gasnett_threadkey_get(second_key) == NULL;
-    tap_ok(good, "keys begin as NULL");
+    check(good, "keys begin as NULL");
     gasnett_threadkey_set(first_key, &a);
     gasnett_threadkey_init(second_key);
     gasnett_threadkey_init(second_key);
     gasnett_threadkey_set_noinit(second_key, &b);
     good = gasnett_threadkey_get(first_key) == &a && gasnett_threadkey_get_noinit(second_key) == &b;
-    tap_ok(good, "keys keep what was set, however often initialised");
+    check(good, "keys keep what was set, however often initialised");
 }
 
 #if GASNETT_THREAD_SAFE
@@ -120,11 +120,11 @@ static void test_exclusion(void)
     pthread_t thread[N_THREADS];
     for (int i = 0; i < N_THREADS; i++) pthread_create(&thread[i], NULL, count_exclusively, NULL);
     for (int i = 0; i < N_THREADS; i++) pthread_join(thread[i], NULL);
-    tap_ok(exclusive_count == (long)N_THREADS * N_ROUNDS, "a mutex excludes");
-    tap_ok(gasnett_atomic_read(&bad_readers, 0) == 0, "readers never see half a write");
+    check(exclusive_count == (long)N_THREADS * N_ROUNDS, "a mutex excludes");
+    check(gasnett_atomic_read(&bad_readers, 0) == 0, "readers never see half a write");
     gasnett_mutex_lock(&box.pair.mutex);
-    tap_ok(pthread_create(&thread[0], NULL, count_exclusively, NULL) == 0,
-           "a thread meets a held mutex");
+    check(pthread_create(&thread[0], NULL, count_exclusively, NULL) == 0,
+          "a thread meets a held mutex");
     gasnett_mutex_unlock(&box.pair.mutex);
     pthread_join(thread[0], NULL);
 }
@@ -150,7 +150,7 @@ static void test_waking(void)
     pthread_t thread[2];
     for (uintptr_t i = 0; i < 2; i++) pthread_create(&thread[i], NULL, take_turns, (void *)i);
     for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
-    tap_ok(turn == 0, "two threads wake each other by a condition");
+    check(turn == 0, "two threads wake each other by a condition");
 }
 
 static void *use_keys(void *arg)
@@ -173,7 +173,7 @@ static void test_many_keys(void)
         for (int i = 0; i < AT_ONCE; i++) pthread_create(&thread[i], NULL, use_keys, &place[i]);
         for (int i = 0; i < AT_ONCE; i++) pthread_join(thread[i], NULL);
     }
-    tap_ok(gasnett_atomic_read(&bad_keys, 0) == 0, "keys of two thousand threads are their own");
+    check(gasnett_atomic_read(&bad_keys, 0) == 0, "keys of two thousand threads are their own");
 }
 
 #if GASNET_DEBUG
@@ -243,5 +243,5 @@ int main(int argc, char **argv)
     test_exclusion();
     test_waking();
     test_many_keys();
-    return tap_end();
+    return check_end();
 }

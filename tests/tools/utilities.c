@@ -4,7 +4,7 @@
  * messages.c and run.sh.
  */
 #include "gasnet_tools.h"
-#include "tap.h"
+#include "tests/unit/check.h"
 
 #include <signal.h>
 
@@ -23,7 +23,7 @@ static void test_timers(void)
         good &= now >= before && now > GASNETT_TICK_MIN && now < GASNETT_TICK_MAX;
         before = now;
     }
-    tap_ok(good, "ticks never go back and stay between the extremes");
+    check(good, "ticks never go back and stay between the extremes");
 
     good = 1;
     for (uint64_t t = 1; t < UINT64_C(1) << 55; t = t * 3 + 1) {
@@ -31,7 +31,7 @@ static void test_timers(void)
                 ns_us = (int64_t)(gasnett_ticks_to_ns(t) / 1000);
         good &= us - ns_us <= 1 && ns_us - us <= 1;
     }
-    tap_ok(good, "nanoseconds and microseconds agree");
+    check(good, "nanoseconds and microseconds agree");
 
     /* The wall clock may be stepped by others; the comparison is of lengths, and tried again. */
     good = 0;
@@ -43,11 +43,11 @@ static void test_timers(void)
         ticks_us = gasnett_ticks_to_us(gasnett_ticks_now() - begin);
         good = ticks_us + 10000 >= wall_us && wall_us + 10000 >= ticks_us;
     }
-    tap_ok(good, "ticks run as fast as the wall clock");
-    tap_ok(gasnett_tick_granularityus() > 0 && gasnett_tick_overheadus() > 0,
-           "granularity and overhead are positive");
-    tap_ok(gasnett_tick_overheadus() <= 2 * gasnett_tick_granularityus() + 1,
-           "overhead is no more than about twice the granularity");
+    check(good, "ticks run as fast as the wall clock");
+    check(gasnett_tick_granularityus() > 0 && gasnett_tick_overheadus() > 0,
+          "granularity and overhead are positive");
+    check(gasnett_tick_overheadus() <= 2 * gasnett_tick_granularityus() + 1,
+          "overhead is no more than about twice the granularity");
 }
 
 /* --- Numbers --- */
@@ -62,18 +62,17 @@ static void test_round_trip(void)
             int64_t back = gasnett_parse_int(
                 gasnett_format_number(value, text, sizeof text, is_mem), (uint64_t)is_mem);
             if (back != value) {
-                tap_note("2^%d became \"%s\"", bit, text);
+                check_note("2^%d became \"%s\"", bit, text);
                 good = 0;
             }
         }
     }
-    tap_ok(good, "powers of two are read as they were written");
-    tap_ok(!strcmp(gasnett_format_number(10 << 10, text, sizeof text, 1), "10 KB"), "10 KB");
-    tap_ok(!strcmp(gasnett_format_number((9 << 10) + 1, text, sizeof text, 1), "9217 B"), "9217 B");
-    tap_ok(!strcmp(gasnett_format_number(-(3 << 20), text, sizeof text, 1), "-3 MB"), "-3 MB");
-    tap_ok(
-        !strcmp(gasnett_format_number((int64_t)1 << 50, text, sizeof text, 0), "0x4000000000000"),
-        "hexadecimal from 2^50 on");
+    check(good, "powers of two are read as they were written");
+    check(!strcmp(gasnett_format_number(10 << 10, text, sizeof text, 1), "10 KB"), "10 KB");
+    check(!strcmp(gasnett_format_number((9 << 10) + 1, text, sizeof text, 1), "9217 B"), "9217 B");
+    check(!strcmp(gasnett_format_number(-(3 << 20), text, sizeof text, 1), "-3 MB"), "-3 MB");
+    check(!strcmp(gasnett_format_number((int64_t)1 << 50, text, sizeof text, 0), "0x4000000000000"),
+          "hexadecimal from 2^50 on");
 }
 
 static void test_parse(void)
@@ -114,8 +113,8 @@ static void test_parse(void)
         char name[64];
         snprintf(name, sizeof name, "parse \"%s\" in units of %d", cases[i].text,
                  (int)cases[i].unit);
-        tap_ok(value == cases[i].value, name);
-        if (value != cases[i].value) tap_note("was read as %lld", (long long)value);
+        check(value == cases[i].value, name);
+        if (value != cases[i].value) check_note("was read as %lld", (long long)value);
     }
 }
 
@@ -129,14 +128,14 @@ static void test_environment(void)
     char *value;
     int good = 1;
 
-    tap_ok(gasnett_getenv(NULL) == NULL, "no name, no value");
+    check(gasnett_getenv(NULL) == NULL, "no name, no value");
     gasnett_unsetenv("TOOLS_X");
-    tap_ok(gasnett_getenv("TOOLS_X") == NULL, "unset is NULL");
-    tap_ok(gasnett_getenv_withdefault("TOOLS_X", dflt) == dflt, "the very default is returned");
-    tap_ok(gasnett_getenv_withdefault("TOOLS_X", NULL) == NULL, "a default may be NULL");
+    check(gasnett_getenv("TOOLS_X") == NULL, "unset is NULL");
+    check(gasnett_getenv_withdefault("TOOLS_X", dflt) == dflt, "the very default is returned");
+    check(gasnett_getenv_withdefault("TOOLS_X", NULL) == NULL, "a default may be NULL");
     gasnett_setenv("TOOLS_X", "v");
-    tap_ok(!strcmp(gasnett_getenv("TOOLS_X"), "v"), "what was set is seen");
-    tap_ok(!strcmp(gasnett_getenv_withdefault("TOOLS_X", dflt), "v"), "and beats a default");
+    check(!strcmp(gasnett_getenv("TOOLS_X"), "v"), "what was set is seen");
+    check(!strcmp(gasnett_getenv_withdefault("TOOLS_X", dflt), "v"), "and beats a default");
 
     for (int i = 0; i < 6; i++) {
         gasnett_setenv("TOOLS_X", yes[i]);
@@ -146,25 +145,25 @@ static void test_environment(void)
     }
     gasnett_unsetenv("TOOLS_X");
     good &= gasnett_getenv_yesno_withdefault("TOOLS_X", 1) == 1;
-    tap_ok(good, "yes and no in every spelling");
+    check(good, "yes and no in every spelling");
 
     gasnett_setenv("TOOLS_X", "64K");
-    tap_ok(gasnett_getenv_int_withdefault("TOOLS_X", 1, 1) == 65536, "a memory size");
+    check(gasnett_getenv_int_withdefault("TOOLS_X", 1, 1) == 65536, "a memory size");
     gasnett_setenv("TOOLS_X", "-0x20");
-    tap_ok(gasnett_getenv_int_withdefault("TOOLS_X", 1, 0) == -32, "a negative hexadecimal number");
+    check(gasnett_getenv_int_withdefault("TOOLS_X", 1, 0) == -32, "a negative hexadecimal number");
     gasnett_setenv("TOOLS_X", "1/4");
-    tap_ok(gasnett_getenv_dbl_withdefault("TOOLS_X", 1) == 0.25, "a fraction");
+    check(gasnett_getenv_dbl_withdefault("TOOLS_X", 1) == 0.25, "a fraction");
     gasnett_setenv("TOOLS_X", " 2.5e1 ");
-    tap_ok(gasnett_getenv_dbl_withdefault("TOOLS_X", 1) == 25, "a floating-point number");
+    check(gasnett_getenv_dbl_withdefault("TOOLS_X", 1) == 25, "a floating-point number");
 
     gasnett_setenv("TOOLS_X", "a%020b%03B%0zz%1%");
     value = gasnett_getenv("TOOLS_X");
-    tap_ok(!strcmp(value, "a b;%0zz%1%"), "%0XX is decoded, other percent signs stay");
-    tap_ok(gasnett_getenv("TOOLS_X") == value, "and the result stays valid");
+    check(!strcmp(value, "a b;%0zz%1%"), "%%0XX is decoded, other percent signs stay");
+    check(gasnett_getenv("TOOLS_X") == value, "and the result stays valid");
     gasnett_setenv("GASNET_DISABLE_ENVDECODE", "");
-    tap_ok(!strcmp(gasnett_getenv("TOOLS_X"), "a%020b%03B%0zz%1%"), "GASNET_DISABLE_ENVDECODE");
+    check(!strcmp(gasnett_getenv("TOOLS_X"), "a%020b%03B%0zz%1%"), "GASNET_DISABLE_ENVDECODE");
     gasnett_unsetenv("GASNET_DISABLE_ENVDECODE");
-    tap_ok(gasnett_verboseenv() == 0, "nothing is reported unasked");
+    check(gasnett_verboseenv() == 0, "nothing is reported unasked");
 }
 
 /* --- Bytes --- */
@@ -203,7 +202,7 @@ static void test_count0s(void)
     for (size_t from = 0; from < 8; from++)
         for (size_t to = 0; to < 8; to++)
             for (size_t n = 0; n < 16; n++) good &= check_count(from, to, n);
-    tap_ok(good, "count0s: every alignment, lengths 0 to 15");
+    check(good, "count0s: every alignment, lengths 0 to 15");
     memset(source, 0, sizeof source);
     good = 1;
     for (size_t n = 0; n <= LONGEST; n += 61) good &= check_count(n % 8, n % 5, n);
@@ -211,7 +210,7 @@ static void test_count0s(void)
     memset(source, 0x80, sizeof source);
     for (size_t n = 0; n <= LONGEST; n += 61) good &= check_count(n % 8, n % 5, n);
     good &= check_count(0, 0, LONGEST);
-    tap_ok(good, "count0s: nothing but zeros, and none, up to 4096 bytes");
+    check(good, "count0s: nothing but zeros, and none, up to 4096 bytes");
 
     good = 1;
     for (int i = 0; i < 200000; i++) {
@@ -228,7 +227,7 @@ static void test_count0s(void)
         good &= gasnett_count0s_uint32_t((uint32_t)word) ==
                 (int)count_by_hand((unsigned char *)&(uint32_t){(uint32_t)word}, 4);
     }
-    tap_ok(good, "count0s of words");
+    check(good, "count0s of words");
 }
 
 static void test_checksum(void)
@@ -251,7 +250,7 @@ static void test_checksum(void)
         t = data[i], data[i] = data[i + 1], data[i + 1] = t;
     }
     good &= gasnett_checksum(data, 64) == sum;
-    tap_ok(good, "the checksum knows every byte and its place");
+    check(good, "the checksum knows every byte and its place");
 }
 
 /* --- System and signals --- */
@@ -267,23 +266,23 @@ static void test_system(void)
     char *loc = gasnett_current_loc;
     int one = 1, cpus = gasnett_cpu_count();
 
-    tap_ok(cpus >= 1 && cpus < 1 << 18, "processors are counted");
+    check(cpus >= 1 && cpus < 1 << 18, "processors are counted");
     gasnett_set_affinity(0);
     gasnett_set_affinity(cpus + 3);
-    tap_ok(gasnett_cpu_count() == cpus, "binding does not change the count");
-    tap_ok(mem >= 1 << 20 && mem <= UINT64_C(1) << 50, "memory size is plausible");
-    tap_ok(*gasnett_gethostname() != '\0', "the host has a name");
-    tap_ok(gasnett_isLittleEndian() == *(char *)&one, "byte order");
-    tap_ok(strstr(loc, "test_system") && strstr(loc, "utilities.c:"), "a source location");
+    check(gasnett_cpu_count() == cpus, "binding does not change the count");
+    check(mem >= 1 << 20 && mem <= UINT64_C(1) << 50, "memory size is plausible");
+    check(*gasnett_gethostname() != '\0', "the host has a name");
+    check(gasnett_isLittleEndian() == *(char *)&one, "byte order");
+    check(strstr(loc, "test_system") && strstr(loc, "utilities.c:"), "a source location");
     free(loc);
-    tap_ok(!strcmp(gasnett_signame_fromval(SIGINT), "SIGINT") && !gasnett_signame_fromval(12345),
-           "signal names");
-    tap_ok(gasnett_reghandler(SIGUSR1, ignore_signal) == SIG_DFL &&
-               gasnett_reghandler(SIGUSR1, SIG_IGN) == ignore_signal &&
-               gasnett_reghandler(SIGUSR1, SIG_DFL) == SIG_IGN,
-           "handlers are returned when replaced");
+    check(!strcmp(gasnett_signame_fromval(SIGINT), "SIGINT") && !gasnett_signame_fromval(12345),
+          "signal names");
+    check(gasnett_reghandler(SIGUSR1, ignore_signal) == SIG_DFL &&
+              gasnett_reghandler(SIGUSR1, SIG_IGN) == ignore_signal &&
+              gasnett_reghandler(SIGUSR1, SIG_DFL) == SIG_IGN,
+          "handlers are returned when replaced");
     gasnett_setenv("GASNET_MAXIMIZE_RLIMIT_TEST", "no");
-    tap_ok(gasnett_maximize_rlimit(0, "RLIMIT_TEST") == 0, "a limit can be exempted");
+    check(gasnett_maximize_rlimit(0, "RLIMIT_TEST") == 0, "a limit can be exempted");
     gasnett_flush_streams();
     gasnett_spinloop_hint();
     gasnett_sched_yield();
@@ -291,21 +290,20 @@ static void test_system(void)
 
 static void test_constants(void)
 {
-    tap_ok((1 << GASNETT_PAGESHIFT) == GASNETT_PAGESIZE &&
-               GASNETT_PAGESIZE == sysconf(_SC_PAGESIZE),
-           "page size");
-    tap_ok((GASNETT_CACHE_LINE_BYTES & (GASNETT_CACHE_LINE_BYTES - 1)) == 0, "cache line");
-    tap_ok(strlen(GASNETT_SYSTEM_TUPLE "" GASNETT_CONFIGURE_ARGS) > 0, "configuration texts");
-    tap_ok(!strncmp(GASNETT_CONFIG_STRING, "RELEASE=1.32.0,SPEC=1.9,PTR=", 28),
-           "configuration string");
-    tap_ok(GASNETT_CONFIGURE_MISMATCH == 0, "the compiler is the one that was configured");
-    tap_ok(strstr(GASNETT_CONFIG_STRING, "," _STRINGIFY(GASNETT_THREAD_MODEL) ",") != NULL,
-           "thread model");
+    check((1 << GASNETT_PAGESHIFT) == GASNETT_PAGESIZE && GASNETT_PAGESIZE == sysconf(_SC_PAGESIZE),
+          "page size");
+    check((GASNETT_CACHE_LINE_BYTES & (GASNETT_CACHE_LINE_BYTES - 1)) == 0, "cache line");
+    check(strlen(GASNETT_SYSTEM_TUPLE "" GASNETT_CONFIGURE_ARGS) > 0, "configuration texts");
+    check(!strncmp(GASNETT_CONFIG_STRING, "RELEASE=1.32.0,SPEC=1.9,PTR=", 28),
+          "configuration string");
+    check(GASNETT_CONFIGURE_MISMATCH == 0, "the compiler is the one that was configured");
+    check(strstr(GASNETT_CONFIG_STRING, "," _STRINGIFY(GASNETT_THREAD_MODEL) ",") != NULL,
+          "thread model");
 #if GASNET_DEBUG
-    tap_ok(strstr(gasnett_performance_warning_str(), "debug") != NULL,
-           "debug builds are named slow");
+    check(strstr(gasnett_performance_warning_str(), "debug") != NULL,
+          "debug builds are named slow");
 #else
-    tap_ok(strstr(gasnett_performance_warning_str(), "debug") == NULL, "production is not debug");
+    check(strstr(gasnett_performance_warning_str(), "debug") == NULL, "production is not debug");
 #endif
 }
 
@@ -337,7 +335,7 @@ static void test_trace(void)
     GASNETT_TRACE_SET_TRACELOCAL(GASNETT_TRACE_GET_TRACELOCAL());
     GASNETT_STATS_SETMASK(GASNETT_STATS_GETMASK());
     if (GASNETT_STATS_INIT(stats_callback)) x++;
-    tap_ok(x == 2 && !strcmp(GASNETT_TRACE_GETMASK(), ""), "tracing hooks");
+    check(x == 2 && !strcmp(GASNETT_TRACE_GETMASK(), ""), "tracing hooks");
 }
 
 int main(void)
@@ -351,5 +349,5 @@ int main(void)
     test_system();
     test_constants();
     test_trace();
-    return tap_end();
+    return check_end();
 }

@@ -35,8 +35,8 @@ EXTRA_DIST += other/dapl/tests/provider.sh
 if DAPL
 check_PROGRAMS += other/dapl/tests/provider_rules
 endif
-other_dapl_tests_provider_rules_SOURCES = other/dapl/tests/provider_rules.c tests/descriptors.h other/softhca/tests/report.c other/softhca/tests/rules.h
-other_dapl_tests_provider_rules_LDADD = libsofthca.la -ldat2
+other_dapl_tests_provider_rules_SOURCES = other/dapl/tests/provider_rules.c tests/descriptors.h
+other_dapl_tests_provider_rules_LDADD = tests/unit/libcheck.a libsofthca.la -ldat2
 
 # What bench.sh measures.
 EXTRA_DIST += other/dapl/tests/bench.sh

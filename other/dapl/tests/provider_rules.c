@@ -17,7 +17,7 @@
 
 #include "other/softhca/include/softhca.h"
 #include "tests/descriptors.h"
-#include "other/softhca/tests/rules.h"
+#include "tests/unit/check.h"
 
 enum { PAGE = 4096 };
 
@@ -36,7 +36,7 @@ static void expect(DAT_RETURN got, DAT_UINT32 wanted, const char *call)
 {
     const char *major = "?", *minor = "?";
     dat_strerror(got, &major, &minor);
-    report(got == wanted, "%s: %s %s", call, major, minor);
+    check(got == wanted, "%s: %s %s", call, major, minor);
 }
 #define IS(call, type, subtype) expect(call, code(type, subtype), #call)
 #define WORKS(call)             expect(call, DAT_SUCCESS, #call)
@@ -44,7 +44,7 @@ static void expect(DAT_RETURN got, DAT_UINT32 wanted, const char *call)
 #define MUST(call)                                                                                 \
     do {                                                                                           \
         DAT_RETURN must_ = (call);                                                                 \
-        if (must_ != DAT_SUCCESS) expect(must_, DAT_SUCCESS, #call), exit(report_end());           \
+        if (must_ != DAT_SUCCESS) expect(must_, DAT_SUCCESS, #call), exit(check_end());            \
     } while (0)
 
 static void open_ia(void)
@@ -95,15 +95,15 @@ static void ia_rules(void)
     IS(dat_ia_open(ia_name, 0, &evd, &other), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
     open_ia();
     WORKS(dat_ia_query(ia, &evd, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &provider));
-    report(evd == async_evd, "a query returns the asynchronous EVD");
-    report(strncmp(attr.adapter_name, "softhca", 7) == 0 && attr.max_eps > 0 && attr.max_evds > 0 &&
-               attr.max_evd_qlen > 0 && attr.max_lmrs > 0 && attr.max_message_size > 0 &&
-               attr.ia_address_ptr && attr.ia_address_ptr->sa_family == AF_INET6,
-           "attributes of %s: %d endpoints, %d EVDs of %d events", attr.adapter_name, attr.max_eps,
-           attr.max_evds, attr.max_evd_qlen);
-    report(provider.dapl_version_major == 2 && !provider.is_thread_safe &&
-               !provider.srq_supported && provider.max_private_data_size == 0,
-           "attributes of the provider claim no connections, threads or shared queues");
+    check(evd == async_evd, "a query returns the asynchronous EVD");
+    check(strncmp(attr.adapter_name, "softhca", 7) == 0 && attr.max_eps > 0 && attr.max_evds > 0 &&
+              attr.max_evd_qlen > 0 && attr.max_lmrs > 0 && attr.max_message_size > 0 &&
+              attr.ia_address_ptr && attr.ia_address_ptr->sa_family == AF_INET6,
+          "attributes of %s: %d endpoints, %d EVDs of %d events", attr.adapter_name, attr.max_eps,
+          attr.max_evds, attr.max_evd_qlen);
+    check(provider.dapl_version_major == 2 && !provider.is_thread_safe && !provider.srq_supported &&
+              provider.max_private_data_size == 0,
+          "attributes of the provider claim no connections, threads or shared queues");
     IS(dat_ia_query(ia, &evd, DAT_IA_FIELD_ALL, NULL, 0, NULL), DAT_INVALID_PARAMETER,
        DAT_INVALID_ARG4);
     IS(dat_ia_query(ia, &evd, 0, NULL, DAT_PROVIDER_FIELD_ALL, NULL), DAT_INVALID_PARAMETER,
@@ -115,8 +115,8 @@ static void ia_rules(void)
     WORKS(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
     evd = DAT_EVD_ASYNC_EXISTS;
     WORKS(dat_ia_open(ia_name, 8, &evd, &other));
-    report(evd == DAT_EVD_ASYNC_EXISTS,
-           "an IA that leaves its asynchronous events to another has no EVD");
+    check(evd == DAT_EVD_ASYNC_EXISTS,
+          "an IA that leaves its asynchronous events to another has no EVD");
     WORKS(dat_ia_close(other, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
@@ -139,7 +139,7 @@ static void merging_rules(void)
             wrong += made != (attr.evd_stream_merging_supported[a][b] == DAT_TRUE);
             if (made) MUST(dat_evd_free(evd));
         }
-    report(!wrong, "R8 U17 evd_stream_merging_supported says which streams merge: %d wrong", wrong);
+    check(!wrong, "R8 U17 evd_stream_merging_supported says which streams merge: %d wrong", wrong);
     MUST(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
@@ -189,8 +189,8 @@ static void handle_rules(void)
         DAT_RETURN a = dat_get_handle_type(handles[at], &type);
         DAT_RETURN b = dat_set_consumer_context(handles[at], in);
         DAT_RETURN c = dat_get_consumer_context(handles[at], &out);
-        report(!a && !b && !c && type == types[at] && out.as_64 == in.as_64,
-               "type and context of handle %d", at);
+        check(!a && !b && !c && type == types[at] && out.as_64 == in.as_64,
+              "type and context of handle %d", at);
     }
     WORKS(dat_set_consumer_context(ia, in));
     /* Of another kind. */
@@ -249,18 +249,18 @@ static void memory_rules(void)
     WORKS(make_lmr(DAT_MEM_TYPE_LMR, (DAT_REGION_DESCRIPTION){.for_lmr_handle = lmr}, 0, other, all,
                    DAT_VA_TYPE_VA, &same, &other_context));
     WORKS(dat_lmr_query(same, DAT_LMR_FIELD_ALL, &param));
-    report(param.ia_handle == ia && param.registered_address == (DAT_VADDR)(uintptr_t)memory &&
-               param.registered_size == 2 * PAGE && param.pz_handle == other &&
-               param.lmr_context == other_context && param.lmr_context != context,
-           "a region of a region has its memory, and a zone and contexts of its own");
+    check(param.ia_handle == ia && param.registered_address == (DAT_VADDR)(uintptr_t)memory &&
+              param.registered_size == 2 * PAGE && param.pz_handle == other &&
+              param.lmr_context == other_context && param.lmr_context != context,
+          "a region of a region has its memory, and a zone and contexts of its own");
     IS(dat_lmr_query(same, 0x1000, &param), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
     DAT_LMR_TRIPLET segment = {(DAT_VADDR)(uintptr_t)memory, 64, context};
     IS(dat_lmr_sync_rdma_read(ia, NULL, 1), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
     WORKS(dat_lmr_sync_rdma_write(ia, &segment, 1));
     WORKS(dat_rmr_create(pz, &rmr));
     WORKS(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &rmr_param));
-    report(rmr_param.ia_handle == ia && rmr_param.pz_handle == pz && rmr_param.rmr_context != 0,
-           "a query of an RMR");
+    check(rmr_param.ia_handle == ia && rmr_param.pz_handle == pz && rmr_param.rmr_context != 0,
+          "a query of an RMR");
     IS(dat_pz_free(pz), DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE);
     DAT_EVD_HANDLE dto = make_evd(DAT_EVD_DTO_FLAG);
     DAT_EP_HANDLE ep;
@@ -298,11 +298,11 @@ static void endpoint_attr_rules(DAT_PZ_HANDLE pz, DAT_EVD_HANDLE dto, DAT_EVD_HA
        DAT_INVALID_HANDLE_EVD_CONN);
     MUST(dat_ep_create(ia, pz, dto, dto, connection, NULL, &ep));
     MUST(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
-    report(param.ia_handle == ia && param.ep_state == DAT_EP_STATE_UNCONNECTED &&
-               param.pz_handle == pz && param.recv_evd_handle == dto &&
-               param.connect_evd_handle == connection && param.ep_attr.max_recv_dtos > 0 &&
-               param.ep_attr.qos == DAT_QOS_BEST_EFFORT,
-           "an endpoint without attributes gets defaults");
+    check(param.ia_handle == ia && param.ep_state == DAT_EP_STATE_UNCONNECTED &&
+              param.pz_handle == pz && param.recv_evd_handle == dto &&
+              param.connect_evd_handle == connection && param.ep_attr.max_recv_dtos > 0 &&
+              param.ep_attr.qos == DAT_QOS_BEST_EFFORT,
+          "an endpoint without attributes gets defaults");
     DAT_EP_ATTR attr = param.ep_attr;
     attr.max_recv_dtos = 1 << 30;
     IS(dat_ep_create(ia, pz, dto, dto, connection, &attr, &refused), DAT_INVALID_PARAMETER,
@@ -332,14 +332,13 @@ static void post_rules(DAT_EP_HANDLE ep, DAT_LMR_CONTEXT context, DAT_COUNT most
     IS(dat_ep_post_recv(ep, 1, segments, cookie, DAT_COMPLETION_UNSIGNALLED_FLAG),
        DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
     MUST(dat_ep_get_status(ep, &state, &recv_idle, &request_idle));
-    report(state == DAT_EP_STATE_UNCONNECTED && recv_idle && request_idle,
-           "a new endpoint is idle");
+    check(state == DAT_EP_STATE_UNCONNECTED && recv_idle && request_idle, "a new endpoint is idle");
     WORKS(dat_ep_post_recv(ep, 2, segments, cookie, plain));
     MUST(dat_ep_get_status(ep, &state, &recv_idle, &request_idle));
-    report(!recv_idle && request_idle, "with a receive posted it is not");
+    check(!recv_idle && request_idle, "with a receive posted it is not");
     DAT_COUNT posted = 1;
     while (dat_ep_post_recv(ep, 1, segments + 1, cookie, plain) == DAT_SUCCESS) posted++;
-    report(posted == most, "%d receives can be posted, and max_recv_dtos is %d", posted, most);
+    check(posted == most, "%d receives can be posted, and max_recv_dtos is %d", posted, most);
     IS(dat_ep_post_recv(ep, 1, segments + 1, cookie, plain), DAT_INSUFFICIENT_RESOURCES,
        DAT_RESOURCE_MEMORY);
     IS(dat_ep_post_send(ep, 1, segments + 1, cookie, plain), DAT_INVALID_STATE,
@@ -370,8 +369,8 @@ static void service_point_rules(DAT_EP_HANDLE ep, DAT_EVD_HANDLE cr, DAT_EVD_HAN
     IS(dat_ep_reset(ep), DAT_INVALID_STATE, DAT_INVALID_STATE_EP_RESERVED);
     WORKS(dat_rsp_free(rsp));
     MUST(dat_ep_get_status(ep, &state, NULL, NULL));
-    report(state == DAT_EP_STATE_UNCONNECTED,
-           "without its service point an endpoint is unconnected again");
+    check(state == DAT_EP_STATE_UNCONNECTED,
+          "without its service point an endpoint is unconnected again");
     WORKS(dat_psp_free(psp));
 }
 
@@ -436,7 +435,7 @@ static void missing_rules(void)
     const void *const *slots = (const void *const *)(const void *)table_of(ep);
     size_t empty = 0, count = sizeof(DAT_PROVIDER) / sizeof *slots;
     for (size_t at = 2; at < count; at++) empty += !slots[at];
-    report(empty == 0, "none of the %zu calls of the table is null", count - 2);
+    check(empty == 0, "none of the %zu calls of the table is null", count - 2);
     WORKS(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
@@ -460,18 +459,18 @@ static void event_rules(void)
        DAT_INVALID_HANDLE_IA);
     WORKS(dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
     WORKS(dat_cno_query(cno, DAT_CNO_FIELD_ALL, &cno_param));
-    report(cno_param.ia_handle == ia, "a query of a CNO reports the IA by its number");
+    check(cno_param.ia_handle == ia, "a query of a CNO reports the IA by its number");
     WORKS(dat_evd_create(ia, 8, cno, DAT_EVD_SOFTWARE_FLAG, &evd));
     WORKS(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param));
-    report(param.ia_handle == ia && param.evd_qlen >= 8 && param.cno_handle == cno &&
-               param.evd_flags == DAT_EVD_SOFTWARE_FLAG,
-           "a query of an EVD");
+    check(param.ia_handle == ia && param.evd_qlen >= 8 && param.cno_handle == cno &&
+              param.evd_flags == DAT_EVD_SOFTWARE_FLAG,
+          "a query of an EVD");
     WORKS(dat_evd_post_se(evd, &event));
     WORKS(dat_cno_wait(cno, DAT_TIMEOUT_INFINITE, &from));
-    report(from == evd, "a software event triggers the CNO, which names the EVD");
+    check(from == evd, "a software event triggers the CNO, which names the EVD");
     WORKS(dat_evd_dequeue(evd, &got));
-    report(got.evd_handle == evd && got.event_data.software_event_data.pointer == memory,
-           "the event, with its EVD");
+    check(got.evd_handle == evd && got.event_data.software_event_data.pointer == memory,
+          "the event, with its EVD");
     expect(dat_evd_dequeue(evd, &got), DAT_QUEUE_EMPTY,
            "dequeue of an empty EVD, with the bare code");
     expect(dat_evd_wait(evd, 1000, 1, &got, &more), DAT_TIMEOUT_EXPIRED, "wait for 1 ms");
@@ -483,7 +482,7 @@ static void event_rules(void)
 
 int main(int argc, char **argv)
 {
-    if (!softhca_active()) return report(false, "the software device is there"), report_end();
+    if (!softhca_active()) return check(false, "the software device is there"), check_end();
     if (argc == 3) {
         DAT_RETURN got =
             dat_ia_openv(argv[2], 8, &async_evd, &ia, DAT_VERSION_MAJOR, DAT_VERSION_MINOR,
@@ -503,7 +502,7 @@ int main(int argc, char **argv)
     endpoint_rules();
     missing_rules();
     event_rules();
-    report(count_descriptors() == before, "no descriptor is left open: %d, and %d before",
-           count_descriptors(), before);
-    return report_end();
+    check(count_descriptors() == before, "no descriptor is left open: %d, and %d before",
+          count_descriptors(), before);
+    return check_end();
 }

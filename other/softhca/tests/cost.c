@@ -167,12 +167,12 @@ static void report_cost(const char *memory, bool ordinary)
         printf("# %-36s %4ld instructions, %ld locked, %ld system calls, %ld allocations\n",
                o->name, best->instructions - base, best->locked, best->system_calls,
                best->allocations);
-        report(verdicts[i].done && best->allocations == 0 && (kernel || best->system_calls == 0),
-               "%s, %s memory: no allocation%s", o->name, memory, kernel ? "" : ", no system call");
+        check(verdicts[i].done && best->allocations == 0 && (kernel || best->system_calls == 0),
+              "%s, %s memory: no allocation%s", o->name, memory, kernel ? "" : ", no system call");
         if (judged() && !ordinary)
-            report(best->instructions - base <= o->instructions && best->locked <= o->locked,
-                   "%s: at most %d instructions, %d of them locked", o->name, o->instructions,
-                   o->locked);
+            check(best->instructions - base <= o->instructions && best->locked <= o->locked,
+                  "%s: at most %d instructions, %d of them locked", o->name, o->instructions,
+                  o->locked);
     }
 }
 
@@ -286,15 +286,15 @@ int main(void)
         printf("ok 1 - the data path, counted # SKIP ptrace is not permitted here\n1..1\n");
         return 0;
     }
-    report(run_pair(seen, NULL), "allocations, locked instructions and system calls are seen");
+    check(run_pair(seen, NULL), "allocations, locked instructions and system calls are seen");
     for (int ordinary = 0; ordinary < 2; ordinary++) {
         struct options o = {.ordinary = ordinary, .no_channel = true};
         memset(verdicts, 0, OPERATIONS * sizeof *verdicts);
-        report(run_pair(count_all, &o), "counted, %s memory", ordinary ? "ordinary" : "mapped");
+        check(run_pair(count_all, &o), "counted, %s memory", ordinary ? "ordinary" : "mapped");
         report_cost(ordinary ? "ordinary" : "mapped", ordinary);
-        report(run_pair(no_system_call_for_long, &o),
-               "%d operations without a system call, %s memory", MANY,
-               ordinary ? "small SENDs to ordinary" : "mapped");
+        check(run_pair(no_system_call_for_long, &o),
+              "%d operations without a system call, %s memory", MANY,
+              ordinary ? "small SENDs to ordinary" : "mapped");
     }
-    return report_end();
+    return check_end();
 }

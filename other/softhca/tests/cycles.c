@@ -222,7 +222,7 @@ int main(void)
                  {"address handles", address},         {"contexts", context}};
     for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
         life = lives[i].life;
-        report(run_alone(create_and_exit), "%d %s leave nothing behind", CYCLES, lives[i].name);
+        check(run_alone(create_and_exit), "%d %s leave nothing behind", CYCLES, lives[i].name);
     }
-    return report_end();
+    return check_end();
 }

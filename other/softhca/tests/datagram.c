@@ -576,18 +576,18 @@ void datagram_rules(void)
         /* From another host it may arrive later, when a receive is posted. */
         if (sides_are_remote() && tests[i].run == no_receive_no_message) continue;
         o.type = IBV_QPT_UD;
-        report(run_pair(tests[i].run, &o), "UD: %s", tests[i].name);
+        check(run_pair(tests[i].run, &o), "UD: %s", tests[i].name);
     }
     for (int ordinary = 0; ordinary < 2; ordinary++) {
         const char *memory = ordinary ? "ordinary" : "mapped";
         struct options o = {.type = IBV_QPT_UD, .ordinary = ordinary, .recv_wr = DEPTH};
-        report(run_crowd(many_flood_one, 5, &o), "UD: four processes flood one, %s memory", memory);
+        check(run_crowd(many_flood_one, 5, &o), "UD: four processes flood one, %s memory", memory);
         const char *times = getenv("TEST_SOFTHCA_KILLS");
         bool ok = true;
         for (int i = times ? atoi(times) : 5; i > 0 && ok; i--)
             ok = run_crowd(killed_flooders_lose_no_receive, 5, &o);
-        report(ok, "UD: killed flooders take nothing along, %s memory", memory);
-        report(run_crowd(deregistered_memory_is_left_alone, 4, &o),
-               "UD: deregistered memory is left alone, %s memory", memory);
+        check(ok, "UD: killed flooders take nothing along, %s memory", memory);
+        check(run_crowd(deregistered_memory_is_left_alone, 4, &o),
+              "UD: deregistered memory is left alone, %s memory", memory);
     }
 }

@@ -250,7 +250,7 @@ int main(int argc, char **argv)
         bool ok = true;
         for (; ok; point += stride, points++)
             if (one_point(&scenes[i], point, &ok)) break;
-        report(ok, "%s: killed at each of %ld points", scenes[i].name, points);
+        check(ok, "%s: killed at each of %ld points", scenes[i].name, points);
     }
-    return report_end();
+    return check_end();
 }

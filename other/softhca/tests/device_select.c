@@ -650,8 +650,8 @@ static void run(const char *soft, const char *real, void (*test)(void), const ch
     else
         unsetenv("SOFTHCA");
     setenv("FAKE_VERBS", real, 1);
-    report(run_alone(test), "%s (SOFTHCA %s, devices: %s)", name, soft ? soft : "unset",
-           *real ? real : "no");
+    check(run_alone(test), "%s (SOFTHCA %s, devices: %s)", name, soft ? soft : "unset",
+          *real ? real : "no");
 }
 
 int main(void)
@@ -702,5 +702,5 @@ int main(void)
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         run(tests[i].soft, tests[i].real, tests[i].test, tests[i].name);
-    return report_end();
+    return check_end();
 }

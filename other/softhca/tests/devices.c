@@ -316,7 +316,7 @@ static void any_port_reaches_any_other(void)
                 .env = {two_by_two}, .device = {a / 2, b / 2}, .port = {1 + a % 2, 1 + b % 2}};
             ok = run_pair(send_both_ways, &o) && ok;
         }
-    report(ok, "any port of any device reaches any other");
+    check(ok, "any port of any device reaches any other");
 }
 
 /* All LIDs of an LMC and all GIDs reach the port. */
@@ -491,12 +491,12 @@ void device_rules(void)
          no_reads_without_resources,
          {.no_connect = true}},
     };
-    report(run_alone(everything_is_shown), "attributes are shown as they were set");
-    report(run_alone(iwarp_needs_a_connection_manager),
-           "an iWARP device has no datagrams, and ibv_modify_qp does not connect its queue pairs");
-    report(run_alone(limits_of_counts_act), "limits of counts act, and are each device's own");
-    report(run_alone(limits_of_sizes_act), "limits of sizes act");
+    check(run_alone(everything_is_shown), "attributes are shown as they were set");
+    check(run_alone(iwarp_needs_a_connection_manager),
+          "an iWARP device has no datagrams, and ibv_modify_qp does not connect its queue pairs");
+    check(run_alone(limits_of_counts_act), "limits of counts act, and are each device's own");
+    check(run_alone(limits_of_sizes_act), "limits of sizes act");
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        report(run_pair(pairs[i].run, &pairs[i].o), "%s", pairs[i].name);
+        check(run_pair(pairs[i].run, &pairs[i].o), "%s", pairs[i].name);
     any_port_reaches_any_other();
 }

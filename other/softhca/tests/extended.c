@@ -417,7 +417,7 @@ void extended_rules(void)
         {"each end has its half", each_end_has_its_half, {0}},
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        report(run_pair(tests[i].run, &tests[i].o), "XRC: %s", tests[i].name);
+        check(run_pair(tests[i].run, &tests[i].o), "XRC: %s", tests[i].name);
     char name[] = "/tmp/softhca-xrc-XXXXXX";
     shared_file = mkstemp(name);
     CHECK(shared_file >= 0 && unlink(name) == 0);
@@ -425,10 +425,10 @@ void extended_rules(void)
         struct options o = {.ordinary = ordinary};
         const char *memory = ordinary ? "ordinary" : "mapped";
         o.neighbours = true;
-        report(run_crowd(domain_is_shared_by_a_file, 3, &o),
-               "XRC: a domain is shared by a file, %s memory", memory);
-        report(run_crowd(killed_sender_loses_no_receive, 3, &o),
-               "XRC: a killed sender takes nothing along, %s memory", memory);
+        check(run_crowd(domain_is_shared_by_a_file, 3, &o),
+              "XRC: a domain is shared by a file, %s memory", memory);
+        check(run_crowd(killed_sender_loses_no_receive, 3, &o),
+              "XRC: a killed sender takes nothing along, %s memory", memory);
     }
     close(shared_file);
 }

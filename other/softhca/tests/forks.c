@@ -486,5 +486,5 @@ void fork_rules(void)
         {"ibv_fork_init changes nothing", fork_init_changes_nothing, {0}},
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        report(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);
+        check(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);
 }

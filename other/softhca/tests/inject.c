@@ -653,8 +653,8 @@ static void same_seed_same_run(void)
     printf("# seed %llu\n", seed);
     fflush(stdout);
     uint64_t first = run_with(seed), again = run_with(seed), other = run_with(seed + 1);
-    report(first && first == again, "the same seed gives the same run");
-    report(other && other != first, "another seed gives another");
+    check(first && first == again, "the same seed gives the same run");
+    check(other && other != first, "another seed gives another");
 }
 
 /* Most of these require immediate execution, as on one host. */
@@ -769,11 +769,11 @@ void inject_rules(void)
         if (sides_are_remote() && !holds_between_hosts(pairs[i].run)) continue;
         snprintf(text, sizeof text, "SOFTHCA_FAULTS=%s", pairs[i].faults);
         o.env[0] = text;
-        report(run_pair(pairs[i].run, &o), "%s", pairs[i].name);
+        check(run_pair(pairs[i].run, &o), "%s", pairs[i].name);
     }
-    report(run_alone(creations_fail), "enomem at the n-th, at every n-th, after the n-th");
-    report(run_alone(no_number), "a process without a number is reported");
-    report(run_alone(rank_of_a_launcher), "a launcher's rank is the number; the seed is printed");
-    report(run_alone(number_by_the_program), "softhca_number() is the number rather");
+    check(run_alone(creations_fail), "enomem at the n-th, at every n-th, after the n-th");
+    check(run_alone(no_number), "a process without a number is reported");
+    check(run_alone(rank_of_a_launcher), "a launcher's rank is the number; the seed is printed");
+    check(run_alone(number_by_the_program), "softhca_number() is the number rather");
     if (!sides_are_remote()) same_seed_same_run();
 }

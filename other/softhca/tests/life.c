@@ -360,7 +360,7 @@ void life_rules(void)
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         /* Between hosts the end of a process is all that its host tells. */
         if (sides_are_remote() && tests[i].run == closed_target_is_tried_again) continue;
-        report(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);
+        check(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);
     }
     const char *times = getenv("TEST_SOFTHCA_KILLS"); /* repeated: the time of death varies */
     for (int ordinary = 0; ordinary < 2; ordinary++) {
@@ -368,9 +368,9 @@ void life_rules(void)
         bool ok = true;
         for (int i = times ? atoi(times) : 10; i > 0 && ok; i--)
             ok = run_pair(killed_during_transfers, &o);
-        report(ok, "a peer killed in the midst leaves whole queues (%s memory)",
-               ordinary ? "ordinary" : "mapped");
+        check(ok, "a peer killed in the midst leaves whole queues (%s memory)",
+              ordinary ? "ordinary" : "mapped");
     }
-    report(run_alone(alloc_is_zero_and_reused), "softhca_alloc is zero, page-aligned, reused");
-    report(run_alone(nothing_is_left), "nothing is left after kill -9 of both");
+    check(run_alone(alloc_is_zero_and_reused), "softhca_alloc is zero, page-aligned, reused");
+    check(run_alone(nothing_is_left), "nothing is left after kill -9 of both");
 }

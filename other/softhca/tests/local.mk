@@ -1,7 +1,7 @@
 # other/softhca/tests: softhca.sh, hosts/run.sh, run/run.sh and stock/stock.sh run these.
 check_PROGRAMS += softhca_rules softhca_soak softhca_speed softhca_rules_static
 softhca_pair = other/softhca/tests/pair.c other/softhca/tests/pair.h other/softhca/tests/rules.h
-softhca_rules_SOURCES = other/softhca/tests/rules.c other/softhca/tests/report.c other/softhca/tests/transfer.c other/softhca/tests/fault.c \
+softhca_rules_SOURCES = other/softhca/tests/rules.c other/softhca/tests/transfer.c other/softhca/tests/fault.c \
 	other/softhca/tests/queue.c other/softhca/tests/short.c other/softhca/tests/life.c other/softhca/tests/shared.c other/softhca/tests/unreliable.c other/softhca/tests/datagram.c other/softhca/tests/extended.c other/softhca/tests/crowd.c other/softhca/tests/crowd.h \
 	other/softhca/tests/forks.c other/softhca/tests/peers.c other/softhca/tests/setting.c other/softhca/tests/devices.c other/softhca/tests/roce.c other/softhca/tests/between_hosts.c other/softhca/tests/inject.c other/softhca/tests/tear.c $(softhca_pair)
 softhca_rules_SOURCES += other/softhca/tests/resize.c other/softhca/tests/region.c other/softhca/tests/window.c other/softhca/tests/states.c other/softhca/tests/memlock.c
@@ -12,7 +12,7 @@ softhca_rules_SOURCES += other/softhca/tests/manager_absent.c
 endif
 EXTRA_DIST += other/softhca/tests/manager.c other/softhca/tests/manager_absent.c
 softhca_rules_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
-softhca_rules_LDADD = libsofthca.la $(VERBS_LIBS)
+softhca_rules_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
 softhca_rules_static_SOURCES = $(softhca_rules_SOURCES)
 softhca_rules_static_CPPFLAGS = $(softhca_rules_CPPFLAGS)
 softhca_rules_static_LDFLAGS = -static -pthread
@@ -42,21 +42,21 @@ $(fake_verbs): $(fake_verbs_sources)
 CLEANFILES += $(fake_verbs) other/softhca/tests/fake/libibverbs.so
 EXTRA_DIST += $(fake_verbs_sources)
 check_PROGRAMS += softhca_device_select softhca_device_select_preload
-softhca_device_select_SOURCES = other/softhca/tests/device_select.c other/softhca/tests/report.c $(softhca_pair)
+softhca_device_select_SOURCES = other/softhca/tests/device_select.c $(softhca_pair)
 softhca_device_select_CPPFLAGS = $(softhca_rules_CPPFLAGS)
 softhca_device_select_LDFLAGS = -pthread -Wl,-rpath,$(abs_top_builddir)/other/softhca/tests/fake
-softhca_device_select_LDADD = libsofthca.la $(fake_verbs_libs)
+softhca_device_select_LDADD = tests/unit/libcheck.a libsofthca.la $(fake_verbs_libs)
 EXTRA_softhca_device_select_DEPENDENCIES = $(fake_verbs)
 softhca_device_select_preload_SOURCES = $(softhca_device_select_SOURCES)
 softhca_device_select_preload_CPPFLAGS = $(softhca_rules_CPPFLAGS)
 softhca_device_select_preload_LDFLAGS = $(softhca_device_select_LDFLAGS)
-softhca_device_select_preload_LDADD = $(fake_verbs_libs) libsofthca.la
+softhca_device_select_preload_LDADD = tests/unit/libcheck.a $(fake_verbs_libs) libsofthca.la
 EXTRA_softhca_device_select_preload_DEPENDENCIES = $(fake_verbs)
 EXTRA_DIST += other/softhca/tests/softhca.sh other/softhca/tests/stock
 EXTRA_DIST += other/softhca/tests/hosts/run.sh other/softhca/tests/run/run.sh
 
 # Programs that step other processes through the device, instruction by instruction.
-softhca_step = other/softhca/tests/step.c other/softhca/tests/step.h other/softhca/tests/report.c $(softhca_pair)
+softhca_step = other/softhca/tests/step.c other/softhca/tests/step.h $(softhca_pair)
 check_PROGRAMS += softhca_cost softhca_death
 softhca_cost_SOURCES = other/softhca/tests/cost.c $(softhca_step)
 softhca_cost_CPPFLAGS = $(softhca_rules_CPPFLAGS)
@@ -67,15 +67,15 @@ softhca_death_SOURCES = other/softhca/tests/death.c $(softhca_step)
 softhca_death_CPPFLAGS = $(softhca_rules_CPPFLAGS)
 softhca_death_LDADD = $(softhca_rules_LDADD)
 check_PROGRAMS += softhca_stress
-softhca_stress_SOURCES = other/softhca/tests/stress.c other/softhca/tests/report.c $(softhca_pair)
+softhca_stress_SOURCES = other/softhca/tests/stress.c $(softhca_pair)
 softhca_stress_CPPFLAGS = $(softhca_rules_CPPFLAGS)
 softhca_stress_LDADD = $(softhca_rules_LDADD)
 check_PROGRAMS += softhca_cycles
-softhca_cycles_SOURCES = other/softhca/tests/cycles.c other/softhca/tests/report.c $(softhca_pair)
+softhca_cycles_SOURCES = other/softhca/tests/cycles.c $(softhca_pair)
 softhca_cycles_CPPFLAGS = $(softhca_rules_CPPFLAGS)
 softhca_cycles_LDADD = $(softhca_rules_LDADD)
 check_PROGRAMS += softhca_wakes
-softhca_wakes_SOURCES = other/softhca/tests/wakes.c other/softhca/tests/report.c tests/gate.c tests/gate.h $(softhca_pair)
+softhca_wakes_SOURCES = other/softhca/tests/wakes.c tests/gate.c tests/gate.h $(softhca_pair)
 softhca_wakes_CPPFLAGS = $(softhca_rules_CPPFLAGS)
 softhca_wakes_LDADD = $(softhca_rules_LDADD) -lpthread
 

@@ -349,18 +349,18 @@ static void wrong_order_is_refused(void)
 
 void manager_rules(void)
 {
-    report(run_alone(connects_infiniband), "the connection manager connects queue pairs");
-    report(run_alone(connects_roce), "and those of RoCE, by their GIDs");
-    report(
+    check(run_alone(connects_infiniband), "the connection manager connects queue pairs");
+    check(run_alone(connects_roce), "and those of RoCE, by their GIDs");
+    check(
         run_alone(iwarp_keeps_its_rules),
         "iWARP: the calling end sends first; no immediate data, no atomics, reads into one piece");
-    report(run_alone(iwarp_reads_into_what_peers_may_write),
-           "iWARP: memory that is read into may be written by peers");
-    report(run_alone(refuses_as_infiniband), "a refusal has InfiniBand's reason, and private data");
-    report(run_alone(refuses_as_iwarp), "on iWARP an errno");
-    report(run_alone(events_are_awaited), "an event is awaited, unless the channel does not block");
-    report(run_alone(channels_leave_nothing), "a channel leaves no descriptor behind");
-    report(run_alone(strangers_are_ignored), "TCP connections that are no requests are closed");
-    report(run_alone(silent_strangers_are_few), "few that say nothing are kept");
-    report(run_alone(wrong_order_is_refused), "calls in the wrong order are EINVAL");
+    check(run_alone(iwarp_reads_into_what_peers_may_write),
+          "iWARP: memory that is read into may be written by peers");
+    check(run_alone(refuses_as_infiniband), "a refusal has InfiniBand's reason, and private data");
+    check(run_alone(refuses_as_iwarp), "on iWARP an errno");
+    check(run_alone(events_are_awaited), "an event is awaited, unless the channel does not block");
+    check(run_alone(channels_leave_nothing), "a channel leaves no descriptor behind");
+    check(run_alone(strangers_are_ignored), "TCP connections that are no requests are closed");
+    check(run_alone(silent_strangers_are_few), "few that say nothing are kept");
+    check(run_alone(wrong_order_is_refused), "calls in the wrong order are EINVAL");
 }

@@ -159,9 +159,9 @@ static void without_the_setting(void)
 
 void memlock_rules(void)
 {
-    report(run_alone(the_sum_is_limited), "SOFTHCA_MEMLOCK: the pages of all regions are limited");
-    report(run_alone(changes_are_charged), "SOFTHCA_MEMLOCK: a region that moves is charged anew");
-    report(run_alone(queues_are_charged), "SOFTHCA_MEMLOCK: the buffers of queues are charged");
-    report(run_alone(a_child_begins_anew), "SOFTHCA_MEMLOCK: the child of a fork owes nothing");
-    report(run_alone(without_the_setting), "without SOFTHCA_MEMLOCK nothing is charged");
+    check(run_alone(the_sum_is_limited), "SOFTHCA_MEMLOCK: the pages of all regions are limited");
+    check(run_alone(changes_are_charged), "SOFTHCA_MEMLOCK: a region that moves is charged anew");
+    check(run_alone(queues_are_charged), "SOFTHCA_MEMLOCK: the buffers of queues are charged");
+    check(run_alone(a_child_begins_anew), "SOFTHCA_MEMLOCK: the child of a fork owes nothing");
+    check(run_alone(without_the_setting), "without SOFTHCA_MEMLOCK nothing is charged");
 }

@@ -315,8 +315,8 @@ void peer_rules(void)
         {"a block of a stopped process is mapped without its help", block_of_a_stopped_peer, {0}},
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        report(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);
-    report(run_alone(names_of_other_users), "a name that another user has taken is no peer");
-    report(run_alone(little_address_space), "64 MiB of address space are enough");
-    report(run_alone(too_little_address_space), "too little address space is reported as such");
+        check(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);
+    check(run_alone(names_of_other_users), "a name that another user has taken is no peer");
+    check(run_alone(little_address_space), "64 MiB of address space are enough");
+    check(run_alone(too_little_address_space), "too little address space is reported as such");
 }

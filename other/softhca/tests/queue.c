@@ -402,5 +402,5 @@ void queue_rules(void)
         {"states and arguments are enforced", states_are_enforced, {.no_connect = true}},
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        report(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);
+        check(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);
 }

@@ -242,12 +242,12 @@ void region_rules(void)
     for (int ordinary = 0; ordinary < 2; ordinary++)
         for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
             struct options o = {.ordinary = ordinary};
-            report(run_pair(tests[i].run, &o), "%s, %s memory", tests[i].name,
-                   ordinary ? "ordinary" : "mapped");
+            check(run_pair(tests[i].run, &o), "%s, %s memory", tests[i].name,
+                  ordinary ? "ordinary" : "mapped");
         }
-    report(run_pair(secret_memory, &(struct options){.ordinary = true}),
-           "secret memory is accessed by peers");
-    report(run_pair(secret_memory_refused,
-                    &(struct options){.ordinary = true, .env = {"SOFTHCA_MEMORY=strict"}}),
-           "SOFTHCA_MEMORY=strict: secret memory is not registered");
+    check(run_pair(secret_memory, &(struct options){.ordinary = true}),
+          "secret memory is accessed by peers");
+    check(run_pair(secret_memory_refused,
+                   &(struct options){.ordinary = true, .env = {"SOFTHCA_MEMORY=strict"}}),
+          "SOFTHCA_MEMORY=strict: secret memory is not registered");
 }

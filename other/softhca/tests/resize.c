@@ -237,18 +237,18 @@ void resize_rules(void)
         {"five thousand changes of size without growth", does_not_grow, {.cqe = 16}},
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        report(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);
+        check(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);
     const char *given = getenv("TEST_SOFTHCA_SEED");
     seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
     printf("# TEST_SOFTHCA_SEED=%u\n", seed);
     for (int ordinary = 0; ordinary < 2; ordinary++) {
         const char *memory = ordinary ? "ordinary" : "mapped";
         struct options o = {.ordinary = ordinary};
-        report(run_crowd(polled_under_load, 3, &o),
-               "resized while two processes append, %s memory: nothing is lost", memory);
-        report(run_crowd(slept_on_under_load, 3, &o),
-               "the same with a consumer that sleeps, %s memory", memory);
-        report(run_crowd(a_producer_dies, 3, &o),
-               "a producer dies while the CQ is resized, %s memory", memory);
+        check(run_crowd(polled_under_load, 3, &o),
+              "resized while two processes append, %s memory: nothing is lost", memory);
+        check(run_crowd(slept_on_under_load, 3, &o),
+              "the same with a consumer that sleeps, %s memory", memory);
+        check(run_crowd(a_producer_dies, 3, &o),
+              "a producer dies while the CQ is resized, %s memory", memory);
     }
 }

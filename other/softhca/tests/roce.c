@@ -254,12 +254,12 @@ void roce_rules(void)
          {.device = {0, 1}, .timeout = 8, .retry_cnt = 1}},
         {"datagrams of each type can be answered", datagrams_can_be_answered, {.type = IBV_QPT_UD}},
     };
-    report(run_alone(tables_are_shown), "GID tables of Ethernet are shown with types");
-    report(run_alone(addresses_differ), "all ports of 16 devices have addresses of their own");
+    check(run_alone(tables_are_shown), "GID tables of Ethernet are shown with types");
+    check(run_alone(addresses_differ), "all ports of 16 devices have addresses of their own");
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         struct options o = pairs[i].o;
         o.no_connect = true;
         o.env[0] = TABLES;
-        report(run_pair(pairs[i].run, &o), "%s", pairs[i].name);
+        check(run_pair(pairs[i].run, &o), "%s", pairs[i].name);
     }
 }

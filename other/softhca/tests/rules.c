@@ -33,5 +33,5 @@ int main(int argc, char **argv)
                   {"manager", manager_rules}};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (argc < 2 || !strcmp(argv[1], groups[i].name)) groups[i].run();
-    return report_end();
+    return check_end();
 }

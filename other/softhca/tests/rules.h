@@ -1,11 +1,8 @@
-/* rules.h - the groups of rules, and how they report. */
+/* rules.h - the groups of rules. */
 #ifndef SOFTHCA_TEST_RULES_H
 #define SOFTHCA_TEST_RULES_H
 
-#include <stdbool.h>
-
-void report(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int report_end(void); /* the plan; the status to exit with */
+#include "tests/unit/check.h"
 
 void transfer_rules(void);
 void fault_rules(void);

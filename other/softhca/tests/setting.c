@@ -87,11 +87,11 @@ static void off(void)
 
 void setting_rules(void)
 {
-    report(run_alone(bad_word), "a bad SOFTHCA is reported once and the device does not open");
-    report(run_alone(bad_devices), "a bad SOFTHCA_DEVICES likewise");
-    report(run_alone(bad_faults), "a bad SOFTHCA_FAULTS likewise");
-    report(run_alone(faults_without_a_port), "a fault of a port that there is not likewise");
-    report(run_alone(unknown_name), "an unknown variable is reported once, with the nearest name");
-    report(run_alone(empty_is_not_set), "an empty variable counts as not set");
-    report(run_alone(off), "SOFTHCA=off: no device");
+    check(run_alone(bad_word), "a bad SOFTHCA is reported once and the device does not open");
+    check(run_alone(bad_devices), "a bad SOFTHCA_DEVICES likewise");
+    check(run_alone(bad_faults), "a bad SOFTHCA_FAULTS likewise");
+    check(run_alone(faults_without_a_port), "a fault of a port that there is not likewise");
+    check(run_alone(unknown_name), "an unknown variable is reported once, with the nearest name");
+    check(run_alone(empty_is_not_set), "an empty variable counts as not set");
+    check(run_alone(off), "SOFTHCA=off: no device");
 }

@@ -518,7 +518,7 @@ void shared_rules(void)
         {"threads share a queue", threads_share_a_queue, {.srq_wr = 16}},
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        report(run_pair(tests[i].run, &tests[i].o), "shared queue: %s", tests[i].name);
+        check(run_pair(tests[i].run, &tests[i].o), "shared queue: %s", tests[i].name);
     const char *times = getenv("TEST_SOFTHCA_KILLS"); /* repeated: the time of death varies */
     for (int ordinary = 0; ordinary < 2; ordinary++) {
         const char *memory = ordinary ? "ordinary" : "mapped";
@@ -528,15 +528,15 @@ void shared_rules(void)
         if (sides_are_remote()) kills = 0; /* between hosts the owner itself claims */
         for (int i = kills; i > 0 && ok; i--)
             ok = run_pair(claim_of_a_killed_sender_comes_back, &o);
-        report(ok, "shared queue: the claim of a killed sender comes back (%s memory)", memory);
+        check(ok, "shared queue: the claim of a killed sender comes back (%s memory)", memory);
         few.srq_wr = 3;
-        report(run_crowd(crowd_shares_a_queue, 8, &o), "shared queue: 8 processes, %s memory",
-               memory);
-        report(run_crowd(crowd_shares_a_queue, 8, &few),
-               "shared queue: 8 processes and 3 receives, %s memory", memory);
-        report(run_crowd(late_receives_wake_sleepers, 4, &o),
-               "shared queue: late receives wake several sleepers, %s memory", memory);
-        report(run_crowd(survivors_are_served, 5, &o),
-               "shared queue: survivors of killed senders are served, %s memory", memory);
+        check(run_crowd(crowd_shares_a_queue, 8, &o), "shared queue: 8 processes, %s memory",
+              memory);
+        check(run_crowd(crowd_shares_a_queue, 8, &few),
+              "shared queue: 8 processes and 3 receives, %s memory", memory);
+        check(run_crowd(late_receives_wake_sleepers, 4, &o),
+              "shared queue: late receives wake several sleepers, %s memory", memory);
+        check(run_crowd(survivors_are_served, 5, &o),
+              "shared queue: survivors of killed senders are served, %s memory", memory);
     }
 }

@@ -448,7 +448,7 @@ void short_rules(void)
         for (int channel = 1; channel >= 0; channel--) {
             struct options o = tests[i].o;
             o.no_channel = !channel;
-            report(run_pair(tests[i].run, &o), "%s%s", tests[i].name,
-                   channel ? "" : ", without a channel");
+            check(run_pair(tests[i].run, &o), "%s%s", tests[i].name,
+                  channel ? "" : ", without a channel");
         }
 }

@@ -401,6 +401,6 @@ int main(int argc, char **argv)
         if (wait(&status) < 0 || status != 0) ok = false;
         if (!ok) board->failed = true;
     }
-    report(ok, "%d processes, each with each, random operations (seed %u)", processes, seed);
-    return report_end();
+    check(ok, "%d processes, each with each, random operations (seed %u)", processes, seed);
+    return check_end();
 }

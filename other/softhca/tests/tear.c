@@ -98,6 +98,6 @@ void tear_rules(void)
         char text[200];
         struct options o = {.env = {text}, .ordinary = pairs[i].ordinary};
         snprintf(text, sizeof text, "SOFTHCA_FAULTS=%s", pairs[i].faults);
-        report(run_pair(pairs[i].run, &o), "%s", pairs[i].name);
+        check(run_pair(pairs[i].run, &o), "%s", pairs[i].name);
     }
 }

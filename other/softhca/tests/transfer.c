@@ -305,7 +305,7 @@ void transfer_rules(void)
             /* Between hosts the threads of the target must run. */
             if (sides_are_remote() && tests[i].run == stopped_target_is_served) continue;
             struct options o = {.ordinary = way & 1, .srq_wr = way & 2 ? 64 : 0};
-            report(run_pair(tests[i].run, &o), "%s (%s memory%s)", tests[i].name,
-                   o.ordinary ? "ordinary" : "mapped", o.srq_wr ? ", shared queue" : "");
+            check(run_pair(tests[i].run, &o), "%s (%s memory%s)", tests[i].name,
+                  o.ordinary ? "ordinary" : "mapped", o.srq_wr ? ", shared queue" : "");
         }
 }

@@ -447,14 +447,14 @@ int main(void)
 {
     const struct options held = {.env = {"SOFTHCA_FAULTS=hold:process=0,us=1"}};
     const struct options shared = {.srq_wr = 4}, ordinary = {.ordinary = true};
-    report(run_pair(two_channels, NULL), "two threads wake a peer that sleeps on two channels");
-    report(run_pair(two_copies, &ordinary), "two threads have a peer copy to its memory");
-    report(run_pair(two_additions, &ordinary), "two threads have a peer add to its memory");
-    report(run_pair(two_mappings, NULL), "two threads map memory of a peer");
-    report(run_alone(beside_mapping), "memory and rings are allocated and freed by one at a time");
-    report(run_pair(held_back, &held), "who wakes a sleeper for a completion that is held back "
-                                       "waits for the thread that holds it");
-    report(run_pair(late_receive, &shared),
-           "who wakes a peer for a receive waits for the thread that looks for a peer");
-    return report_end();
+    check(run_pair(two_channels, NULL), "two threads wake a peer that sleeps on two channels");
+    check(run_pair(two_copies, &ordinary), "two threads have a peer copy to its memory");
+    check(run_pair(two_additions, &ordinary), "two threads have a peer add to its memory");
+    check(run_pair(two_mappings, NULL), "two threads map memory of a peer");
+    check(run_alone(beside_mapping), "memory and rings are allocated and freed by one at a time");
+    check(run_pair(held_back, &held), "who wakes a sleeper for a completion that is held back "
+                                      "waits for the thread that holds it");
+    check(run_pair(late_receive, &shared),
+          "who wakes a peer for a receive waits for the thread that looks for a peer");
+    return check_end();
 }

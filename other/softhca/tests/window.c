@@ -453,7 +453,7 @@ void window_rules(void)
         const char *memory = ordinary ? "ordinary" : "mapped";
         struct options o = {.ordinary = ordinary, .mr_access = OVER};
         for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-            report(run_pair(tests[i].run, &o), "%s, %s memory", tests[i].name, memory);
-        report(run_crowd(for_one_qp, 3, &o), "a window of type 2 is for one QP, %s memory", memory);
+            check(run_pair(tests[i].run, &o), "%s, %s memory", tests[i].name, memory);
+        check(run_crowd(for_one_qp, 3, &o), "a window of type 2 is for one QP, %s memory", memory);
     }
 }

@@ -497,7 +497,7 @@ int main(int argc, char **argv)
         setenv("SOFTHCA", cases[i].devices ? "on" : "off", 1);
         if (cases[i].devices) setenv("SOFTHCA_DEVICES", cases[i].devices, 1);
         cases[i].run();
-        return finish();
+        return check_end();
     }
     fprintf(stderr, "usage: hcas CASE, as in run.sh\n");
     return 2;

@@ -1,7 +1,7 @@
 # other/vapi/tests: libvapi's own tests, run by run.sh.
 EXTRA_DIST += other/vapi/tests/run.sh other/vapi/tests/headers.sh other/vapi/tests/names.c other/vapi/tests/bench.sh
 vapi_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/other/vapi/include
-vapi_ldadd = libvapi.la libsofthca.la $(VERBS_LIBS) -lpthread
+vapi_ldadd = tests/unit/libcheck.a libvapi.la libsofthca.la $(VERBS_LIBS) -lpthread
 check_PROGRAMS += other/vapi/tests/rules
 other_vapi_tests_rules_SOURCES = other/vapi/tests/rules.c other/vapi/tests/qp_pair.c other/vapi/tests/qp_pair.h other/vapi/tests/hca.c other/vapi/tests/memory.c other/vapi/tests/other.c other/vapi/tests/poll.c other/vapi/tests/qp.c \
 	other/vapi/tests/post.c other/vapi/tests/tables.c other/vapi/tests/destroy_races.c other/vapi/src/errors.c other/vapi/src/event_record.c other/vapi/src/qp_rules.c

@@ -244,7 +244,7 @@ static void cancel(struct stage *s, gate_call *call, const char *name)
     gate_begin(&second, s, call);
     bool stuck = gate_sleeps(&second);
     is_true(!stuck, "and may be cancelled");
-    if (stuck) _exit(finish());
+    if (stuck) _exit(check_end());
     gate_end(&second);
 }
 
@@ -518,5 +518,5 @@ int main(void)
     asleep(&s);
     gone(&s);
     close_stage(&s);
-    return finish();
+    return check_end();
 }

@@ -6,32 +6,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static int count, bad;
-
-static void result(bool ok, const char *name)
-{
-    printf("%sok %d - %s\n", ok ? "" : "not ", ++count, name);
-    if (!ok) bad++;
-}
-
 void is_code(VAPI_ret_t got, VAPI_ret_t wanted, const char *name)
 {
-    result(got == wanted, name);
+    check(got == wanted, "%s", name);
     if (got != wanted) printf("# %s, not %s\n", VAPI_strerror_sym(got), VAPI_strerror_sym(wanted));
     fflush(stdout);
 }
 
 void is_number(long long got, long long wanted, const char *name)
 {
-    result(got == wanted, name);
+    check(got == wanted, "%s", name);
     if (got != wanted) printf("# %lld (0x%llx), not %lld\n", got, got, wanted);
     fflush(stdout);
 }
 
 void is_true(bool got, const char *name)
 {
-    result(got, name);
-    fflush(stdout);
+    check(got, "%s", name);
 }
 
 void need(VAPI_ret_t got, const char *what)
@@ -40,12 +31,6 @@ void need(VAPI_ret_t got, const char *what)
     printf("Bail out! %s: %s\n", what, VAPI_strerror_sym(got));
     fflush(stdout);
     _exit(1);
-}
-
-int finish(void)
-{
-    printf("1..%d\n", count);
-    return bad || !count;
 }
 
 void open_stage(struct stage *s)

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <vapi_common.h>
 
+#include "tests/unit/check.h"
+
 enum { BLOCK = 1 << 16, DEPTH = 16, TEST_QKEY = 0x1234567 };
 
 struct end {
@@ -44,7 +46,6 @@ void is_true(bool got, const char *name);
 /* Calls of the set-up; ends the program when one fails. */
 void need(VAPI_ret_t got, const char *what);
 #define NEED(call) need(call, #call)
-int finish(void); /* prints the plan; returns the exit status */
 
 void open_stage(struct stage *s);
 void close_stage(struct stage *s);

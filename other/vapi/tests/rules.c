@@ -23,5 +23,5 @@ int main(void)
     event_rules(&s);
     life_rules(&s);
     close_stage(&s);
-    return finish();
+    return check_end();
 }
