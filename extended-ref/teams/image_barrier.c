@@ -1,6 +1,6 @@
 /* image_barrier.c - the state machine of image_barrier.h.
  *
- * Pure: tests/unit/image_barrier.c runs the images of several nodes in one thread.
+ * Pure: tests/unit/coll_teams.c runs the images of several nodes in one thread.
  */
 #include "extended-ref/teams/image_barrier.h"
 

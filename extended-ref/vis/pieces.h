@@ -94,7 +94,7 @@ typedef struct gasnete_vis_reader {
 } gasnete_vis_reader_t;
 
 typedef struct gasnete_vis_group {
-    char *first, *last; /* the pieces between them lie between them */
+    char *first, *last; /* the other pieces have addresses between these */
     ptrdiff_t stride;
     size_t length, times;
 } gasnete_vis_group_t;

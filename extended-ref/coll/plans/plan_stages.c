@@ -361,7 +361,8 @@ static uint32_t stage_rounds(const stage_t *stage)
     return stage->method ? stage->method->rounds(&stage->plan) : 1;
 }
 
-/* The rounds ahead: as many as every stage allows; plan_reduce.c allows two. */
+/* Rounds by which a RECV may be posted early: what every stage of the plan allows, which is two in
+ * plan_tree.c and plan_reduce.c. */
 static uint32_t ahead(const gasnete_coll_plan_t *plan)
 {
     return plan->kind == GASNETE_COLL_BROADCAST || plan->kind == GASNETE_COLL_REDUCE ? 2 : 1;

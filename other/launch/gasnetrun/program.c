@@ -1,4 +1,4 @@
-/* program.c - finds the program; see program.h.
+/* program.c - finds the program; see gasnetrun.h.
  *
  * Called by main before any process is started, so that a wrong name is reported once.
  */

@@ -49,7 +49,7 @@ static void crowd(void)
     family_close();
 }
 
-/* --- nothing to do --- */
+/* --- processes that compute, with no operation under way --- */
 
 /* Some work without the library. */
 static void compute(void)

@@ -1,4 +1,4 @@
-/* softhca_faults.c - the language of SOFTHCA_FAULTS: what it sets, every message of its parser, and
+/* faults.c - the language of SOFTHCA_FAULTS: what it sets, every message of its parser, and
  * when a fault is due.
  */
 #include "other/softhca/src/settings/inventory.h"

@@ -1,4 +1,4 @@
-/* softhca_greet.c - two processes on different hosts connect: which are accepted, which are not and
+/* greet.c - two processes on different hosts connect: which are accepted, which are not and
  * why; and the digests that the proofs are made of.
  */
 #include "other/softhca/src/tcp/greet.h"

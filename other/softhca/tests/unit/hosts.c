@@ -1,4 +1,4 @@
-/* softhca_hosts.c - the list of hosts: what is in it, and what is said of what cannot be. */
+/* hosts.c - the list of hosts: what is in it, and what is said of what cannot be. */
 #include "other/softhca/src/settings/hosts.h"
 
 #include <stdio.h>

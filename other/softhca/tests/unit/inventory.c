@@ -1,4 +1,4 @@
-/* softhca_inventory.c - the language of SOFTHCA_DEVICES: what it sets, and every message of its
+/* inventory.c - the language of SOFTHCA_DEVICES: what it sets, and every message of its
  * parser.
  */
 #include "other/softhca/src/settings/inventory.h"

@@ -1,4 +1,4 @@
-/* softhca_remote.c - requester and responder of queue pairs between two hosts, in a simulator:
+/* remote.c - requester and responder of queue pairs between two hosts, in a simulator:
  * connections break at every point, frames wait, queue pairs overtake each other, receives come
  * late, targets appear late and are lost, and a side ends.
  *

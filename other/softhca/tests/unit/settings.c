@@ -1,4 +1,4 @@
-/* softhca_settings.c - the software device's table of environment variables: its rows, the parsing
+/* settings.c - the software device's table of environment variables: its rows, the parsing
  * of one value, the names suggested for wrong ones, the help text.
  *
  * Rows of every kind are made here as well, so that kinds are tested apart from what the real rows
