@@ -71,7 +71,8 @@ cost() { # MODE OPERATION
 # same way: GASNet-1 1.28 ibv, GASNet-EX 2025.8 ibv, UCX UCT rc_verbs.
 # The round trip is the Request, the poll that runs its handler, which replies, and the poll that takes the Reply; none of
 # these polls is empty where messages are in rings, and one in sixteen looks at the queues too.  Most completions of the
-# sends are reaped elsewhere.
+# sends are reaped elsewhere.  A barrier looks before each poll, and at its end polls until nothing comes: programs rely on
+# it to serve what peers sent before they notified.
 rows='put_nbi|non-blocking implicit put, injection|110|161 228 79
 put_near|8-byte put to a neighbour, in the client|12|- - -
 put_nb|put_nb + wait|260|395 463 454
@@ -84,10 +85,10 @@ reap|implicit ops: reap, per op (16 outstanding)|40|53 58 70
 am_short|AM Short request, injection|160|370 321 106
 am_receive|AM Short receive + handler|150|294 283 113
 am_answer|AM Short, automatic Reply|40|- - -
-am_round|AM Short request + reply, all processors|450|973 898 312
+am_round|AM Short request + reply, all processors|485|973 898 312
 am_medium|AM Medium 64 B, injection|200|385 384 -
 poll|poll that finds nothing|70|150 122 74
-barrier|barrier of two: notify + wait, the message at hand|590|- - -
+barrier|barrier of two: notify + wait, the message at hand|740|- - -
 barrier_try|barrier of two: try, no message|220|- - -
 coll_poll|empty poll after gasnet_coll_init|70|- - -
 coll_pending|empty poll with a collective pending|75|- - -
