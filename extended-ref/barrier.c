@@ -182,7 +182,7 @@ static void near_end(uint8_t parity, gasnete_barrier_value_t all)
 
 /* Called in a leader: enters the phase that all ranks of the supernode have notified, and ends it
  * in the supernode when it is complete among the leaders. */
-static __attribute__((noinline)) void leader_advance(void)
+static void leader_advance(void)
 {
     gasnete_barrier_state_t *state = &barrier.object.state;
     gasnete_barrier_value_t all;
@@ -212,7 +212,7 @@ void gasnete_barrier_progress(void)
 }
 
 /* Notifies in shared memory; fatal before attach. */
-static __attribute__((noinline)) void near_notify(int id, int flags)
+static void near_notify(int id, int flags)
 {
     if (!near.host) gasnetc_require_attached("a barrier");
     barrier_enter(&near.phase, id, flags);
@@ -243,7 +243,7 @@ static void near_check(void)
     barrier_check_notified(&near.phase);
 }
 
-static __attribute__((noinline)) int near_try(int id, int flags)
+static int near_try(int id, int flags)
 {
     near_check();
     gasnetc_poll();
@@ -260,7 +260,7 @@ static void near_wait_step(uint32_t *arrived)
 }
 
 /* Phase end where nodes share memory: a leader waits for messages of other leaders too. */
-static __attribute__((noinline)) int near_wait(int id, int flags)
+static int near_wait(int id, int flags)
 {
     near_check();
     uint32_t arrived = 0;

@@ -7,7 +7,7 @@
 atomic_bool gasnete_progress_due;
 void (*_Atomic gasnete_coll_progress_hook)(bool client);
 
-static __attribute__((noinline)) void progress_of_teams(void (*coll)(bool), bool client)
+static void progress_of_teams(void (*coll)(bool), bool client)
 {
     gasnete_team_barriers_progress();
     coll(client);

@@ -114,7 +114,7 @@ void gasnete_get_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 /* The non-blocking forms leave the rare cases (no bytes, this rank, a thread's first operation, an
  * empty pool) to a cold function that tail-calls them again.  Without other calls the arguments
  * stay in registers up to the core.  */
-#define COLD __attribute__((cold, noinline))
+#define COLD __attribute__((cold))
 
 static COLD gasnet_handle_t putget_explicit_slow(gasnet_node_t node, void *dst, void *src,
                                                  size_t nbytes, enum gasnetc_form form)

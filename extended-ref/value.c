@@ -56,7 +56,7 @@ typedef struct value_get {
     const struct net_region *landing; /* NULL if registration failed */
 } value_get_t;
 
-static __attribute__((cold, noinline)) void value_grow(gasnete_thread_t *me)
+static __attribute__((cold)) void value_grow(gasnete_thread_t *me)
 {
     uint32_t count;
     value_get_t *gets = gasnete_make_records(me, sizeof *gets, &me->values_made, &count);

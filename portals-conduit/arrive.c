@@ -54,7 +54,7 @@ void net_portals_answer_used(net_answer_t *answer)
 }
 
 /* Attaches a receive buffer again, after its last reference was dropped. */
-static __attribute__((noinline)) void arrive_attach_again(net_reqrb_t *buffer)
+static void arrive_attach_again(net_reqrb_t *buffer)
 {
     net_portals_attach(buffer);
     atomic_fetch_sub_explicit(&net_portals.held, 1, memory_order_release);
@@ -323,8 +323,7 @@ static long_id_half_t *arrive_match_long(net_peer_t *peer, const ptl_event_t *ev
 }
 
 /* Handles the payload of a Long Request, which was written to the segment. */
-static __attribute__((noinline)) net_message_t *arrive_long_payload(const ptl_event_t *event,
-                                                                    net_answer_t *answer)
+static net_message_t *arrive_long_payload(const ptl_event_t *event, net_answer_t *answer)
 {
     bool both;
     net_peer_t *peer = arrive_sender(event);
@@ -375,7 +374,7 @@ HOT net_message_t *arrive_request(const ptl_event_t *event, net_answer_t *answer
 }
 
 /* Handles an UNLINK event, or a failure. */
-static __attribute__((noinline)) void arrive_no_message(const ptl_event_t *event)
+static void arrive_no_message(const ptl_event_t *event)
 {
     const bool payload = (uintptr_t)event->md.user_ptr == NET_ROLE_RARAM;
     if (event->type == PTL_EVENT_PUT_END) {

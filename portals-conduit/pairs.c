@@ -130,7 +130,7 @@ void net_portals_pair_message(net_peer_t *peer, uint32_t word)
 
 /* Called while the pair is not in use yet: asks for it, or begins its use when the peer has given
  * it. */
-static __attribute__((noinline)) bool meet(net_peer_t *peer)
+static bool meet(net_peer_t *peer)
 {
     net_pair_t *pair = peer->pair;
     if (atomic_load(&pair->state) == PAIR_NONE) ask(peer);
@@ -142,7 +142,7 @@ static __attribute__((noinline)) bool meet(net_peer_t *peer)
 
 /* --- messages --- */
 
-static __attribute__((noinline)) bool look(const net_peer_t *peer, net_pair_t *pair)
+static bool look(const net_peer_t *peer, net_pair_t *pair)
 {
     const net_near_out_t *out = &pair->out[PAIR_REQUESTS];
     amrdma_in_t *replies = &pair->in[PAIR_REPLIES].in;
@@ -164,7 +164,7 @@ static inline char *request_place(net_peer_t *peer, size_t length)
     return net_near_place(out, length);
 }
 
-static __attribute__((noinline, cold)) void begin_replies(net_peer_t *peer)
+static __attribute__((cold)) void begin_replies(net_peer_t *peer)
 {
     net_near_ring_t *ring = net_near_given(peer, PAIR_REPLIES);
     if (!ring) gasneti_malformed(peer->rank, 0, "Request (its sender has no ring for Replies)");

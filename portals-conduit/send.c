@@ -75,9 +75,8 @@ HOT enum net_result send_acquire(net_peer_t *peer, size_t length, bool pair, sen
 }
 
 /* Sends a Request from the chunk that will receive the Reply. */
-static __attribute__((noinline)) void send_from_chunk(net_peer_t *peer, const void *data,
-                                                      size_t length, const send_means_t *means,
-                                                      enum bits_kind kind)
+static void send_from_chunk(net_peer_t *peer, const void *data, size_t length,
+                            const send_means_t *means, enum bits_kind kind)
 {
     static const gasnetc_sent_t nothing;
     uint32_t place = means->chunk * PLAN_CHUNK;
@@ -117,9 +116,8 @@ enum net_result net_portals_request(net_peer_t *peer, void *data, size_t length)
 /* --- Replies --- */
 
 /* Sends a Reply from the chunk of RplSB that was reserved for it. */
-static __attribute__((noinline)) void send_from_reserve(net_peer_t *peer, const void *data,
-                                                        size_t length, net_answer_t *answer,
-                                                        enum bits_kind kind, uint64_t header)
+static void send_from_reserve(net_peer_t *peer, const void *data, size_t length,
+                              net_answer_t *answer, enum bits_kind kind, uint64_t header)
 {
     static const gasnetc_sent_t nothing;
     uint32_t place = (uint32_t)(answer - net_portals.answer) * PLAN_CHUNK;

@@ -450,8 +450,7 @@ static inline int hca_post_srq_recv(hca_srq_t srq, hca_recv_t *recv)
 
 /* Polls for further completions after the first; not inline, since most polls find no completion.
  */
-static __attribute__((noinline, unused)) int hca_poll_on(hca_cq_t cq, int n, int budget,
-                                                         hca_wc_t *wc)
+static __attribute__((unused)) int hca_poll_on(hca_cq_t cq, int n, int budget, hca_wc_t *wc)
 {
     while (n < budget && VAPI_poll_cq(cq->made.hca, cq->made.it, &wc[n]) == VAPI_OK) n++;
     return n;

@@ -107,10 +107,9 @@ HOT bool post_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *byt
 }
 
 /* Repeats post_once until it succeeds; before each try polls for a Request, reaps for a Reply. */
-static __attribute__((noinline)) void post_again(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
-                                                 char *bytes, size_t length, bool in_bbuf,
-                                                 enum flow_kind kind, net_message_t *answers,
-                                                 enum net_result why)
+static void post_again(gasnetc_peer_t *peer, gasnetc_outgoing_t am, char *bytes, size_t length,
+                       bool in_bbuf, enum flow_kind kind, net_message_t *answers,
+                       enum net_result why)
 {
     do gasnetc_stall_at(peer, why, kind != FLOW_REQUEST);
     while (!post_once(peer, &am, bytes, length, in_bbuf, kind, answers, &why));
@@ -139,9 +138,8 @@ check_outgoing(gasnet_node_t dest, gasnetc_outgoing_t am, size_t limit)
 
 /* Writes the message into a ring of a shared-memory peer (net_is_near).  False: the ring has no
  * room, or no credit is available. */
-static __attribute__((noinline)) bool send_in_place(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
-                                                    bool request, uint8_t flags, size_t length,
-                                                    size_t payload_bytes, net_message_t *answers)
+static bool send_in_place(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request, uint8_t flags,
+                          size_t length, size_t payload_bytes, net_message_t *answers)
 {
     const enum flow_kind kind = request ? FLOW_REQUEST : FLOW_REPLY;
     char *bytes = NULL;
@@ -172,9 +170,8 @@ HOT gasnetc_outgoing_t copy_of(const gasnetc_outgoing_t *am)
 }
 
 /* Sends a message that the network does not send inline. */
-static __attribute__((noinline)) void send_from_bbuf(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
-                                                     bool request, uint8_t flags, size_t length,
-                                                     size_t payload_bytes)
+static void send_from_bbuf(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request, uint8_t flags,
+                           size_t length, size_t payload_bytes)
 {
     if (net_is_near(&peer->net) &&
         send_in_place(peer, am, request, flags, length, payload_bytes, NULL))
@@ -248,9 +245,8 @@ static inline void send_after_payload(gasnetc_peer_t *peer, gasnetc_outgoing_t a
 
 /* Sends a Long.  The payload for a shared-memory peer is copied to its destination.  A small
  * payload for another peer is packed: sent behind the header, in the same message. */
-static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
-                                                bool request, enum gasnetc_form form,
-                                                net_message_t *answers)
+static void send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request,
+                      enum gasnetc_form form, net_message_t *answers)
 {
     if (am.nbytes == 0) {
         send_message(peer, &am, request, 0, false, answers);
@@ -277,7 +273,7 @@ static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_ou
 /* Sends a Request to this rank itself.  Then polls, because a program may wait for another rank's
  * message in a loop of such Requests; but not inside a handler, where handlers would run inside
  * handlers. */
-static __attribute__((noinline)) void send_to_self(gasnetc_outgoing_t am)
+static void send_to_self(gasnetc_outgoing_t am)
 {
     gasnetc_loopback(am, true);
     if (!gasneti_handler_depth()) gasnetc_poll();

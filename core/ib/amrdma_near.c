@@ -18,10 +18,8 @@ void net_near_peer(net_peer_t *peer, void *theirs)
     net_ib_rings_near(peer);
 }
 
-static __attribute__((noinline)) enum net_result by_network(net_qp_t *qp, net_slot_t *slot,
-                                                            const void *data, size_t length,
-                                                            const net_region_t *local,
-                                                            gasnetc_held_t *held)
+static enum net_result by_network(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
+                                  const net_region_t *local, gasnetc_held_t *held)
 {
     return net_ib_post_am(qp->send_ring.peer, qp, slot, HCA_SEND,
                           net_ib_local(qp, data, length, local), &(gasnetc_sent_t){.held = held});

@@ -172,7 +172,7 @@ static bool places_in_order(const net_qp_t *qp)
     return false;
 }
 
-static __attribute__((noinline)) void end_of_cycle(void)
+static void end_of_cycle(void)
 {
     for (int64_t next; by_rdma && (next = amrdma_choose(&choice)) >= 0;) {
         by_rdma = places_in_order(senders[next]->am); /* the result is the same for all peers */
@@ -223,7 +223,7 @@ static void settle_usual(net_peer_rings_t *rings)
     if (atomic_load(&rings->offer)) atomic_store(&rings->usual, NULL);
 }
 
-static __attribute__((noinline, cold)) void make_offer(net_qp_t *qp, net_peer_rings_t *rings)
+static __attribute__((cold)) void make_offer(net_qp_t *qp, net_peer_rings_t *rings)
 {
     qp->send.wr.imm_data |= atomic_exchange(&rings->offer, 0) << 16;
     settle_usual(rings);

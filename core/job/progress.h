@@ -85,12 +85,7 @@ uint32_t gasnetc_longest_sleep(void);
 
 static inline void gasnetc_wait(gasnetc_counter_t *counter)
 {
-    while (!gasnetc_counter_done(counter)) {
-        gasnetc_poll();
-        /* Prevents that the addresses of fields are computed before the loop, since the usual wait
-         * is one poll (row "put_nb + wait" of `make bench`, ibv, SEQ). */
-        __asm__("" : "+r"(counter));
-    }
+    while (!gasnetc_counter_done(counter)) gasnetc_poll();
 }
 
 #endif

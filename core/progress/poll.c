@@ -74,13 +74,13 @@ void gasnetc_set_waiting(unsigned polls, uint32_t sleep_us)
 }
 
 /* Another thread polls, and completes this thread's operations too; it may need this processor. */
-static __attribute__((noinline, cold)) void yield_to_poller(void)
+static __attribute__((cold)) void yield_to_poller(void)
 {
     enum { TURNS = 4 };
     if (++gasneti_self()->lock_misses % TURNS == 0) sched_yield();
 }
 
-static void __attribute__((noinline)) idle(void)
+static void idle(void)
 {
     (void)gasneti_self();
     idle_polls = 0;
@@ -101,7 +101,7 @@ static inline bool progress_due(void)
 }
 
 /* The rare part of found, kept out of polls that find nothing. */
-static __attribute__((noinline)) void found_for_others(void)
+static void found_for_others(void)
 {
     gasnetc_tidy_pins();
     gasnetc_common_wake_own();
@@ -120,9 +120,8 @@ static inline void found(void)
  * in each poll while a barrier goes on. */
 HOT void act_if_due(bool work)
 {
-    int end = pending();
+    const int end = pending();
     if (end | (work & progress_due())) {
-        __asm__("" : "+r"(end)); /* keeps the test above a single branch */
         if (end) gasnetc_exit_act();
         if (!end || (work && progress_due())) gasnete_progress(true);
     }
@@ -153,7 +152,7 @@ HOT unsigned serve_taken(net_spare_t *kept)
     return n;
 }
 
-static __attribute__((noinline)) unsigned serve_apart(net_spare_t *kept)
+static unsigned serve_apart(net_spare_t *kept)
 {
     return serve_taken(kept);
 }
@@ -183,7 +182,7 @@ static void begin_turn(void)
 
 /* Serves the message that was taken from the ring, and those behind it; returns as serve_at_hand.
  */
-static __attribute__((noinline)) bool serve_several(net_ring_t *ring, net_message_t *message)
+static bool serve_several(net_ring_t *ring, net_message_t *message)
 {
     enum { MOST = NET_DELIVER_MAX / 2 };
     gasnetc_peer_t *peer = gasnetc_peer_of(message->peer);
@@ -219,13 +218,11 @@ HOT bool serve_at_hand(net_ring_t *ring)
     return false;
 }
 
-/* The poll of a client ends with one of the POLL functions, which return GASNET_OK.  Each is a
- * function of its own, so that a poll has the cost of one alone. */
-#define POLL static __attribute__((noinline)) int
+/* --- the poll of a client ends with one of these, which return GASNET_OK --- */
 
 /* The poll of a thread that may not look at the network: the job has one process, gasnet_init was
  * not called, or another thread polls. */
-POLL poll_nothing(bool work)
+static int poll_nothing(bool work)
 {
     if (gasnetc_job.size > 1)
         yield_to_poller();
@@ -237,7 +234,7 @@ POLL poll_nothing(bool work)
 
 /* The poll that looks at the queues.  Called with the poll lock held, which this and the next
  * functions release. */
-POLL poll_arrivals(void)
+static int poll_arrivals(void)
 {
     unsigned reaped;
     const unsigned n = serve_arrivals(&reaped, NULL);
@@ -247,8 +244,7 @@ POLL poll_arrivals(void)
 
 /* For callers off the hot path: serves the ring, if one is given, and then the queues; returns 0 if
  * there were no messages. */
-static __attribute__((noinline)) unsigned poll_all(net_ring_t *ring, unsigned *reaped,
-                                                   net_spare_t *kept)
+static unsigned poll_all(net_ring_t *ring, unsigned *reaped, net_spare_t *kept)
 {
     if (ring) {
         until_turn--;
@@ -261,7 +257,7 @@ static __attribute__((noinline)) unsigned poll_all(net_ring_t *ring, unsigned *r
 
 /* The poll that looks at the queues after the message in the ring, or, if `ring` is NULL, after
  * messages that were served already. */
-POLL poll_turn(net_ring_t *ring)
+static int poll_turn(net_ring_t *ring)
 {
     unsigned reaped;
     if (ring) until_turn++; /* poll_all counts the message */
@@ -271,7 +267,7 @@ POLL poll_turn(net_ring_t *ring)
 }
 
 /* The poll that serves a ring.  Retired registrations wait for a poll that looks at the queues. */
-POLL poll_at_hand(net_ring_t *ring)
+static int poll_at_hand(net_ring_t *ring)
 {
     if (--until_turn < 0) return poll_turn(ring);
     if (serve_at_hand(ring) && gasneti_trylock(&poll_lock)) return poll_turn(NULL);
@@ -370,7 +366,7 @@ static uint32_t sleep_limit(void)
 /* Called when the thread has polled for a while, and yielded, and found nothing: arms or sleeps. It
  * sleeps only if every poll since it armed has looked at the network; a poll that found the poll
  * lock taken has not. */
-static __attribute__((noinline)) void wait_more(uint32_t first_us)
+static void wait_more(uint32_t first_us)
 {
     const uint32_t misses = gasneti_self()->lock_misses;
     switch (gasnetc_doze_next(&doze, first_us, sleep_limit())) {

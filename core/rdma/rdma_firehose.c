@@ -189,9 +189,8 @@ HOT bool enter_leases(gasnetc_peer_t *peer, uintptr_t there, const void *here, s
     return false;
 }
 
-static __attribute__((noinline)) bool enter_regions(gasnetc_peer_t *peer, uintptr_t there,
-                                                    const void *here, size_t nbytes, bool near,
-                                                    ends_t *ends)
+static bool enter_regions(gasnetc_peer_t *peer, uintptr_t there, const void *here, size_t nbytes,
+                          bool near, ends_t *ends)
 {
     const remote_ends_t regions = remote_try_both(peer, there, here, nbytes, near);
     if (!regions.far) return false;
@@ -212,8 +211,7 @@ HOT bool enter(gasnetc_peer_t *peer, uintptr_t there, const void *here, size_t n
 }
 
 /* Undoes enter: nothing was posted.  Peer's lock held. */
-static __attribute__((noinline)) void leave(gasnetc_peer_t *peer, const ends_t *ends,
-                                            enum effort effort)
+static void leave(gasnetc_peer_t *peer, const ends_t *ends, enum effort effort)
 {
     if (effort == FAST) {
         peer->lease[GASNETC_FAR]->issued--;
@@ -365,18 +363,16 @@ void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_
     while (!gasnetc_counter_done(&waited)) gasnetc_stall(false);
 }
 
-static __attribute__((noinline)) void put_slowly(uint32_t node, void *dst, const void *src,
-                                                 size_t nbytes, bool source_free,
-                                                 gasnetc_counter_t *counter)
+static void put_slowly(uint32_t node, void *dst, const void *src, size_t nbytes, bool source_free,
+                       gasnetc_counter_t *counter)
 {
     if (nbytes && !put_now(node, (uintptr_t)dst, src, nbytes, counter, !source_free, SLOW))
         put_pieces(node, dst, src, nbytes, source_free, (transfer_t){.order = NET_UNORDERED},
                    counter);
 }
 
-static __attribute__((noinline)) void get_slowly(uint32_t node, void *dst, const void *src,
-                                                 size_t nbytes, const net_region_t *landing,
-                                                 gasnetc_counter_t *counter)
+static void get_slowly(uint32_t node, void *dst, const void *src, size_t nbytes,
+                       const net_region_t *landing, gasnetc_counter_t *counter)
 {
     if (nbytes == 0 || (!landing && get_now(node, dst, (uintptr_t)src, nbytes, counter, SLOW)))
         return;

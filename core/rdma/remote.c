@@ -55,7 +55,7 @@ void gasnetc_unpin_remote(uint32_t region)
 }
 
 /* Releases the regions at both ends, holding the cache's lock once. */
-static __attribute__((noinline)) void release_regions(const gasnetc_sent_t *sent)
+static void release_regions(const gasnetc_sent_t *sent)
 {
     firehose_t *fh = gasnetc_cache.instance;
     gasnetc_held_t *held = sent->held;

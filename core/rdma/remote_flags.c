@@ -63,8 +63,8 @@ void gasnetc_remote_flags_close(void)
 
 /* Puts the word from a registration of its own, since the network has no send buffer free (PO-18).
  */
-static __attribute__((noinline, cold)) void put_registered(gasnetc_peer_t *peer, uint32_t node,
-                                                           uint32_t index, uint64_t word)
+static __attribute__((cold)) void put_registered(gasnetc_peer_t *peer, uint32_t node,
+                                                 uint32_t index, uint64_t word)
 {
     const net_region_t *local;
     gasnetc_counter_t done = {.issued = 1};

@@ -37,7 +37,7 @@ static inline bool gasneti_spin_try(gasneti_spin_t *lock)
     return !atomic_load_explicit(&lock->held, memory_order_relaxed) && gasneti_spin_try_quiet(lock);
 }
 
-static __attribute__((noinline, cold, unused)) void gasneti_spin_wait(gasneti_spin_t *lock)
+static __attribute__((cold, unused)) void gasneti_spin_wait(gasneti_spin_t *lock)
 {
     for (unsigned spins = 0; !gasneti_spin_try(lock);)
         if (++spins > 64) sched_yield();
