@@ -10,7 +10,8 @@ wrong() { # PROGRAM TREE MODE CASE WORDS
     status=$?
     [ $status -ne 0 ] || bad+=", status 0"
     [ $status -ne 124 ] || bad+=", hangs"
-    ! grep -qE 'Caught|dumped|fault' "$log" || bad+=", a signal"
+    # On a busy machine the launcher ends the other rank by SIGTERM before it has heard of the end.
+    ! grep -E 'Caught|dumped|fault' "$log" | grep -qv 'Caught a signal: SIGTERM' || bad+=", a signal"
     grep -qE "FATAL ERROR.*($words)" "$log" || bad+=", without the words /$words/"
     tap_ok "$([ -z "$bad" ]; echo $?)" "${tree##*/} $mode: $name${bad:+ ($bad)}"
     [ -z "$bad" ] || tap_tail "$log"
