@@ -133,7 +133,7 @@ static inline bool is_plain(const struct ibv_wc *wc, const dapl_work_t *work)
 /* Turns the n completions behind the staged ones into events, where they have one; true if there is
  * at least one more event.
  */
-static bool admit_special(dapl_evd_t *evd, int n)
+static __attribute__((noinline)) bool admit_special(dapl_evd_t *evd, int n)
 {
     struct ibv_wc *const first = behind_staged(evd), *out = first, *last_signal = NULL;
     uint64_t signals = 0;
@@ -262,7 +262,8 @@ static inline ring_slot_t *first_of_ring(dapl_evd_t *evd)
     return slot || ring_empty(evd->ring) ? slot : ring_first_slowly(evd);
 }
 
-static void make_connection_event(const struct ibv_wc *wc, DAT_EVENT *event)
+static __attribute__((noinline)) void make_connection_event(const struct ibv_wc *wc,
+                                                            DAT_EVENT *event)
 {
     connection_entry_t entry;
     memcpy(&entry, wc, sizeof entry);
@@ -282,7 +283,7 @@ bool evd_has_staged(const dapl_evd_t *evd, DAT_EP_HANDLE ep)
     return false;
 }
 
-static void make_transfer_event(const struct ibv_wc *wc, DAT_EVENT *event)
+static __attribute__((noinline)) void make_transfer_event(const struct ibv_wc *wc, DAT_EVENT *event)
 {
     const dapl_work_t *work = (const dapl_work_t *)(uintptr_t)wc->wr_id;
     if (work->flags & DAPL_WORK_BIND) {
@@ -365,7 +366,7 @@ bool evd_take(dapl_evd_t *evd, DAT_EVENT *event)
 }
 
 /* With the role, which it leaves: what is not the short way of dapl_evd_dequeue. */
-static DAT_RETURN dequeue_slowly(dapl_evd_t *evd, DAT_EVENT *event)
+static __attribute__((noinline)) DAT_RETURN dequeue_slowly(dapl_evd_t *evd, DAT_EVENT *event)
 {
     if (atomic_load_explicit(&evd->state, memory_order_relaxed) & EVD_WAITER) {
         role_leave(&evd->role);
@@ -384,7 +385,7 @@ static DAT_RETURN dequeue_slowly(dapl_evd_t *evd, DAT_EVENT *event)
     return found ? DAT_SUCCESS : DAT_QUEUE_EMPTY;
 }
 
-static DAT_RETURN dequeue_shared(dapl_evd_t *evd, DAT_EVENT *event)
+static __attribute__((noinline)) DAT_RETURN dequeue_shared(dapl_evd_t *evd, DAT_EVENT *event)
 {
     /* A waiter is not to lose the ownership to a thread that will be refused. */
     if (atomic_load_explicit(&evd->state, memory_order_relaxed) & EVD_WAITER)
@@ -393,7 +394,7 @@ static DAT_RETURN dequeue_shared(dapl_evd_t *evd, DAT_EVENT *event)
     return dequeue_slowly(evd, event);
 }
 
-static DAT_RETURN refuse(const dapl_evd_t *evd)
+static __attribute__((noinline)) DAT_RETURN refuse(const dapl_evd_t *evd)
 {
     return evd_valid(evd) ? DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2)
                           : DAPL_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
@@ -409,7 +410,8 @@ static inline __attribute__((always_inline)) DAT_RETURN dequeue_staged(dapl_evd_
 }
 
 /* The owner of the role has polled n completions, of which the first is not plain or not alone. */
-static DAT_RETURN dequeue_admitted(dapl_evd_t *evd, DAT_EVENT *event, int n)
+static __attribute__((noinline)) DAT_RETURN dequeue_admitted(dapl_evd_t *evd, DAT_EVENT *event,
+                                                             int n)
 {
     evd->next = evd->staged;
     admit(evd, n);
@@ -431,7 +433,7 @@ static inline __attribute__((always_inline)) bool dequeue_single(dapl_evd_t *evd
 }
 
 /* The owner of the role polls. */
-static DAT_RETURN dequeue_polled(dapl_evd_t *evd, DAT_EVENT *event)
+static __attribute__((noinline)) DAT_RETURN dequeue_polled(dapl_evd_t *evd, DAT_EVENT *event)
 {
     int n = evd->poll(evd->channel.cq, evd->room, evd->staged);
     if (n > 0)
@@ -444,7 +446,7 @@ static DAT_RETURN dequeue_polled(dapl_evd_t *evd, DAT_EVENT *event)
 /* Dequeues for the owner of the role of an EVD that has a ring or staged events of other kinds. An
  * event of the ring is taken without a poll of the completion queue, so that no disconnection can
  * become due. */
-static DAT_RETURN dequeue_long(dapl_evd_t *evd, DAT_EVENT *event)
+static __attribute__((noinline)) DAT_RETURN dequeue_long(dapl_evd_t *evd, DAT_EVENT *event)
 {
     if (!evd->ring) return dequeue_slowly(evd, event);
     ring_slot_t *slot = ring_first(evd->ring);
