@@ -85,10 +85,10 @@ reap|implicit ops: reap, per op (16 outstanding)|40|53 58 70
 am_short|AM Short request, injection|160|370 321 106
 am_receive|AM Short receive + handler|150|294 283 113
 am_answer|AM Short, automatic Reply|40|- - -
-am_round|AM Short request + reply, all processors|485|973 898 312
+am_round|AM Short request + reply, all processors|450|973 898 312
 am_medium|AM Medium 64 B, injection|200|385 384 -
 poll|poll that finds nothing|70|150 122 74
-barrier|barrier of two: notify + wait, the message at hand|740|- - -
+barrier|barrier of two: notify + wait, the message at hand|590|- - -
 barrier_try|barrier of two: try, no message|220|- - -
 coll_poll|empty poll after gasnet_coll_init|70|- - -
 coll_pending|empty poll with a collective pending|75|- - -
