@@ -45,7 +45,7 @@ for TEST_CONDUIT in $conduits; do
         ends "$program" full_pipe_main
         judge 1 2 "$TEST_CONDUIT-$mode, nor from ending by return from main"
     done
-    ends "$program" late
+    GASNET_EXITTIMEOUT=4 ends "$program" late # rank 1 does not answer before rank 0 has written
     judge 0 1 "$TEST_CONDUIT-par, what a thread writes while its process exits"
     grep -q '^printed late$' "$log"
     tap_verdict $? "... and prints"

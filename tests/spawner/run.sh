@@ -234,8 +234,16 @@ struck() {
 signalled() { # signalled <signal> <status> <name> <job words...>
     struck "$2" "$3" "kill -$1" "${@:4}"
 }
+term_twice() { # as timeout(1) sends it: the second comes right after the launcher has heard the first
+    kill -TERM "$1"
+    until grep -q 'signal 15' "$tmp/err"; do :; done
+    kill -TERM "$1"
+}
 for way in local hosts; do
     with $way 3
+    struck 143 "$way: launcher gets SIGTERM twice at once, ranks are deaf" term_twice hang deaf
+    ! grep -q 'second signal' "$tmp/err"
+    say $? "  and the second does not cut the first short"
     signalled TERM 143 "$way: launcher gets SIGTERM" hang
     signalled INT 130 "$way: launcher gets SIGINT" hang
     signalled HUP 129 "$way: launcher gets SIGHUP" hang barrier

@@ -30,6 +30,7 @@ enum {
     GIVE_UP_AFTER = 2500,   /* ms until the launcher gives up processes that SIGKILL does not end */
     READER_GRACE = 2000,    /* ms for a job without reader to end itself: more than an exit takes */
     INTERRUPT_GRACE = 1400, /* ms for a job to end itself upon a signal */
+    SAME_SIGNAL = 500,      /* ms in which another signal to the launcher is part of the first */
     MUTE_AFTER = 1500,      /* ms until silent control processes are given up */
     SILENCE_GRACE = 1000,   /* ms that a wrapper may outlive its program that failed */
     ENDING_GRACE = 60000,   /* ms that the kernel may take to end a process */
@@ -338,9 +339,13 @@ static void master_program_ended(struct ssh_master *m, struct ssh_child *child)
 
 /* --- signals to the launcher --- */
 
-/* INT, TERM, HUP, QUIT: the job has some time to end in an orderly way. */
+/* INT, TERM, HUP, QUIT: the job has some time to end in an orderly way, which a second signal cuts
+ * short.  timeout(1) and batch systems send each signal to the launcher and to its process group:
+ * what comes right after the first is not a second one. */
 static void master_pass_on(struct ssh_master *m, int signo)
 {
+    const int64_t now = (int64_t)gasneti_clock_ms();
+    if (m->job.interrupt && now - m->interrupted < SAME_SIGNAL) return;
     if (ssh_job_over(&m->job) && (m->job.ending || m->job.interrupt)) m->output_given_up = true;
     if (m->job.ending) return;
     if (m->job.interrupt) {
@@ -348,6 +353,7 @@ static void master_pass_on(struct ssh_master *m, int signo)
         return;
     }
     m->job.interrupt = signo;
+    m->interrupted = now;
     launcher_log("signal %d (%s): ending the job", signo, strsignal(signo));
     if (ssh_remote_awaited(m, NULL)) { /* no rank has joined: the job cannot end itself */
         ssh_job_end(&m->job, 128 + signo);

@@ -74,6 +74,7 @@ struct ssh_master {
     struct gasneti_patience patience; /* the time left to ranks that have not asked to end */
     uint32_t patient_since;           /* ranks that had asked when it was set */
     struct gasneti_processors processors;
+    int64_t interrupted;  /* milliseconds of the monotonic clock when job.interrupt came */
     uint64_t output_done; /* bytes written when SSH_TIMER_OUTPUT was set */
     bool end_started;
     bool gave_up;
