@@ -5,7 +5,8 @@ core_sources = \
   core/counters/counters.def core/counters/counters.h \
   core/params/params.c core/params/params.def core/params/params.h core/params/params_init.c \
   core/job/ending.h core/job/host_addresses.c core/job/host_addresses.h core/job/secret.c core/job/secret.h core/job/job.h \
-  core/pshm/common.h core/pshm/pshm.h core/pshm/supernodes.h $(core_pshm_sources) \
+  core/rings/amrdma.h core/rings/local_rings.h core/rings/local_rings.c \
+  core/shm/messages.h core/shm/shm.h core/shm/shm_flow.h core/shm/topology.h core/shm/wake.h $(core_shm_sources) \
   core/job/progress.h core/job/rank.h core/job/report.c core/job/signal_stack.c \
   core/job/signal_stack.h core/job/thread.c core/job/thread.h \
   core/rdma/bounce.h core/rdma/bounce_core.h core/rdma/bounce_network.h \
@@ -33,26 +34,22 @@ endif
 
 # Left out by --disable-pshm.
 if PSHM
-core_pshm_sources = core/pshm/common.c core/pshm/pshm.c core/pshm/supernodes.c
+core_shm_sources = core/shm/messages.c core/shm/shm.c core/shm/topology.c core/shm/wake.c
 endif
 
 # Left out by --disable-ibv-rcv-thread: the receive thread, and the call in which it sleeps.
 receive_thread_sources = core/progress/receive_thread.c
 ib_receive_thread_sources = core/ib/cq_wait.c
 
-# Rings for Active Messages in local memory, of the networks that have them.
-core_rings_sources = core/rings/amrdma.h core/rings/local_rings.h core/rings/local_rings.c \
-  core/rings/neighbours.h core/rings/neighbours.c core/rings/params.def
-
-core_ib_sources = $(core_rings_sources) \
+core_ib_sources = \
   core/ib/network_ib.h core/ib/params.def core/ib/qp_select.h core/ib/rail.h core/ib/rails.c core/ib/device_limits.c core/ib/ports.h core/ib/ports.c \
-  core/ib/lists.c core/ib/memory.c core/ib/software_device.h core/ib/software_device.c core/ib/amrdma_choice.h core/ib/amrdma_choice.c core/ib/amrdma_rings.c core/ib/amrdma_near.c core/ib/receive.c core/ib/reap_multi.c \
+  core/ib/lists.c core/ib/memory.c core/ib/software_device.h core/ib/software_device.c core/ib/amrdma_choice.h core/ib/amrdma_choice.c core/ib/amrdma_rings.c core/ib/receive.c core/ib/reap_multi.c \
   core/ib/srq.h core/ib/srq.c core/ib/srq_policy.h core/ib/qp_table.h core/ib/qp_table.c \
   core/ib/connect.h core/ib/connect.c core/ib/system_messages.h core/ib/system_messages.c core/ib/counts.c core/ib/verbs_types.h core/ib/advice.h core/ib/advice.c core/ib/status.c core/ib/events.c \
   core/ib/datagrams.h core/ib/datagrams.c core/ib/connect_on_demand.c core/ib/meeting.h core/ib/connect_greetings.c \
   core/ib/connect_payload.h core/ib/connect_payload.c core/ib/route.c $(handshake_sources) $(roce_sources)
 
-nobase_dist_doc_DATA += core/pshm/README.md core/rdma/README.md
+nobase_dist_doc_DATA += core/shm/README.md core/rdma/README.md
 EXTRA_DIST += core/gasnet.mk core/conduits.m4 core/conduits.sh core/am/gen_dispatch.sh core/counters/counters_table.sh
 
 # libsofthca.so is found in the folder of the library, also after an installed tree was moved; calls between

@@ -12,7 +12,7 @@
  * Locks and threads
  *   - The core holds a peer's lock when it makes a call that takes the peer (except net_connect):
  *     two threads never post to one peer at once, but several may post to different peers.
- *   - It holds the poll lock for net_reap, net_arrivals and the calls about rings: one thread
+ *   - It holds the poll lock for net_reap and net_arrivals: one thread
  *     reaps at a time, and others may post meanwhile.
  *   - It holds no lock for net_refill and net_release...; several threads may be in them at once,
  *     for different messages.
@@ -48,8 +48,6 @@
  *   net_spare_t   the spare receive buffer of one poll, or of the receive thread; zeroed: none.
  * Constants:
  *   NET_STACK_MESSAGE  AMs up to this length are built on the sender's stack, if they are inlined.
- *   NET_NEAR_COPIES    AMs with more payload are written to their place in a neighbour's memory,
- *                      even if they could be inlined; shorter ones are copied there.
  *   NET_DELIVER_MAX    the most messages that one poll takes.
  *   NET_PAIRS_LONGS    1: the core calls net_long, and the network delivers a Long when header and
  *                      payload have arrived, in either order.
@@ -71,7 +69,6 @@ typedef struct net_peer net_peer_t;
 typedef struct net_region net_region_t;
 typedef struct net_key net_key_t;
 typedef struct net_spare net_spare_t;
-typedef struct net_ring net_ring_t; /* defined by networks that have rings */
 
 /* NET_COPIED, from net_am alone: sent, and complete at once; gasnetc_sent is not called.  NET_BUSY:
  * no resources.  Callers treat the following three like NET_BUSY, but for counters and sleeps:
@@ -193,22 +190,6 @@ net_key_t net_key(const net_region_t *region);
  * limit, its value, and the remedy. */
 void net_explain_register(int error, size_t size, char *text, size_t text_size);
 
-/* --- neighbours: peers that this process shares memory with (attach; not hot) --- */
-
-/* Bytes of memory into which neighbours write Active Messages for this process, and the most
- * neighbours that can; 0: the network uses no such memory, and net_near_open and net_near_peer are
- * not called.
- */
-size_t net_near_size(uint32_t *neighbours);
-
-/* Hands over this process's memory for messages: zeroed, page-aligned, mapped until the process
- * ends.  `wake` is to be called after a message was written into the memory of `rank`. */
-void net_near_open(void *mine, void (*wake)(uint32_t rank));
-
-/* Hands over the memory for messages to `peer`, as this process maps it; the peer maps this
- * process's memory too.  No message has been sent in either direction. */
-void net_near_peer(net_peer_t *peer, void *theirs);
-
 /* --- posting (HOT; the peer's lock is held) --- */
 
 /* Writes length bytes from `src` to the peer's address `dst` under `key`.  `local` is the region
@@ -275,16 +256,6 @@ static inline enum net_result net_long(net_peer_t *peer, void *header, size_t le
  * direction always find buffers, whatever else is in flight.  Not hot. */
 enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1);
 
-/* Active Messages that are written into memory of the peer, without net_am.  net_is_near: true if
- * the peer has such memory; no lock held.  net_near_room: the address for a message of `length`
- * bytes, aligned to 8 bytes; NULL if net_am must be called.  net_near_written, before the lock is
- * released: publishes the message.  `wants_reply` and `answers` as for net_am.  The default
- * has no such memory (NET_HAS_RINGS). */
-static inline bool net_is_near(net_peer_t *peer);
-static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_reply,
-                                  const net_message_t *answers);
-static inline void net_near_written(net_peer_t *peer, size_t length, const net_message_t *answers);
-
 /* --- reaping (HOT; the poll lock is held) --- */
 
 /* Takes completions of what was sent, and calls gasnetc_sent for each.  Runs no handler, and may be
@@ -295,33 +266,12 @@ static inline unsigned net_reap(void);
  * post.  Not hot. */
 bool net_quiet(void);
 
-/* A ring in which a message is ready, which no completion announces; NULL if no ring has one.
- * Messages from rings have kept_buffer, and are not from net_sys.  The default has none
- * (NET_HAS_RINGS). */
-static inline net_ring_t *net_at_hand(void);
-
-/* net_ring_take: takes the message that is ready in the ring.  If net_ring_more is true then,
- * net_ring_take_more takes the following messages, at most `most`, and returns their number.
- * net_ring_end comes last. */
-static inline net_message_t *net_ring_take(net_ring_t *ring);
-static inline bool net_ring_more(const net_ring_t *ring);
-static inline unsigned net_ring_take_more(net_ring_t *ring, unsigned most);
-static inline void net_ring_end(net_ring_t *ring);
-
-/* Called now and then with the number of messages that were taken from rings since the previous
- * call.  Not hot. */
-static inline void net_ring_taken(unsigned count);
-
-/* The message that was taken from the ring after `message`, which may have been released.  No lock
- * held. */
-static inline net_message_t *net_ring_after(const net_message_t *message);
-
 /* False, after net_reap, if net_arrivals would find no message and need not be called; with
  * NET_REAP_TELLS alone.  Others have the default (NET_HAS_ARRIVED). */
 static inline bool net_arrived(void);
 
-/* Takes at most `budget` messages that have arrived other than by rings into `messages`, and
- * returns their number; adds to *systems the number of those from net_sys. */
+/* Takes at most `budget` messages that have arrived into `messages`, other than by rings of
+ * core/rings, and returns their number; adds to *systems the number of those from net_sys. */
 static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems);
 
 /* --- counters (not hot; any thread, no lock held: values may be slightly old) --- */
@@ -329,7 +279,7 @@ static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, u
 struct net_peer_counts {
     uint64_t puts, put_bytes, gets, get_bytes; /* posted, failed ones too */
     uint64_t puts_not_inlined;                 /* net_put with a local region */
-    uint64_t by_ring;        /* messages received by a ring, without a receive buffer */
+    uint64_t by_ring;        /* messages written into a ring of core/rings in the peer's memory */
     uint64_t rings;          /* rings in local memory, written by the peer */
     uint64_t in_flight;      /* posted and not reaped */
     uint64_t in_flight_most; /* the most on one queue at once */
@@ -377,16 +327,8 @@ _Atomic uint32_t *net_sleeper(void (*wake)(uint32_t rank));
  * from then on. */
 static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare);
 
-/* True if the network needs no answer to a Request with kept_buffer whose handler has sent no
- * Reply; false: the caller must send a hidden Reply.  The peer's lock is held.  With
- * NET_HAS_FLOW_CONTROL alone. */
-static inline bool net_unanswered(const net_message_t *request);
-
 /* Called after the handler: frees the message's buffer, to `spare` first. */
 static inline void net_release(net_message_t *message, net_spare_t *spare);
-
-/* Releases a message from net_ring_take, for which net_refill was not called. */
-static inline void net_release_at_hand(net_message_t *message);
 
 /* Releases a message from net_sys.  Not hot. */
 void net_release_system(net_message_t *message);

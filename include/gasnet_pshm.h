@@ -33,7 +33,7 @@ typedef struct {
  *
  * Entries are 0 until gasnet_attach, and do not change after it.  No transfer is legal before it,
  * so the table is const for programs: a compiler may keep an entry in registers during a loop of
- * puts, which the fences of the puts would otherwise forbid.  core/pshm/pshm.c fills it. */
+ * puts, which the fences of the puts would otherwise forbid.  core/shm/shm.c fills it. */
 #ifndef GASNETI_NEAR_CONST
 #define GASNETI_NEAR_CONST const
 #endif

@@ -497,9 +497,6 @@ void net_portals_sys_event(const ptl_event_t *event)
     case BITS_RETURN:
         net_portals_returned(peer, word);
         break;
-    case BITS_PAIR:
-        net_portals_pair_message(peer, word);
-        break;
     default:
         gasneti_malformed(peer->rank, 0, "system message");
     }

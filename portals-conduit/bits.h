@@ -98,7 +98,6 @@ enum bits_message {
     BITS_WORDS = 1, /* two 32-bit words for the core */
     BITS_REVOKE,    /* asks for credits; the word: epochs that have ended at the sender */
     BITS_RETURN,    /* answers BITS_REVOKE: returned credits, and epochs in the upper half */
-    BITS_PAIR,      /* between neighbours: asks for rings, or refuses them (pair.h) */
 };
 
 static inline uint64_t bits_system(enum bits_message message, uint32_t word)

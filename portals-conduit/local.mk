@@ -6,7 +6,7 @@ portals_network_sources = portals-conduit/lending.h portals-conduit/lending.c \
 	portals-conduit/long_id.h portals-conduit/long_id.c portals-conduit/plan.h portals-conduit/plan.c \
 	portals-conduit/open.c portals-conduit/memory.c portals-conduit/credits.c portals-conduit/send.c \
 	portals-conduit/arrive.c portals-conduit/status.c \
-	portals-conduit/pair_flow.h portals-conduit/pair.h portals-conduit/pairs.c portals-conduit/environment.c $(core_rings_sources) other/portals3/src/base/settings.def
+	portals-conduit/environment.c other/portals3/src/base/settings.def
 portals_network_cppflags = -I$(top_srcdir)/other/portals3/include
 portals_launcher_cppflags = -DGASNETC_SETTINGS_DEF='"other/portals3/src/base/settings.def"'
 portals_network_libs = libportals.la libsofthca.la $(VERBS_LIBS)

@@ -15,14 +15,12 @@
 
 #define NET_HAS_LONG
 #define NET_HAS_ARRIVED
-#define NET_HAS_RINGS
 
 #include "bits.h"
 #include "portals-conduit/lending.h"
 #include "core/network_defaults.h"
 #include "core/report.h"
 #include "long_id.h"
-#include "pair.h"
 #include "plan.h"
 #include "reqrb.h"
 #include "stock.h"
@@ -32,7 +30,6 @@
 
 enum {
     NET_STACK_MESSAGE = PLAN_CHUNK,
-    NET_NEAR_COPIES = 256,
     NET_DELIVER_MAX = 64,
     NET_PAIRS_LONGS = 1,
     NET_REAP_TELLS = 1,
@@ -79,7 +76,6 @@ struct net_peer {
     uint32_t rank;
     ptl_process_id_t id;
     ptl_path_t segment, am; /* paths to both table entries; NULL: not known yet */
-    net_pair_t *pair;       /* record of a shared-memory peer; NULL: another peer */
     gasnetc_loan_t loan;
     unsigned short_of; /* credits that the stalled Request lacks, or 0 */
     uint64_t puts, gets, put_bytes, get_bytes, puts_not_inlined;
@@ -228,16 +224,10 @@ void net_portals_check_connections(void);
 void net_portals_attach(net_reqrb_t *buffer);
 /* Asks peers to return credits, while the bank is short. */
 void net_portals_scavenge(void);
-/* The cases of net_am: by Portals, and by a ring in memory of a shared-memory peer, where a Request
- * that finds no free slot goes by Portals. */
+/* The cases of net_am. */
 enum net_result net_portals_request(net_peer_t *peer, void *data, size_t length);
 enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t length,
                                   net_answer_t *answer);
-enum net_result net_portals_near_request(net_peer_t *peer, void *data, size_t length);
-enum net_result net_portals_near_reply(net_peer_t *peer, const void *data, size_t length);
-/* The calls for messages in rings of shared-memory peers, in pairs.c. */
-void *net_portals_near_room(net_peer_t *peer, size_t length, bool reply);
-void net_portals_near_written(net_peer_t *peer, size_t length, bool reply);
 #pragma GCC visibility pop
 
 /* --- tickets and stocks --- */
@@ -438,12 +428,8 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
                            bool wants_reply, net_message_t *answers, const gasnetc_sent_t *sent)
 {
     (void)local, (void)wants_reply, (void)sent; /* data is copied at the call */
-    if (answers)
-        return answers->kept_buffer
-                   ? net_portals_near_reply(peer, data, length)
-                   : net_portals_reply(peer, data, length, (net_answer_t *)answers);
-    return peer->pair != NULL ? net_portals_near_request(peer, data, length)
-                              : net_portals_request(peer, data, length);
+    return answers ? net_portals_reply(peer, data, length, (net_answer_t *)answers)
+                   : net_portals_request(peer, data, length);
 }
 
 enum net_result net_portals_long(net_peer_t *peer, void *header, size_t length,
@@ -455,39 +441,6 @@ static inline enum net_result net_long(net_peer_t *peer, void *header, size_t le
                                        const gasnetc_sent_t *sent)
 {
     return net_portals_long(peer, header, length, payload, answers, sent);
-}
-
-/* --- neighbours --- */
-
-static inline bool net_is_near(net_peer_t *peer)
-{
-    return peer->pair && net_portals_pair_open(peer->pair);
-}
-
-/* A Reply goes by the ring if its Request came by a ring. */
-static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_reply,
-                                  const net_message_t *answers)
-{
-    (void)wants_reply;
-    if (answers && !answers->kept_buffer) return NULL;
-    return net_portals_near_room(peer, length, answers != NULL);
-}
-
-static inline void net_near_written(net_peer_t *peer, size_t length, const net_message_t *answers)
-{
-    net_portals_near_written(peer, length, answers != NULL);
-}
-
-/* Rings are given at the first message, so messages need not be counted. */
-static inline void net_ring_taken(unsigned count)
-{
-    (void)count;
-}
-
-static inline bool net_unanswered(const net_message_t *request)
-{
-    pair_count_unanswered(request->peer->pair->unanswered_here);
-    return true;
 }
 
 /* --- reaping --- */

@@ -437,7 +437,6 @@ void net_connect(net_peer_t *peer, const void *address)
 
 static void open_free_memory(void)
 {
-    net_portals_near_close();
     net_free(net_portals.reqsb_memory);
     net_free(net_portals.rplsb_memory);
     net_free(net_portals.slot);

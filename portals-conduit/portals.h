@@ -65,14 +65,6 @@ static inline bool net_portals_credits_valid(const net_peer_t *peer, uint8_t byt
 void net_portals_revoked(net_peer_t *peer, uint32_t word);
 void net_portals_returned(net_peer_t *peer, uint32_t word);
 
-/* Handles a BITS_PAIR message. */
-void net_portals_pair_message(net_peer_t *peer, uint32_t word);
-/* For net_peer_counts: messages written into rings of the peer, and local rings that the peer
- * writes. */
-uint64_t net_portals_near_messages(const net_peer_t *peer);
-uint64_t net_portals_near_rings(const net_peer_t *peer);
-void net_portals_near_close(void);
-
 /* Sends a system message; only those for the core are acknowledged.  False if it could not be sent.
  */
 bool net_portals_system(net_peer_t *peer, enum bits_message message, uint32_t word, uint32_t more);

@@ -92,8 +92,6 @@ __attribute__((no_sanitize("thread"))) void net_peer_counts(const net_peer_t *pe
         .gets = peer->gets,
         .get_bytes = peer->get_bytes,
         .puts_not_inlined = peer->puts_not_inlined,
-        .by_ring = net_portals_near_messages(peer),
-        .rings = net_portals_near_rings(peer),
         .in_flight = peer->launched - atomic_load_explicit(&peer->landed, memory_order_relaxed),
         .in_flight_most = peer->in_flight_most,
         .credits = loan->owned,
@@ -161,10 +159,10 @@ void net_portals_wake(ptl_event_t *event)
     (void)written;
 }
 
-/* One channel for the events of Portals, and one that shared-memory peers wake. */
+/* One channel for the events of Portals. */
 unsigned net_rx_channels(void)
 {
-    return 1u + net_near_sleeps();
+    return 1;
 }
 
 void net_spare_own(net_spare_t *spare)
@@ -176,10 +174,7 @@ void net_arm(unsigned channel)
 {
     GASNETI_UNCANCELLED;
     uint64_t old;
-    if (channel) {
-        net_near_arm();
-        return;
-    }
+    (void)channel;
     ssize_t got = read(wake_fd, &old, sizeof old);
     (void)got;
     atomic_store(&armed, true);
@@ -190,10 +185,7 @@ void net_arm(unsigned channel)
 void net_block(unsigned channel)
 {
     GASNETI_UNCANCELLED;
-    if (channel) {
-        net_near_block();
-        return;
-    }
+    (void)channel;
     struct pollfd wait = {.fd = wake_fd, .events = POLLIN};
     bool waiting = atomic_load_explicit(&net_portals.waiting, memory_order_relaxed);
     poll(&wait, 1, waiting ? 1 : -1);

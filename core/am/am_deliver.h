@@ -13,6 +13,7 @@
 #include "core/am/flow.h"
 #include "core/job/thread.h"
 #include "core/report.h"
+#include "core/shm/messages.h"
 #include "other/base/hot.h"
 
 /* Returns the destination of a Long's payload, to which a packed payload is copied first. */
@@ -82,13 +83,14 @@ HOT void gasnetc_take_credits(enum gasnetc_am_category category, bool request,
                               const gasnetc_am_t *am, gasnetc_peer_t *peer,
                               const net_message_t *message, bool at_hand)
 {
-    if (!flow_returned(peer, am->credits, !request)) {
+    const bool by_shm = gasnetc_shm_of(peer); /* its flow control has no credits */
+    if (by_shm ? am->credits > 0 : !flow_returned(peer, am->credits, !request)) {
         gasneti_unlock(&peer->lock);
         gasnetc_malformed(message, "credit count");
     }
     if (!request) {
         gasnetc_count_reply(peer->counts, category, am->hidden);
-        flow_got_reply(peer, at_hand || message->kept_buffer);
+        if (!by_shm) flow_got_reply(peer, at_hand || message->kept_buffer);
     }
     gasneti_unlock(&peer->lock);
 }
@@ -98,12 +100,24 @@ static inline void gasnetc_release(net_message_t *message, net_spare_t *spare)
     if (spare)
         net_release(message, spare);
     else
-        net_release_at_hand(message);
+        gasnetc_ring_release(message);
 }
 
 /* gasnetc_run_and_release for a message that gasnetc_am_parse_plain has parsed and whose handler is
  * the library's own: parses the message again, off the hot path. */
 bool gasnetc_run_internal(net_message_t *message, net_spare_t *spare);
+
+/* The handler of a Request has sent no Reply; returns as flow_not_replied. */
+HOT bool gasnetc_not_replied(const gasnetc_token_t *token, net_message_t *message)
+{
+    gasnetc_peer_t *peer = token->peer;
+    if (!gasnetc_shm_of(peer)) return flow_not_replied(token, message);
+    gasneti_lock(&peer->lock);
+    gasnetc_shm_unanswered(peer);
+    peer->counts->banked++;
+    gasneti_unlock(&peer->lock);
+    return false;
+}
 
 /* Runs the handler of a message and releases the message; returns as gasnetc_act_on. */
 HOT bool gasnetc_run_and_release(enum gasnetc_am_category category, bool request, bool plain,
@@ -120,13 +134,13 @@ HOT bool gasnetc_run_and_release(enum gasnetc_am_category category, bool request
         plain ? gasnetc_handlers[am->handler] : gasnetc_handler_of(am, peer);
     if (plain && !handler) return gasnetc_run_internal(message, spare);
     gasnetc_run_handler(category, handler, am, message, &token);
-    if (request && token.answer != GASNETC_ANSWERED) overdue = flow_not_replied(&token, message);
+    if (request && token.answer != GASNETC_ANSWERED) overdue = gasnetc_not_replied(&token, message);
     gasnetc_release(message, spare);
     return overdue;
 }
 
 /* Acts on a parsed message and releases it.  True when the caller must send the peer a hidden Reply
- * at the end of the poll.  `spare` NULL: the message is from net_ring_take.  `plain`:
+ * at the end of the poll.  `spare` NULL: the message is from gasnetc_ring_take.  `plain`:
  * gasnetc_am_parse_plain has parsed the message.  If another thread holds the peer's lock then,
  * gasnetc_deliver_any delivers the message instead, so that the hot path has no wait.  Each
  * category and direction has its own copy of this function. */
@@ -184,7 +198,7 @@ HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems,
     while (overdue > 0) gasnetc_send_hidden_reply(peers[--overdue], NULL);
 }
 
-/* Delivers one message from net_ring_take.  True when the caller must send the peer a hidden Reply
+/* Delivers one message from gasnetc_ring_take.  True when the caller must send the peer a hidden Reply
  * at the end of the poll. */
 HOT bool gasnetc_deliver_at_hand(net_message_t *message)
 {

@@ -1,8 +1,8 @@
 /* am_send.c - the sending half of the AM engine: header, credits, buffer, post.
  *
  * A Request that finds no credit or send slot polls, which runs handlers.  A Reply only reaps, so
- * that no handler runs inside a handler.  Messages that the network inlines are built on the stack,
- * others in a ring of a shared-memory peer, or in a bbuf.
+ * that no handler runs inside a handler.  A message to a shared-memory peer is written into its
+ * ring; of others, those that the network inlines are built on the stack, the rest in a bbuf.
  */
 #include <string.h>
 
@@ -12,7 +12,8 @@
 #include "core/am/flow.h"
 #include "core/job/progress.h"
 #include "core/job/thread.h"
-#include "core/pshm/pshm.h"
+#include "core/shm/messages.h"
+#include "core/shm/shm.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/rdma/remote.h"
@@ -136,29 +137,32 @@ check_outgoing(gasnet_node_t dest, gasnetc_outgoing_t am, size_t limit)
     gasneti_fatal("an AMLong of %zu bytes: the most is %zu", am.nbytes, limit);
 }
 
-/* Writes the message into a ring of a shared-memory peer (net_is_near).  False: the ring has no
- * room, or no credit is available. */
-static bool send_in_place(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request, uint8_t flags,
-                          size_t length, size_t payload_bytes, net_message_t *answers)
+/* Tries to write the message into a ring of a shared-memory peer.  False: no slot is free for the
+ * Request. */
+HOT bool write_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request, size_t length,
+                    size_t payload_bytes)
 {
-    const enum flow_kind kind = request ? FLOW_REQUEST : FLOW_REPLY;
-    char *bytes = NULL;
     gasneti_lock(&peer->lock);
-    flow_message_t flow = flow_begin(peer, kind);
-    if (flow_may_send(peer, &flow)) {
-        bytes = net_near_room(&peer->net, length, flow.needs_recv, answers);
-        if (bytes) {
-            char *payload = write_prefix(bytes, &am, request, flags);
-            ((gasnetc_am_header_t *)(void *)bytes)->credits = flow.credits;
-            if (payload_bytes) memcpy(payload, am.src, payload_bytes);
-            net_near_written(&peer->net, length, answers);
-            count_sent(peer->counts, &am, kind, false);
-        } else {
-            flow_not_sent(peer, &flow);
-        }
+    char *bytes = request ? gasnetc_shm_request_slot(peer, length)
+                          : gasnetc_shm_reply_slot(peer, length);
+    if (bytes) {
+        char *payload = write_prefix(bytes, am, request, 0);
+        if (payload_bytes) memcpy(payload, am->src, payload_bytes);
+        gasnetc_shm_written(peer, request ? GASNETC_SHM_REQUESTS : GASNETC_SHM_REPLIES, length);
+        count_sent(peer->counts, am, request ? FLOW_REQUEST : FLOW_REPLY, false);
+    } else {
+        gasnetc_count_stall(peer, NET_NO_CREDIT);
     }
     gasneti_unlock(&peer->lock);
     return bytes;
+}
+
+/* Repeats write_once for a Request until it succeeds; polls before each try. */
+static void write_again(gasnetc_peer_t *peer, gasnetc_outgoing_t am, size_t length,
+                        size_t payload_bytes)
+{
+    do gasnetc_stall_at(peer, NET_NO_CREDIT, false);
+    while (!write_once(peer, &am, true, length, payload_bytes));
 }
 
 /* A copy of *am for functions off the hot path.  It is made field by field, so that on the hot path
@@ -173,9 +177,6 @@ HOT gasnetc_outgoing_t copy_of(const gasnetc_outgoing_t *am)
 static void send_from_bbuf(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request, uint8_t flags,
                            size_t length, size_t payload_bytes)
 {
-    if (net_is_near(&peer->net) &&
-        send_in_place(peer, am, request, flags, length, payload_bytes, NULL))
-        return;
     char *bytes = gasnetc_bbuf_wait(!request);
     char *payload = write_prefix(bytes, &am, request, flags);
     if (payload_bytes) memcpy(payload, am.src, payload_bytes);
@@ -190,13 +191,15 @@ HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
         gasnetc_am_prefix((enum gasnetc_am_category)am->category, (unsigned)am->numargs);
     size_t payload_bytes = with_payload ? am->nbytes : 0;
     const size_t length = prefix + payload_bytes;
+    if (gasnetc_shm_of(peer)) {
+        if (!write_once(peer, am, request, length, payload_bytes))
+            write_again(peer, copy_of(am), length, payload_bytes);
+        return;
+    }
     if (!bounce_inlines(length)) {
         send_from_bbuf(peer, copy_of(am), request, flags, length, payload_bytes);
         return;
     }
-    if (payload_bytes > NET_NEAR_COPIES && net_is_near(&peer->net) &&
-        send_in_place(peer, copy_of(am), request, flags, length, payload_bytes, answers))
-        return;
     _Alignas(8) char bytes[NET_STACK_MESSAGE + NET_AM_TAIL];
     char *payload = write_prefix(bytes, am, request, flags);
     if (payload_bytes) memcpy(payload, am->src, payload_bytes);

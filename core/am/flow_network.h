@@ -56,19 +56,10 @@ HOT void flow_set_answers(gasnetc_token_t *token, net_message_t *message)
     token->message = message;
 }
 
-/* The hidden Reply is sent at once, in space that the network has reserved, unless the network
- * needs no answer (net_unanswered). */
+/* The hidden Reply is sent at once, in space that the network has reserved. */
 HOT bool flow_not_replied(const gasnetc_token_t *token, net_message_t *message)
 {
-    gasnetc_peer_t *peer = token->peer;
-    if (message->kept_buffer) {
-        gasneti_lock(&peer->lock);
-        const bool all = net_unanswered(message);
-        peer->counts->banked += all;
-        gasneti_unlock(&peer->lock);
-        if (all) return false;
-    }
-    gasnetc_send_hidden_reply(peer, message);
+    gasnetc_send_hidden_reply(token->peer, message);
     return false;
 }
 

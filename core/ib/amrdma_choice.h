@@ -49,13 +49,6 @@ static inline bool amrdma_count_arrival(amrdma_choice_t *choice, int64_t peer, u
     return choice->total >= choice->cycle;
 }
 
-/* Counts a ring that a shared-memory peer gets without having been chosen; only while
- * amrdma_choosing. */
-static inline void amrdma_give_at_once(amrdma_choice_t *choice)
-{
-    choice->given++;
-}
-
 /* The next peer to get a ring; -1: no more in this cycle. */
 int64_t amrdma_choose(amrdma_choice_t *choice);
 

@@ -3,10 +3,9 @@
  *
  * The work for each message is inline in network_ib.h; the rules of a ring are in
  * core/rings/amrdma.h, the choice of peers in amrdma_choice.h.  A peer learns that it has a ring by
- * the immediate data of the next message to it, and a shared-memory peer by a word in shared memory
- * (core/rings/neighbours.h).  A rank with a receive thread gives rings to shared-memory peers
- * alone, since a write by RDMA would not wake the thread; so does a rank on iWARP, which has no
- * immediate data.
+ * the immediate data of the next message to it.  A rank with a receive thread gives no rings, since
+ * a write by RDMA would not wake the thread; nor does a rank on iWARP, which has no immediate
+ * data.  Shared-memory peers have rings of core/shm, and no messages by the network.
  *
  * When the poller of a ring sees the trailer, the message must be complete; and when it sees the
  * header of a long message, the payload, which an earlier write brought, must be complete.  No
@@ -34,16 +33,15 @@
 static amrdma_choice_t choice;
 static char *arena;
 static net_region_t region;
-static net_ring_t *all;
-static bool by_rdma;         /* peers may get rings in registered memory */
-static bool by_stores;       /* shared-memory peers may get rings in shared memory */
+static gasnetc_ring_t *all;
+static bool giving;          /* peers may get rings */
 static net_peer_t **senders; /* [ranks]: peers that messages have arrived from */
 
 static void settle_sizes(void)
 {
     uint32_t inline_max = net_ib.inline_max & ~7u;
     uint32_t limit = (uint32_t)gasnetc_params.amrdma_limit;
-    net_rings_form((uint32_t)gasnetc_params.amrdma_depth, limit);
+    net_ib.rings = gasnetc_ring_form((uint32_t)gasnetc_params.amrdma_depth, limit);
     /* The trailer is inlined with the message. */
     net_ib.ring_limit_inlined = inline_max < AMRDMA_TRAILER ? 0 : inline_max - AMRDMA_TRAILER;
     if (net_ib.ring_limit_inlined > limit) net_ib.ring_limit_inlined = limit;
@@ -51,12 +49,12 @@ static void settle_sizes(void)
 
 static void settle_choosing(void)
 {
-    net_ib.choosing = (by_rdma || by_stores) && amrdma_choosing(&choice);
+    net_ib.choosing = giving && amrdma_choosing(&choice);
 }
 
 static void make_arena(uint32_t count)
 {
-    const size_t size = net_rings_bytes();
+    const size_t size = gasnetc_ring_bytes(&net_ib.rings);
     arena = net_alloc(count * size);
     if (!arena)
         gasneti_fatal("cannot allocate %zu KB for AMRDMA: %s; lower GASNET_AMRDMA_MAX_PEERS or "
@@ -72,31 +70,26 @@ static void make_arena(uint32_t count)
 
 size_t net_ib_rings_bytes(void)
 {
-    return arena ? choice.max_rings * net_rings_bytes() : 0;
+    return arena ? choice.max_rings * gasnetc_ring_bytes(&net_ib.rings) : 0;
 }
 
 void net_ib_rings_init(uint32_t peers, uint32_t most)
 {
     settle_sizes();
     const uint64_t room = net_ib_memlock() / 8, largest = net_ib_rails.limits.max_mr_size;
-    const uint64_t places = (largest && largest < room ? largest : room) / net_rings_bytes();
-    const bool registered = places && !gasnetc_params.rcv_thread && !net_ib.wordy;
-    if (registered && most > places) most = (uint32_t)places;
+    const uint64_t places = (largest && largest < room ? largest : room) / gasnetc_ring_bytes(&net_ib.rings);
+    if (!places || gasnetc_params.rcv_thread || net_ib.wordy) return;
+    if (most > places) most = (uint32_t)places;
     choice = (amrdma_choice_t){.cycle = (uint32_t)gasnetc_params.amrdma_cycle, .max_rings = most};
-    if (!amrdma_choosing(&choice) || net_rings.limit == 0) return;
+    if (!amrdma_choosing(&choice) || net_ib.rings.limit == 0) return;
     all = calloc(most, sizeof *all);
     choice.peers = peers + 1;
     choice.arrivals = calloc(choice.peers, sizeof *choice.arrivals);
     senders = calloc(choice.peers, sizeof *senders);
     if (!all || !choice.arrivals || !senders) gasneti_fatal("out of memory for %u peers", peers);
-    by_rdma = registered;
-    if (by_rdma) make_arena(most);
+    make_arena(most);
+    giving = true;
     settle_choosing();
-}
-
-uint32_t net_ib_rings_most(void)
-{
-    return all ? choice.max_rings : 0;
 }
 
 void net_ib_rings_fini(void)
@@ -110,9 +103,8 @@ void net_ib_rings_fini(void)
     all = NULL;
     choice.arrivals = NULL;
     senders = NULL;
-    net_rings.first = NULL;
-    by_rdma = by_stores = net_ib.choosing = false;
-    net_neighbours_close();
+    gasnetc_rings = NULL;
+    giving = net_ib.choosing = false;
 }
 
 net_ib_remote_rings_t net_ib_rings_address(void)
@@ -132,28 +124,16 @@ static net_peer_rings_t *rings_of(net_peer_t *peer)
     return rings;
 }
 
-void net_ib_rings_near(net_peer_t *peer)
-{
-    rings_of(peer);
-    by_stores = true;
-    settle_choosing();
-}
-
 /* --- giving a ring to a peer --- */
 
 static void give(net_peer_t *peer)
 {
     const uint32_t index = choice.given - 1;
-    net_ring_t *ring = &all[index];
+    gasnetc_ring_t *ring = &all[index];
     net_peer_rings_t *rings = rings_of(peer);
-    net_near_ring_t *near = net_near_shares(peer) ? net_near_ring_mine(index) : NULL;
-    net_rings_add(ring, near ? (char *)(near + 1) : arena + index * net_rings_bytes(), peer,
-                  NET_IB_SETTLED, near ? &near->released : NULL, &rings->out);
+    gasnetc_rings_add(ring, &net_ib.rings, arena + index * gasnetc_ring_bytes(&net_ib.rings), peer,
+                      NET_IB_SETTLED, NULL, &rings->out);
     atomic_store(&rings->in, &ring->in);
-    if (near) {
-        net_near_give(peer, index);
-        return;
-    }
     atomic_store(&rings->offer, index + 1);
     atomic_store(&rings->usual, NULL);
 }
@@ -174,9 +154,9 @@ static bool places_in_order(const net_qp_t *qp)
 
 static void end_of_cycle(void)
 {
-    for (int64_t next; by_rdma && (next = amrdma_choose(&choice)) >= 0;) {
-        by_rdma = places_in_order(senders[next]->am); /* the result is the same for all peers */
-        if (by_rdma)
+    for (int64_t next; giving && (next = amrdma_choose(&choice)) >= 0;) {
+        giving = places_in_order(senders[next]->am); /* the result is the same for all peers */
+        if (giving)
             give(senders[next]);
         else
             choice.given--;
@@ -184,9 +164,17 @@ static void end_of_cycle(void)
     settle_choosing();
 }
 
-static inline void count_arrivals(int64_t rank, uint32_t count)
+/* Messages that have arrived by rings since the last call.  They count in a cycle too, but are looked
+ * at only now and then. */
+enum { LOOK_EVERY = 16 };
+static uint32_t by_rings(void)
 {
-    if (by_rdma && amrdma_count_arrival(&choice, rank, count)) end_of_cycle();
+    static uint64_t before;
+    uint64_t now = 0;
+    for (uint32_t i = 0; i < choice.given; i++) now += all[i].in.expected - 1;
+    const uint32_t since = (uint32_t)(now - before);
+    before = now;
+    return since;
 }
 
 void net_ib_count_arrival(const net_message_t *message)
@@ -194,20 +182,12 @@ void net_ib_count_arrival(const net_message_t *message)
     net_peer_t *peer = message->peer;
     const net_peer_rings_t *rings = atomic_load(&peer->rings);
     const bool has_ring = rings && atomic_load(&rings->in);
-    if (message->length > net_rings.limit || net_ib_is_system(message)) return;
-    if (!has_ring && net_near_shares(peer)) {
-        amrdma_give_at_once(&choice);
-        give(peer);
-        settle_choosing();
-        return;
-    }
+    if (message->length > net_ib.rings.limit || net_ib_is_system(message)) return;
     senders[peer->rank] = peer;
-    count_arrivals(has_ring ? AMRDMA_HAS_RING : (int64_t)peer->rank, 1);
-}
-
-void net_ib_count_ring_arrivals(uint32_t count)
-{
-    count_arrivals(AMRDMA_HAS_RING, count);
+    bool end = amrdma_count_arrival(&choice, has_ring ? AMRDMA_HAS_RING : (int64_t)peer->rank, 1);
+    if (choice.total % LOOK_EVERY == 0)
+        end = amrdma_count_arrival(&choice, AMRDMA_HAS_RING, by_rings());
+    if (end) end_of_cycle();
 }
 
 /* Sets `usual` if a ring in the peer's memory is in use and no offer waits.  Another thread may be
@@ -235,10 +215,9 @@ enum net_result net_ib_unusual_am(net_qp_t *qp, net_slot_t *slot, const void *da
                                   const net_region_t *local, gasnetc_held_t *held)
 {
     net_peer_t *peer = qp->send_ring.peer;
-    if (net_near_shares(peer)) return net_ib_near_first_am(qp, slot, data, length, local, held);
     net_peer_rings_t *rings = atomic_load(&peer->rings);
     amrdma_in_t *in = atomic_load(&rings->in);
-    const uint16_t freed = in ? amrdma_freed(in, NET_RINGS_IN_ORDER) : 0;
+    const uint16_t freed = in ? amrdma_freed(in, GASNETC_RINGS_IN_ORDER) : 0;
     qp->send.wr.imm_data = freed;
     if (atomic_load(&rings->offer) != 0) make_offer(qp, rings);
     return net_ib_post_am(peer, qp, slot, HCA_SEND_IMM, net_ib_local(qp, data, length, local),
@@ -256,13 +235,13 @@ static void take_offer(net_peer_t *peer, uint32_t offer)
 {
     const net_qp_t *qp = peer->am;
     net_peer_rings_t *rings = rings_of(peer);
-    if (atomic_load(&rings->out.slots) || !qp->remote_rings || net_near_shares(peer))
+    if (atomic_load(&rings->out.slots) || !qp->remote_rings)
         gasneti_malformed(peer->rank, 0, "offer of a ring");
-    rings->end = qp->remote_rings + (offer - 1) * net_rings_bytes() + net_rings.slot;
+    rings->end = qp->remote_rings + (offer - 1) * gasnetc_ring_bytes(&net_ib.rings) + net_ib.rings.slot;
     rings->rkey = qp->remote_rings_key;
     hca_send_init(&rings->send, (uintptr_t)&qp->send_ring);
     hca_send_target(&rings->send, 0, rings->rkey);
-    atomic_store(&rings->out.slots, (uint16_t)(net_rings.mask + 1));
+    atomic_store(&rings->out.slots, (uint16_t)(net_ib.rings.mask + 1));
     settle_usual(rings);
 }
 

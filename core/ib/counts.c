@@ -28,7 +28,7 @@ __attribute__((no_sanitize("thread"))) static void add_qp(const net_qp_t *qp,
 __attribute__((no_sanitize("thread"))) static void add_rings(const net_peer_rings_t *rings,
                                                              struct net_peer_counts *counts)
 {
-    counts->by_ring = rings->out.sent + rings->near.out.sent;
+    counts->by_ring = rings->out.sent;
     counts->rings = atomic_load(&rings->in) != NULL;
 }
 

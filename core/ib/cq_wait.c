@@ -1,6 +1,5 @@
 /* cq_wait.c - how receive threads sleep until a message arrives: one thread for all devices where
- * the verbs can wait for several, else one for each; and one that shared-memory peers wake, if they
- * write messages into memory of this process.
+ * the verbs can wait for several, else one for each.
  *
  * Called by core/progress/receive_thread.c alone, and left out of the library with it (IB-B3).  So
  * is the buffer that each of these threads keeps.
@@ -9,7 +8,7 @@
 
 unsigned net_rx_channels(void)
 {
-    return net_ib_sleepers() + net_near_sleeps();
+    return net_ib_sleepers();
 }
 
 /* Gives a receive thread a buffer beyond those of the pool: GASNET_AM_SPARES are all for other
@@ -21,16 +20,10 @@ void net_spare_own(net_spare_t *spare)
 
 void net_arm(unsigned channel)
 {
-    if (channel == net_ib_sleepers())
-        net_near_arm();
-    else
-        hca_arm(&net_ib_sleeper[channel]);
+    hca_arm(&net_ib_sleeper[channel]);
 }
 
 void net_block(unsigned channel)
 {
-    if (channel == net_ib_sleepers())
-        net_near_block();
-    else
-        net_ib_sleep(&net_ib_sleeper[channel], -1);
+    net_ib_sleep(&net_ib_sleeper[channel], -1);
 }

@@ -46,7 +46,7 @@ static bool lacks_rings(void)
     const gasnetc_params_t *p = &gasnetc_params;
     const uint64_t largest = net_ib_rails.limits.max_mr_size;
     if (!p->amrdma_max_peers || !p->amrdma_limit || !p->amrdma_cycle || p->rcv_thread) return false;
-    return net_ib.wordy || (largest && largest < net_rings_bytes());
+    return net_ib.wordy || (largest && largest < gasnetc_ring_bytes(&net_ib.rings));
 }
 
 void net_ib_note_plain_ways(int refused, struct net_caps *caps)

@@ -11,12 +11,11 @@
 #include <stdlib.h>
 
 #define NET_HAS_LISTS
-#define NET_HAS_RINGS
 
 #include "core/ib/system_messages.h"
 #include "core/network_defaults.h"
 #include "core/report.h"
-#include "core/rings/neighbours.h"
+#include "core/rings/local_rings.h"
 
 /* configure defines NET_IB_HCAS, the most devices that a process uses, and NET_IB_POLL_LOCK. */
 
@@ -25,7 +24,6 @@
 
 enum {
     NET_STACK_MESSAGE = 512,
-    NET_NEAR_COPIES = NET_STACK_MESSAGE,
     NET_DELIVER_MAX = 16, /* messages that a poll takes; from a ring poll.c takes half as many */
     NET_PAIRS_LONGS = 0,
     NET_REAP_TELLS = 0,
@@ -58,11 +56,10 @@ typedef struct net_send_ring {
 } net_send_ring_t;
 
 /* The rings of one peer: one may be in its memory, one in local memory.  Made with the first of
- * them, under the poll lock, and at attach if the peer shares its memory.  The atomic fields are
+ * them, under the poll lock.  The atomic fields are
  * stored last, with release: a thread that loads one finds the fields that belong to it. */
 typedef struct net_peer_rings {
     amrdma_out_t out;
-    net_near_out_t near;       /* instead of `out` where the peer shares its memory */
     uint64_t end;              /* end address of the first slot in the peer's memory */
     uint32_t rkey;             /* rkey of the peer's memory */
     hca_send_t send;           /* the work request for inlined messages; its address is filled in */
@@ -149,6 +146,7 @@ struct net_ib {
     uint32_t total_depth;
     _Atomic uint32_t in_flight; /* kept only when total_limited */
     /* Rings (amrdma_rings.c). */
+    gasnetc_ring_form_t rings;   /* of all rings, local and remote */
     bool choosing;               /* more peers may get a ring; under the poll lock */
     uint32_t ring_limit_inlined; /* longest inlined message for a ring */
 };
@@ -165,8 +163,8 @@ void net_ib_post_failed(const net_qp_t *qp, const char *what, int error);
 /* Totals for net_counts. */
 extern _Atomic uint64_t net_ib_registrations, net_ib_spares_out;
 uint32_t net_ib_connections(void);
-/* net_am for a peer that has a record of rings, but neither rings->usual nor a ring in shared
- * memory that is in use.  `held`: as for net_ib_near_am. */
+/* net_am for a peer that has a record of rings, but not rings->usual.  `held`: all that the context
+ * of an Active Message has; if its address were passed, the usual path would build it in memory. */
 enum net_result net_ib_unusual_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
                                   const net_region_t *local, gasnetc_held_t *held);
 /* Zeroes the bytes between a message and its trailer. */
@@ -175,19 +173,6 @@ void net_ib_ring_pad(char *pad, uint32_t length);
 void net_ib_ring_imm(net_peer_t *peer, uint32_t imm);
 /* Counts a message that has arrived, while net_ib.choosing. */
 void net_ib_count_arrival(const net_message_t *message);
-void net_ib_count_ring_arrivals(uint32_t count);
-/* net_am for a shared-memory peer that has given a ring: writes the message to the ring if that has
- * room; else posts it with the slot.  `held`: all that the context of an Active Message has; if its
- * address were passed, the usual path would build it in memory. */
-enum net_result net_ib_near_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
-                               const net_region_t *local, gasnetc_held_t *held);
-/* net_ib_near_am for a shared-memory peer that had given no ring when the previous message was
- * sent. */
-enum net_result net_ib_near_first_am(net_qp_t *qp, net_slot_t *slot, const void *data,
-                                     size_t length, const net_region_t *local,
-                                     gasnetc_held_t *held);
-void *net_ib_near_room(net_peer_t *peer, size_t length, bool wants_reply);
-void net_ib_near_written(net_peer_t *peer, size_t length);
 /* The slow part of net_refill: no spare is left. */
 net_message_t *net_ib_move(net_recv_t *recv);
 /* The slow part of net_release, for messages that are marked NET_IB_SETTLED. */
@@ -267,7 +252,7 @@ static inline bool net_ib_decode_imm(net_peer_t *peer, uint32_t imm)
 HOT bool net_ib_ring_may(net_qp_t *qp, const net_peer_rings_t *rings, const hca_local_t *local,
                          uint16_t freed)
 {
-    const uint32_t limit = local->inlined ? net_ib.ring_limit_inlined : net_rings.limit;
+    const uint32_t limit = local->inlined ? net_ib.ring_limit_inlined : net_ib.rings.limit;
     if (local->length <= limit && amrdma_may_send(&rings->out)) return true;
     qp->send.wr.imm_data = freed;
     return false;
@@ -282,7 +267,7 @@ HOT uint64_t net_ib_ring_fill(net_peer_rings_t *rings, uint16_t freed, hca_local
     if (local->length & 7) net_ib_ring_pad(data + local->length, padded - local->length);
     memcpy(data + padded, &trailer, sizeof trailer);
     local->length = padded + AMRDMA_TRAILER;
-    uint64_t end = rings->end + (uint64_t)(number & net_rings.mask) * net_rings.slot;
+    uint64_t end = rings->end + (uint64_t)(number & net_ib.rings.mask) * net_ib.rings.slot;
     return end - local->length;
 }
 
@@ -400,32 +385,6 @@ HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *loc
     return NET_POSTED;
 }
 
-static inline bool net_is_near(net_peer_t *peer)
-{
-    net_peer_rings_t *rings = atomic_load_explicit(&peer->rings, memory_order_acquire);
-    return rings && net_near_ring(&rings->near);
-}
-
-static inline void *net_near_room(net_peer_t *peer, size_t length, bool wants_reply,
-                                  const net_message_t *answers)
-{
-    (void)answers;
-    return net_ib_near_room(peer, length, wants_reply);
-}
-
-static inline void net_near_written(net_peer_t *peer, size_t length, const net_message_t *answers)
-{
-    (void)answers;
-    net_ib_near_written(peer, length);
-}
-
-/* Never called, since NET_HAS_FLOW_CONTROL is 0. */
-static inline bool net_unanswered(const net_message_t *request)
-{
-    (void)request;
-    abort();
-}
-
 /* lists.c */
 enum net_result net_ib_put_list(net_peer_t *peer, uint64_t dst, const net_key_t *key,
                                 const net_piece_t *pieces, uint32_t count, size_t nbytes,
@@ -494,12 +453,8 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
     net_peer_rings_t *rings = atomic_load_explicit(&peer->rings, memory_order_acquire);
     if (!rings) return net_ib_post_am(peer, qp, slot, HCA_SEND, from, sent);
     amrdma_in_t *usual = atomic_load_explicit(&rings->usual, memory_order_acquire);
-    if (!usual) {
-        if (!net_near_ring(&rings->near))
-            return net_ib_unusual_am(qp, slot, data, length, local, sent->held);
-        return net_ib_near_am(qp, slot, data, length, local, sent->held);
-    }
-    const uint16_t freed = amrdma_freed(usual, NET_RINGS_IN_ORDER);
+    if (!usual) return net_ib_unusual_am(qp, slot, data, length, local, sent->held);
+    const uint16_t freed = amrdma_freed(usual, GASNETC_RINGS_IN_ORDER);
     return net_ib_ring_may(qp, rings, &from, freed)
                ? net_ib_post_ring(peer, qp, slot, rings, freed, from, sent)
                : net_ib_post_am(peer, qp, slot, HCA_SEND_IMM, from, sent);
@@ -586,11 +541,6 @@ HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned bud
 
 /* net_ib_arrivals with several devices or a shared queue; reap_multi.c. */
 unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned *systems);
-
-static inline void net_ring_taken(unsigned count)
-{
-    if (net_ib.choosing) net_ib_count_ring_arrivals(count);
-}
 
 HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
 {

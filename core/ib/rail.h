@@ -110,9 +110,6 @@ void net_ib_lists_caps(struct net_caps *caps);
 void net_ib_rings_init(uint32_t peers, uint32_t most);
 void net_ib_rings_fini(void);
 size_t net_ib_rings_bytes(void); /* registered for the rings */
-uint32_t net_ib_rings_most(void);
-/* Called at attach: this shared-memory peer may be given a ring from now on. */
-void net_ib_rings_near(net_peer_t *peer);
 
 /* The rings that a process can give to its peers; base 0: it gives none. */
 typedef struct net_ib_remote_rings {

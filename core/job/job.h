@@ -41,6 +41,7 @@ typedef struct gasnetc_peer {
     gasnetc_segment_t segment;
     gasnetc_peer_counts_t *counts;
     struct gasnetc_lease *lease[GASNETC_ENDS]; /* core/rdma/lease.h; NULL: no lease */
+    struct gasnetc_shm_peer *shm; /* core/shm/messages.h; NULL: messages go by the network */
 } __attribute__((aligned(128))) gasnetc_peer_t;
 
 enum gasnetc_phase { GASNETC_BEFORE_INIT, GASNETC_BEFORE_ATTACH, GASNETC_ATTACHED };

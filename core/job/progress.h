@@ -30,7 +30,7 @@ void gasnetc_reap(void);
  */
 void gasneti_wait_poll(void);
 
-/* gasneti_wait_poll where the awaited event wakes all sleeping threads (core/pshm/common.h): the
+/* gasneti_wait_poll where the awaited event wakes all sleeping threads (core/shm/wake.h): the
  * first sleep is longer.  `others_got_on`: other processes have made progress since the last step;
  * the thread then only yields, and polls when a peer has woken this process, and now and then. */
 void gasnetc_wait_bell(bool others_got_on);

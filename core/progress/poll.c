@@ -19,7 +19,8 @@
 #include "core/job/job.h"
 #include "core/job/thread.h"
 #include "core/progress/doze.h"
-#include "core/pshm/common.h"
+#include "core/shm/messages.h"
+#include "core/shm/wake.h"
 #include "core/rdma/buffers.h"
 #include "core/rdma/remote.h"
 #include "core/report.h"
@@ -176,21 +177,30 @@ static int until_turn = TURN - 1;
 /* Starts the count again, before a poll looks at the queues; poll lock held. */
 static void begin_turn(void)
 {
-    if (until_turn != TURN - 1) net_ring_taken((unsigned)(TURN - 1 - until_turn));
+    if (gasnetc_shm_newcomers()) gasnetc_shm_admit();
     until_turn = TURN - 1;
+}
+
+/* A ring in which a message is ready, or NULL; poll lock held. */
+HOT gasnetc_ring_t *ring_ready(void)
+{
+    gasnetc_ring_t *ring = gasnetc_ring_ready();
+    if (ring || !gasnetc_shm_newcomers()) return ring;
+    gasnetc_shm_admit();
+    return gasnetc_ring_ready();
 }
 
 /* Serves the message that was taken from the ring, and those behind it; returns as serve_at_hand.
  */
-static bool serve_several(net_ring_t *ring, net_message_t *message)
+static bool serve_several(gasnetc_ring_t *ring, net_message_t *message)
 {
     enum { MOST = NET_DELIVER_MAX / 2 };
     gasnetc_peer_t *peer = gasnetc_peer_of(message->peer);
-    const unsigned more = net_ring_take_more(ring, MOST - 1);
+    const unsigned more = gasnetc_ring_take_more(ring, MOST - 1);
     unsigned left = 1 + more;
     bool overdue = false;
     const bool turn = (until_turn -= (int)more) < 0;
-    net_ring_end(ring);
+    gasnetc_ring_end(ring);
     gasneti_unlock(&poll_lock);
     while (left--) {
         if (overdue && flow_one_reply_each(peer)) {
@@ -198,7 +208,7 @@ static bool serve_several(net_ring_t *ring, net_message_t *message)
             overdue = false;
         }
         overdue |= gasnetc_deliver_at_hand(message);
-        message = net_ring_after(message);
+        message = gasnetc_ring_after(message);
     }
     if (overdue) gasnetc_send_hidden_reply(peer, NULL);
     return turn;
@@ -207,11 +217,11 @@ static bool serve_several(net_ring_t *ring, net_message_t *message)
 /* Takes messages from the ring, releases the poll lock, and serves the messages; the caller has
  * counted the first one in until_turn.  True if the poll is to look at the queues too.  One message
  * is the usual case, and takes no loop. */
-HOT bool serve_at_hand(net_ring_t *ring)
+HOT bool serve_at_hand(gasnetc_ring_t *ring)
 {
-    net_message_t *message = net_ring_take(ring);
-    if (net_ring_more(ring)) return serve_several(ring, message);
-    net_ring_end(ring);
+    net_message_t *message = gasnetc_ring_take(ring);
+    if (gasnetc_ring_more(ring)) return serve_several(ring, message);
+    gasnetc_ring_end(ring);
     gasneti_unlock(&poll_lock);
     if (gasnetc_deliver_at_hand(message))
         gasnetc_send_hidden_reply(gasnetc_peer_of(message->peer), NULL);
@@ -244,7 +254,7 @@ static int poll_arrivals(void)
 
 /* For callers off the hot path: serves the ring, if one is given, and then the queues; returns 0 if
  * there were no messages. */
-static unsigned poll_all(net_ring_t *ring, unsigned *reaped, net_spare_t *kept)
+static unsigned poll_all(gasnetc_ring_t *ring, unsigned *reaped, net_spare_t *kept)
 {
     if (ring) {
         until_turn--;
@@ -257,7 +267,7 @@ static unsigned poll_all(net_ring_t *ring, unsigned *reaped, net_spare_t *kept)
 
 /* The poll that looks at the queues after the message in the ring, or, if `ring` is NULL, after
  * messages that were served already. */
-static int poll_turn(net_ring_t *ring)
+static int poll_turn(gasnetc_ring_t *ring)
 {
     unsigned reaped;
     if (ring) until_turn++; /* poll_all counts the message */
@@ -267,7 +277,7 @@ static int poll_turn(net_ring_t *ring)
 }
 
 /* The poll that serves a ring.  Retired registrations wait for a poll that looks at the queues. */
-static int poll_at_hand(net_ring_t *ring)
+static int poll_at_hand(gasnetc_ring_t *ring)
 {
     if (--until_turn < 0) return poll_turn(ring);
     if (serve_at_hand(ring) && gasneti_trylock(&poll_lock)) return poll_turn(NULL);
@@ -280,7 +290,7 @@ static int poll_at_hand(net_ring_t *ring)
 HOT int poll_once(void)
 {
     if (!may_look()) return poll_nothing(true);
-    net_ring_t *ring = net_at_hand();
+    gasnetc_ring_t *ring = ring_ready();
     return ring ? poll_at_hand(ring) : poll_arrivals();
 }
 
@@ -306,7 +316,7 @@ void gasnetc_poll_stalled(void)
     const unsigned rounds = idle_rounds;
     if (may_look()) {
         unsigned reaped;
-        const unsigned n = poll_all(net_at_hand(), &reaped, NULL);
+        const unsigned n = poll_all(ring_ready(), &reaped, NULL);
         finish(n + reaped, false);
     } else {
         poll_nothing(false);
@@ -318,7 +328,7 @@ unsigned gasnetc_poll_blocking(net_spare_t *spare)
 {
     unsigned reaped;
     gasneti_lock(&poll_lock);
-    const unsigned n = poll_all(net_at_hand(), &reaped, spare);
+    const unsigned n = poll_all(ring_ready(), &reaped, spare);
     gasnetc_tidy_pins();
     if (pending()) gasnetc_exit_act();
     if (atomic_load(&gasnete_progress_due)) gasnete_progress(false);
@@ -477,16 +487,16 @@ void gasnetc_poll_ending(void)
     net_message_t *messages[GASNETC_DELIVER_MAX], *at_hand = NULL;
     unsigned reaped = 0, systems = 0, n = 0;
     if (may_look()) {
-        net_ring_t *ring = net_at_hand();
+        gasnetc_ring_t *ring = ring_ready();
         if (ring) {
-            at_hand = net_ring_take(ring);
-            net_ring_end(ring);
+            at_hand = gasnetc_ring_take(ring);
+            gasnetc_ring_end(ring);
         }
         reaped = net_reap();
         n = net_arrivals(messages, GASNETC_DELIVER_MAX, &systems);
         gasneti_unlock(&poll_lock);
     }
-    if (at_hand) net_release_at_hand(at_hand);
+    if (at_hand) gasnetc_ring_release(at_hand);
     gasnetc_drop(messages, n);
     if (n + reaped == 0 && !at_hand) wait_ending();
 }

@@ -1,5 +1,5 @@
 /* receive_thread.c - handles Active Messages while the client's threads compute (IB-C8): one thread
- * for each channel of the network (network.h).
+ * for each channel of the network (network.h), and one that shared-memory peers wake.
  *
  * The thread sleeps in the kernel until a message arrives, then sleeps a while before it polls:
  * client threads that poll handle their messages themselves, and a wake-up for each would delay
@@ -16,6 +16,7 @@
 #include "core/job/thread.h"
 #include "core/network.h"
 #include "core/report.h"
+#include "core/shm/messages.h"
 #include "other/base/quiet_thread.h"
 
 enum { SHORTEST_NS = 20 * 1000, LONGEST_NS = 10 * 1000 * 1000 };
@@ -33,16 +34,33 @@ static unsigned serve_all(net_spare_t *spare)
     return served;
 }
 
+/* net_arm and net_block; the channel after those of the network is that of shared-memory peers. */
+static void arm(unsigned channel)
+{
+    if (channel == net_rx_channels())
+        gasnetc_shm_arm();
+    else
+        net_arm(channel);
+}
+
+static void block(unsigned channel)
+{
+    if (channel == net_rx_channels())
+        gasnetc_shm_block();
+    else
+        net_block(channel);
+}
+
 static void *run(void *number)
 {
     const unsigned channel = (unsigned)(uintptr_t)number;
     net_spare_t spare;
     net_spare_own(&spare);
     for (long nap_ns = SHORTEST_NS;;) {
-        net_arm(channel);
-        /* Messages that arrived before net_arm need not end net_block. */
+        arm(channel);
+        /* Messages that arrived before `arm` need not end `block`. */
         unsigned served = serve_all(&spare);
-        net_block(channel);
+        block(channel);
         gasneti_self()->counts.wakes++;
         nap(nap_ns);
         served += serve_all(&spare);
@@ -56,8 +74,9 @@ static void *run(void *number)
 
 void gasnetc_receive_thread_start(void)
 {
+    const unsigned channels = net_rx_channels() + gasnetc_shm_has_sleeper();
     int error = 0;
-    for (unsigned i = 0; !error && i < net_rx_channels(); i++)
+    for (unsigned i = 0; !error && i < channels; i++)
         error = gasneti_quiet_thread(NULL, 0, run, (void *)(uintptr_t)i);
     if (error)
         gasneti_fatal("cannot start the receive thread: %s (see ulimit -u); or unset "

@@ -10,7 +10,7 @@
 
 #include "core/job/job.h"
 #include "core/params/params.h"
-#include "core/pshm/pshm.h"
+#include "core/shm/shm.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"

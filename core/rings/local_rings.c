@@ -1,54 +1,50 @@
 /* local_rings.c - rings of this process come into use.
  *
- * Called by the networks; net_rings_add with the poll lock held.
+ * gasnetc_rings_add is called with the poll lock held.
  */
 #include "core/network.h"
 #include "core/report.h"
 #include "core/rings/local_rings.h"
 
-struct net_rings net_rings;
+gasnetc_ring_t *gasnetc_rings;
 
-void net_rings_form(uint32_t slots, uint32_t limit)
+static void set_up(gasnetc_ring_t *ring, const gasnetc_ring_form_t *form, char *slots,
+                   net_peer_t *peer, uint8_t mark)
 {
-    net_rings.mask = slots - 1;
-    net_rings.slot = amrdma_slot_size(limit);
-    net_rings.limit = limit;
-}
-
-static void set_up(net_ring_t *ring, char *slots, net_peer_t *peer, uint8_t mark)
-{
-    const uint32_t count = net_rings.mask + 1;
+    const uint32_t count = form->mask + 1;
     for (uint32_t i = 0; i < count; i++) {
-        char *end = slots + (size_t)(i + 1) * net_rings.slot;
-        ring->slot[i] = (net_ring_message_t){
+        char *end = slots + (size_t)(i + 1) * form->slot;
+        ring->slot[i] = (gasnetc_ring_message_t){
             .message = {.peer = peer, .kept_buffer = true, .mark = mark},
             .in = &ring->in,
             .number = amrdma_before_first(i, count),
             .released = &ring->in.released->number[i],
             .trailer = (const _Atomic uint64_t *)(const void *)(end - AMRDMA_TRAILER),
-            .next = &ring->slot[(i + 1) & net_rings.mask]};
+            .next = &ring->slot[(i + 1) & form->mask]};
     }
-    ring->message = &ring->slot[ring->in.expected & net_rings.mask];
+    ring->message = &ring->slot[ring->in.expected & form->mask];
 }
 
-static void enter_circle(net_ring_t *ring)
+static void enter_circle(gasnetc_ring_t *ring)
 {
-    net_ring_t *first = net_rings.first ? net_rings.first : ring;
+    gasnetc_ring_t *first = gasnetc_rings ? gasnetc_rings : ring;
     ring->next = first->next ? first->next : ring;
     first->next = ring;
-    net_rings.first = first;
+    gasnetc_rings = first;
 }
 
-void net_rings_add(net_ring_t *ring, char *slots, net_peer_t *peer, uint8_t mark,
-                   amrdma_released_t *released, amrdma_out_t *out)
+void gasnetc_rings_add(gasnetc_ring_t *ring, const gasnetc_ring_form_t *form, char *slots,
+                       net_peer_t *peer, uint8_t mark, amrdma_released_t *released,
+                       amrdma_out_t *out)
 {
-    amrdma_in_init(&ring->in, net_rings.mask + 1, released ? released : &ring->released, released);
-    set_up(ring, slots, peer, mark);
+    amrdma_in_init(&ring->in, form->mask + 1, released ? released : &ring->released, released);
+    set_up(ring, form, slots, peer, mark);
+    ring->limit = form->limit;
     ring->out = out;
     enter_circle(ring);
 }
 
-void net_rings_malformed(const net_ring_message_t *slot, uint32_t length, const char *field)
+void gasnetc_rings_malformed(const gasnetc_ring_message_t *slot, uint32_t length, const char *field)
 {
     gasneti_malformed(slot->message.peer->rank, length, field);
 }

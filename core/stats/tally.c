@@ -12,6 +12,7 @@
 #include "core/job/thread.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/firehose.h"
+#include "core/shm/messages.h"
 
 /* For functions that read counters which other threads write meanwhile.  Aligned words are read
  * atomically, and no reader needs two of them to be consistent. */
@@ -67,6 +68,7 @@ static uint64_t tally_peer(uint32_t node, gasnetc_tally_t *tally)
     *tally = (gasnetc_tally_t){{0}};
     read_peer(peer, v);
     net_peer_counts(&peer->net, &net);
+    gasnetc_shm_counts(peer, &net);
     uint64_t replies = v[GASNETC_COUNT_replies_short] + v[GASNETC_COUNT_replies_medium] +
                        v[GASNETC_COUNT_replies_long];
     /* Every Request was replied to, or its credit was banked. */

@@ -271,7 +271,7 @@ static void nonsense(int length)
 {
     ping(1, 2);
     if (test_rank != 0) GASNET_BLOCKUNTIL(false);
-    net_ring_t *ring = net_rings.first;
+    gasnetc_ring_t *ring = net_rings.first;
     uint64_t trailer = amrdma_trailer(ring->in.expected, 0, (uint32_t)length);
     *(uint64_t *)(uintptr_t)ring->message->trailer = trailer;
     GASNET_BLOCKUNTIL(false);

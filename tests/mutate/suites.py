@@ -65,7 +65,7 @@ SUITES = {
     'core/job': CORE + [family('job/words.sh'), family('exit/signals.sh'), family('params/run.sh')],
     'core/params': CORE + [family('params/run.sh'), family('job/words.sh')],
     'core/progress': CORE + PORTALS + [family('params/run.sh'), family('am/flow.sh')],
-    'core/pshm': PURE + [family('job/pshm.sh')],
+    'core/shm': PURE + [family('job/pshm.sh')],
     'core/rdma': CORE + PORTALS + [family('params/run.sh'), family('portals/run.sh', PORTALS_LIBS)],
     'core/stats': CORE + [family('stats/stats.sh')],
     'extended-ref': EXTENDED,

@@ -1,7 +1,7 @@
-/* supernodes.c - which processes form a supernode (core/pshm/supernodes.c), and the memory files
+/* supernodes.c - which processes form a supernode (core/shm/topology.c), and the memory files
  * that they share (other/base/hostmem).
  */
-#include "core/pshm/supernodes.h"
+#include "core/shm/topology.h"
 #include "other/base/hostmem/hostmem.h"
 #include "tests/unit/check.h"
 

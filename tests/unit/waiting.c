@@ -6,7 +6,7 @@
 #include "core/am/am.h"
 #include "core/job/progress.h"
 #include "core/progress/doze.h"
-#include "core/pshm/common.h"
+#include "core/shm/wake.h"
 #include "other/base/clock.h"
 #include "tests/unit/am_compose.h"
 #include "tests/unit/check.h"

@@ -1,4 +1,4 @@
-/* pshm.h - shared memory within a host (PSHM): the processes of a supernode map one memory file,
+/* shm.h - shared memory within a host (PSHM): the processes of a supernode map one memory file,
  * which holds their segments.
  *
  * SEGMENT_FAST alone; elsewhere, and with --disable-pshm, each process is a supernode.  Called by
@@ -24,7 +24,7 @@ void gasnetc_pshm_find(void);
 uint32_t gasnetc_pshm_supernode(uint32_t rank);
 
 /* Attach, collective: maps the supernode's file, and returns this rank's segment in it; NULL if
- * size is 0.  The memory for the network's messages follows the segment.  Fatal if the file cannot
+ * size is 0.  The memory for messages follows the segment.  Fatal if the file cannot
  * be mapped.  A supernode of one rank uses net_alloc. */
 void *gasnetc_pshm_alloc(size_t size);
 

@@ -1,13 +1,12 @@
-/* common.c - the memory of common.h: how processes sleep in it, and are woken.
+/* wake.c - the memory of wake.h: how processes sleep in it, and are woken.
  *
  * Shared-memory peers wake a process that sleeps.  If all processes of the host share the memory,
  * so does a network that supports it (net_sleeper).  Messages of other networks are found when a
- * sleep ends, at its limit.  That is accepted if all peers are shared-memory peers with rings: then
- * the network carries only the first messages of two peers, messages that do not fit in a ring, and
- * system messages.  In other jobs, and where the kernel has no membarrier, sleeps are shorter
+ * sleep ends, at its limit.  That is accepted if all peers are shared-memory peers: then the network
+ * carries only system messages, and transfers of memory outside the segments.  In other jobs, and where the kernel has no membarrier, sleeps are shorter
  * (poll.c).
  */
-#include "core/pshm/common.h"
+#include "core/shm/wake.h"
 
 #include "core/job/job.h"
 #include "core/network.h"
@@ -48,12 +47,12 @@ static void wake(uint32_t rank)
     if (rank < gasnetc_job.size && gasneti_near[rank].place) gasnetc_common_wake(rank);
 }
 
-void gasnetc_common_open(void *memory, bool whole, bool all_by_rings)
+void gasnetc_common_open(void *memory, bool whole, bool all)
 {
     gasnetc_common = memory;
     gasnetc_common_asleep = &gasnetc_common->bell.asleep[place_of(gasnetc_job.rank)];
     if (whole) sleeper = net_sleeper(wake);
-    gasnetc_common_all_ring = prepared && (sleeper || all_by_rings);
+    gasnetc_common_all_ring = prepared && (sleeper || all);
 }
 
 uint32_t gasnetc_common_arm(bool brief)

@@ -1,7 +1,7 @@
-/* pshm.c - the processes of a supernode map each other's segments, and the memory behind them into
- * which the network writes messages.
+/* shm.c - the processes of a supernode map each other's segments, and the memory behind them into
+ * which they write each other's Active Messages.
  *
- * All of that is one memory file, of the supernode's first process: the memory of common.h, then
+ * All of that is one memory file, of the supernode's first process: the memory of wake.h, then
  * each process's part, by rank.  In gasnet_init each process makes a file, and opens the file of
  * the first process in its group; if that fails, it leaves the group.  In gasnet_attach each
  * process maps the whole file, which contains its own segment.  The file is closed then, so that
@@ -9,7 +9,7 @@
  */
 /* The table gasneti_near is written in this file alone. */
 #define GASNETI_NEAR_CONST
-#include "core/pshm/pshm.h"
+#include "core/shm/shm.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -21,8 +21,9 @@
 
 #include "core/job/job.h"
 #include "core/params/params.h"
-#include "core/pshm/common.h"
-#include "core/pshm/supernodes.h"
+#include "core/shm/messages.h"
+#include "core/shm/topology.h"
+#include "core/shm/wake.h"
 #include "core/report.h"
 #include "other/base/hostmem/hostmem.h"
 
@@ -33,10 +34,11 @@ static uint32_t near_count;    /* ranks in this supernode */
 static int shared_file = -1;   /* this process's file, then the supernode's until it is mapped */
 static char *shared;           /* the supernode's file, mapped */
 
-/* The part of the file of one process: its segment, followed by room for messages; whole pages. */
+/* The part of the file of one process: its segment, whole pages, followed by the memory for its
+ * messages. */
 typedef struct part {
-    uint64_t segment, messages;
-    uint64_t neighbours; /* the most peers that can write messages there */
+    uint64_t segment;
+    uint64_t sleeps; /* 1: the process has a receive thread */
 } part_t;
 static part_t *parts; /* [ranks], during attach */
 
@@ -167,9 +169,10 @@ static uint64_t pages(uint64_t size)
  * the file. */
 static uint64_t part_at(uint32_t rank)
 {
+    const uint64_t messages = pages(gasnetc_shm_messages_size(near_count));
     uint64_t at = pages(gasnetc_common_size(near_count));
     for (uint32_t r = 0; r < rank; r++)
-        if (is_near(r)) at += parts[r].segment + parts[r].messages;
+        if (is_near(r)) at += parts[r].segment + messages;
     return at;
 }
 
@@ -192,9 +195,7 @@ static void map_file(void)
 void *gasnetc_pshm_alloc(size_t size)
 {
     if (supernode_of) {
-        uint32_t neighbours = 0;
-        const size_t messages = size && near_count > 1 ? net_near_size(&neighbours) : 0;
-        const part_t mine = {pages(size), pages(messages), neighbours};
+        const part_t mine = {pages(size), gasnetc_params.rcv_thread};
         parts = allocate(gasnetc_job.size, sizeof *parts);
         bootstrap_exchange(&mine, sizeof mine, parts);
     }
@@ -215,30 +216,23 @@ static void enter(uint32_t rank, uint32_t place, void *here)
     };
 }
 
-/* True if each rank of the supernode has enough rings for the Active Messages of all its peers. */
-static bool all_have_rings(void)
-{
-    for (uint32_t r = 0; r < gasnetc_job.size; r++)
-        if (is_near(r) && parts[r].neighbours < near_count - 1) return false;
-    return true;
-}
-
 /* Enters all parts of the file, and the memory for messages behind their segments. */
 static void enter_all(void)
 {
     const uint32_t me = gasnetc_job.rank;
-    uint32_t place = 0;
-    if (parts[me].messages)
-        net_near_open(shared + part_at(me) + parts[me].segment, gasnetc_common_wake);
+    uint32_t place = 0, my_place = 0;
+    for (uint32_t r = 0; r < me; r++) my_place += is_near(r);
+    gasnetc_shm_messages_open(shared + part_at(me) + parts[me].segment, my_place);
     for (uint32_t r = 0; r < gasnetc_job.size; r++) {
         if (!is_near(r)) continue;
         char *here = shared + part_at(r);
+        if (r != me)
+            gasnetc_shm_messages_peer(&gasnetc_peers[r], here + parts[r].segment, place,
+                                      parts[r].sleeps);
         enter(r, ++place, here);
-        if (r != me && parts[me].messages && parts[r].messages)
-            net_near_peer(&gasnetc_peers[r].net, here + parts[r].segment);
     }
     gasnetc_common_open(shared, near_count == gasnetc_job.host_size,
-                        near_count == gasnetc_job.size && all_have_rings());
+                        near_count == gasnetc_job.size);
 }
 
 /* Closes the file: the exchanges of segments and keys came after the mapping, so every process has

@@ -1,4 +1,4 @@
-/* common.h - the memory that the processes of a supernode share beside their segments: the words by
+/* wake.h - the memory that the processes of a supernode share beside their segments: the words by
  * which they sleep and are woken (other/base/hostmem/bell.h), and those of the barrier.
  *
  * A supernode of one process has no such memory.  Called by attach, the poll engine, the barrier
@@ -46,9 +46,8 @@ void gasnetc_common_prepare(void);
 size_t gasnetc_common_size(uint32_t processes);
 
 /* Attach: the memory is mapped at `memory`.  `whole`: all the host's processes are in the
- * supernode; `all_by_rings`: all processes of the job are, and each has a ring for each other one's
- * Active Messages. */
-void gasnetc_common_open(void *memory, bool whole, bool all_by_rings);
+ * supernode; `all`: all processes of the job are. */
+void gasnetc_common_open(void *memory, bool whole, bool all);
 
 /* Arms, before the thread's last look at what it waits for.  The result is for
  * gasnetc_common_sleep, which returns when the process was woken after arming, or when the time is

@@ -1,5 +1,5 @@
 /* supernodes.c - which processes form a supernode; see supernodes.h. */
-#include "core/pshm/supernodes.h"
+#include "core/shm/topology.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
