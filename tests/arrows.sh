@@ -113,7 +113,7 @@ in_order() {
 
 # The rooms of core/ from the bottom up: each may include itself and those before it.  The headers in
 # core/ itself are the contract with the networks; core/init.c stands above all.
-rooms=(counters params job pshm rdma am progress stats exit)
+rooms=(counters params job shm rdma am progress stats exit)
 higher=
 for ((i = ${#rooms[@]} - 1; i >= 0; i--)); do
     room=${rooms[i]}

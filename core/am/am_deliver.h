@@ -83,16 +83,25 @@ HOT void gasnetc_take_credits(enum gasnetc_am_category category, bool request,
                               const gasnetc_am_t *am, gasnetc_peer_t *peer,
                               const net_message_t *message, bool at_hand)
 {
-    const bool by_shm = gasnetc_shm_of(peer); /* its flow control has no credits */
-    if (by_shm ? am->credits > 0 : !flow_returned(peer, am->credits, !request)) {
+    if (!flow_returned(peer, am->credits, !request)) {
         gasneti_unlock(&peer->lock);
         gasnetc_malformed(message, "credit count");
     }
     if (!request) {
         gasnetc_count_reply(peer->counts, category, am->hidden);
-        if (!by_shm) flow_got_reply(peer, at_hand || message->kept_buffer);
+        flow_got_reply(peer, at_hand || message->kept_buffer);
     }
     gasneti_unlock(&peer->lock);
+}
+
+/* gasnetc_take_credits for a message of a shared-memory peer, whose flow control has no credits. */
+HOT void gasnetc_take_by_shm(enum gasnetc_am_category category, bool request,
+                             const gasnetc_am_t *am, gasnetc_peer_t *peer,
+                             const net_message_t *message)
+{
+    if (!request) gasnetc_count_reply(peer->counts, category, am->hidden);
+    gasneti_unlock(&peer->lock);
+    if (am->credits) gasnetc_malformed(message, "credit count");
 }
 
 static inline void gasnetc_release(net_message_t *message, net_spare_t *spare)
@@ -107,11 +116,12 @@ static inline void gasnetc_release(net_message_t *message, net_spare_t *spare)
  * the library's own: parses the message again, off the hot path. */
 bool gasnetc_run_internal(net_message_t *message, net_spare_t *spare);
 
-/* The handler of a Request has sent no Reply; returns as flow_not_replied. */
-HOT bool gasnetc_not_replied(const gasnetc_token_t *token, net_message_t *message)
+/* The handler of a Request has sent no Reply; returns as flow_not_replied.  `at_hand`: the message
+ * came by a ring. */
+HOT bool gasnetc_not_replied(const gasnetc_token_t *token, net_message_t *message, bool at_hand)
 {
     gasnetc_peer_t *peer = token->peer;
-    if (!gasnetc_shm_of(peer)) return flow_not_replied(token, message);
+    if (!at_hand || !gasnetc_shm_of(peer)) return flow_not_replied(token, message);
     gasneti_lock(&peer->lock);
     gasnetc_shm_unanswered(peer);
     peer->counts->banked++;
@@ -134,7 +144,8 @@ HOT bool gasnetc_run_and_release(enum gasnetc_am_category category, bool request
         plain ? gasnetc_handlers[am->handler] : gasnetc_handler_of(am, peer);
     if (plain && !handler) return gasnetc_run_internal(message, spare);
     gasnetc_run_handler(category, handler, am, message, &token);
-    if (request && token.answer != GASNETC_ANSWERED) overdue = gasnetc_not_replied(&token, message);
+    if (request && token.answer != GASNETC_ANSWERED)
+        overdue = gasnetc_not_replied(&token, message, !spare);
     gasnetc_release(message, spare);
     return overdue;
 }
@@ -153,7 +164,10 @@ HOT bool gasnetc_act_on(enum gasnetc_am_category category, bool request, const g
             gasneti_lock(&peer->lock);
         else if (!gasneti_trylock_quiet(&peer->lock))
             return gasnetc_deliver_any(message, spare);
-        gasnetc_take_credits(category, request, am, peer, message, !spare);
+        if (!spare && gasnetc_shm_of(peer))
+            gasnetc_take_by_shm(category, request, am, peer, message);
+        else
+            gasnetc_take_credits(category, request, am, peer, message, !spare);
     }
     if (category != GASNETC_AM_SHORT) gasnetc_count_payload(category, am->nbytes, request);
     if (request && spare) message = net_refill(message, spare);
@@ -198,8 +212,8 @@ HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems,
     while (overdue > 0) gasnetc_send_hidden_reply(peers[--overdue], NULL);
 }
 
-/* Delivers one message from gasnetc_ring_take.  True when the caller must send the peer a hidden Reply
- * at the end of the poll. */
+/* Delivers one message from gasnetc_ring_take.  True when the caller must send the peer a hidden
+ * Reply at the end of the poll. */
 HOT bool gasnetc_deliver_at_hand(net_message_t *message)
 {
     gasneti_handler_enter();

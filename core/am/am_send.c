@@ -137,14 +137,22 @@ check_outgoing(gasnet_node_t dest, gasnetc_outgoing_t am, size_t limit)
     gasneti_fatal("an AMLong of %zu bytes: the most is %zu", am.nbytes, limit);
 }
 
+/* A copy of *am for functions off the hot path.  It is made field by field, so that on the hot path
+ * *am stays in registers. */
+HOT gasnetc_outgoing_t copy_of(const gasnetc_outgoing_t *am)
+{
+    return (gasnetc_outgoing_t){am->category, am->handler, am->numargs, am->args,
+                                am->src,      am->nbytes,  am->dst};
+}
+
 /* Tries to write the message into a ring of a shared-memory peer.  False: no slot is free for the
  * Request. */
 HOT bool write_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request, size_t length,
                     size_t payload_bytes)
 {
     gasneti_lock(&peer->lock);
-    char *bytes = request ? gasnetc_shm_request_slot(peer, length)
-                          : gasnetc_shm_reply_slot(peer, length);
+    char *bytes =
+        request ? gasnetc_shm_request_slot(peer, length) : gasnetc_shm_reply_slot(peer, length);
     if (bytes) {
         char *payload = write_prefix(bytes, am, request, 0);
         if (payload_bytes) memcpy(payload, am->src, payload_bytes);
@@ -157,20 +165,13 @@ HOT bool write_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool req
     return bytes;
 }
 
-/* Repeats write_once for a Request until it succeeds; polls before each try. */
-static void write_again(gasnetc_peer_t *peer, gasnetc_outgoing_t am, size_t length,
+/* Sends a message to a shared-memory peer.  A Request that finds no slot polls; a Reply finds one.
+ */
+static void send_by_shm(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request, size_t length,
                         size_t payload_bytes)
 {
-    do gasnetc_stall_at(peer, NET_NO_CREDIT, false);
-    while (!write_once(peer, &am, true, length, payload_bytes));
-}
-
-/* A copy of *am for functions off the hot path.  It is made field by field, so that on the hot path
- * *am stays in registers. */
-HOT gasnetc_outgoing_t copy_of(const gasnetc_outgoing_t *am)
-{
-    return (gasnetc_outgoing_t){am->category, am->handler, am->numargs, am->args,
-                                am->src,      am->nbytes,  am->dst};
+    while (!write_once(peer, &am, request, length, payload_bytes))
+        gasnetc_stall_at(peer, NET_NO_CREDIT, false);
 }
 
 /* Sends a message that the network does not send inline. */
@@ -192,8 +193,7 @@ HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
     size_t payload_bytes = with_payload ? am->nbytes : 0;
     const size_t length = prefix + payload_bytes;
     if (gasnetc_shm_of(peer)) {
-        if (!write_once(peer, am, request, length, payload_bytes))
-            write_again(peer, copy_of(am), length, payload_bytes);
+        send_by_shm(peer, copy_of(am), request, length, payload_bytes);
         return;
     }
     if (!bounce_inlines(length)) {

@@ -4,7 +4,8 @@
  *   flow_core.h     the core keeps credits per peer (credits.h) and piggybacks them on messages;
  *   flow_network.h  the network bounds Requests: every Request is answered, and the answer names
  *                   the Request.
- * Shared-memory peers have a flow control of their own (core/shm/shm_flow.h).  Included by am_send.c, am_deliver.h and the counters' tally.
+ * Shared-memory peers have a flow control of their own (core/shm/shm_flow.h).  Included by
+ * am_send.c, am_deliver.h and the counters' tally.
  */
 #ifndef GASNETC_FLOW_H
 #define GASNETC_FLOW_H

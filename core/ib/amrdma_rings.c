@@ -77,7 +77,8 @@ void net_ib_rings_init(uint32_t peers, uint32_t most)
 {
     settle_sizes();
     const uint64_t room = net_ib_memlock() / 8, largest = net_ib_rails.limits.max_mr_size;
-    const uint64_t places = (largest && largest < room ? largest : room) / gasnetc_ring_bytes(&net_ib.rings);
+    const uint64_t places =
+        (largest && largest < room ? largest : room) / gasnetc_ring_bytes(&net_ib.rings);
     if (!places || gasnetc_params.rcv_thread || net_ib.wordy) return;
     if (most > places) most = (uint32_t)places;
     choice = (amrdma_choice_t){.cycle = (uint32_t)gasnetc_params.amrdma_cycle, .max_rings = most};
@@ -164,8 +165,8 @@ static void end_of_cycle(void)
     settle_choosing();
 }
 
-/* Messages that have arrived by rings since the last call.  They count in a cycle too, but are looked
- * at only now and then. */
+/* Messages that have arrived by rings since the last call.  They count in a cycle too, but are
+ * looked at only now and then. */
 enum { LOOK_EVERY = 16 };
 static uint32_t by_rings(void)
 {
@@ -237,7 +238,8 @@ static void take_offer(net_peer_t *peer, uint32_t offer)
     net_peer_rings_t *rings = rings_of(peer);
     if (atomic_load(&rings->out.slots) || !qp->remote_rings)
         gasneti_malformed(peer->rank, 0, "offer of a ring");
-    rings->end = qp->remote_rings + (offer - 1) * gasnetc_ring_bytes(&net_ib.rings) + net_ib.rings.slot;
+    rings->end =
+        qp->remote_rings + (offer - 1) * gasnetc_ring_bytes(&net_ib.rings) + net_ib.rings.slot;
     rings->rkey = qp->remote_rings_key;
     hca_send_init(&rings->send, (uintptr_t)&qp->send_ring);
     hca_send_target(&rings->send, 0, rings->rkey);

@@ -177,17 +177,18 @@ static int until_turn = TURN - 1;
 /* Starts the count again, before a poll looks at the queues; poll lock held. */
 static void begin_turn(void)
 {
-    if (gasnetc_shm_newcomers()) gasnetc_shm_admit();
     until_turn = TURN - 1;
 }
 
-/* A ring in which a message is ready, or NULL; poll lock held. */
-HOT gasnetc_ring_t *ring_ready(void)
+/* A ring in which a message is ready, or NULL, but never the door; poll lock held. */
+static gasnetc_ring_t *ring_ready(void)
 {
     gasnetc_ring_t *ring = gasnetc_ring_ready();
-    if (ring || !gasnetc_shm_newcomers()) return ring;
-    gasnetc_shm_admit();
-    return gasnetc_ring_ready();
+    while (ring && gasnetc_shm_is_door(ring)) {
+        gasnetc_shm_admit();
+        ring = gasnetc_ring_ready();
+    }
+    return ring;
 }
 
 /* Serves the message that was taken from the ring, and those behind it; returns as serve_at_hand.
@@ -276,9 +277,20 @@ static int poll_turn(gasnetc_ring_t *ring)
     return GASNET_OK;
 }
 
-/* The poll that serves a ring.  Retired registrations wait for a poll that looks at the queues. */
+/* The poll that finds the door open. */
+static int poll_door(void)
+{
+    unsigned reaped;
+    const unsigned n = poll_all(ring_ready(), &reaped, NULL);
+    finish(n + reaped, true);
+    return GASNET_OK;
+}
+
+/* The poll that serves a ring, or the door.  Retired registrations wait for a poll that looks at
+ * the queues. */
 static int poll_at_hand(gasnetc_ring_t *ring)
 {
+    if (gasnetc_shm_is_door(ring)) return poll_door();
     if (--until_turn < 0) return poll_turn(ring);
     if (serve_at_hand(ring) && gasneti_trylock(&poll_lock)) return poll_turn(NULL);
     act_if_due(true);
@@ -290,7 +302,7 @@ static int poll_at_hand(gasnetc_ring_t *ring)
 HOT int poll_once(void)
 {
     if (!may_look()) return poll_nothing(true);
-    gasnetc_ring_t *ring = ring_ready();
+    gasnetc_ring_t *ring = gasnetc_ring_ready();
     return ring ? poll_at_hand(ring) : poll_arrivals();
 }
 

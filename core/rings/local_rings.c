@@ -44,6 +44,14 @@ void gasnetc_rings_add(gasnetc_ring_t *ring, const gasnetc_ring_form_t *form, ch
     enter_circle(ring);
 }
 
+void gasnetc_rings_add_door(gasnetc_ring_t *ring, const _Atomic uint64_t *word)
+{
+    ring->slot[0].trailer = word;
+    ring->message = &ring->slot[0];
+    ring->in.expected = 1;
+    enter_circle(ring);
+}
+
 void gasnetc_rings_malformed(const gasnetc_ring_message_t *slot, uint32_t length, const char *field)
 {
     gasneti_malformed(slot->message.peer->rank, length, field);

@@ -1,12 +1,12 @@
 /* local_rings.h - the rings of this process, into which peers write Active Messages: their records,
  * how a poll finds, takes and releases the messages.
  *
- * amrdma.h has the rules of a ring.  Shared-memory peers get rings from core/shm, other peers from a
- * network that can write into them (gasnetc_rings_add).  The calls after gasnetc_ring_bytes are made
- * with the poll lock held, but for gasnetc_ring_after and gasnetc_ring_release, with no lock.
+ * amrdma.h has the rules of a ring.  Shared-memory peers get rings from core/shm, other peers from
+ * a network that can write into them (gasnetc_rings_add).  The calls after gasnetc_ring_bytes are
+ * made with the poll lock held, but for gasnetc_ring_after and gasnetc_ring_release, with no lock.
  *
- * Messages from rings have kept_buffer, and are not from net_sys.  core/network.h, whose types these
- * are, is included first.
+ * Messages from rings have kept_buffer, and are not from net_sys.  core/network.h, whose types
+ * these are, is included first.
  */
 #ifndef RINGS_LOCAL_RINGS_H
 #define RINGS_LOCAL_RINGS_H
@@ -70,6 +70,9 @@ extern gasnetc_ring_t *gasnetc_rings; /* one of the circle of rings in use; NULL
 void gasnetc_rings_add(gasnetc_ring_t *ring, const gasnetc_ring_form_t *form, char *slots,
                        net_peer_t *peer, uint8_t mark, amrdma_released_t *released,
                        amrdma_out_t *out);
+/* From now on each poll examines this word as the trailer of a message with number 1, which is
+ * never taken; gasnetc_ring_ready returns `ring` while it has that number. */
+void gasnetc_rings_add_door(gasnetc_ring_t *ring, const _Atomic uint64_t *word);
 /* Fatal: the peer broke the rules of the ring. */
 void gasnetc_rings_malformed(const gasnetc_ring_message_t *slot, uint32_t length, const char *field)
     __attribute__((noreturn, cold));

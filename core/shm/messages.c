@@ -15,24 +15,25 @@
 /* The head of a ring, as its sender and its receiver map it. */
 typedef struct shm_head {
     _Alignas(64) amrdma_released_t released;
-    _Atomic uint32_t unanswered; /* of a ring of Requests: handlers that have ended without a Reply */
+    _Atomic uint32_t
+        unanswered; /* of a ring of Requests: handlers that have ended without a Reply */
 } shm_head_t;
 
 /* The memory of a process; the heads of the rings follow, then the slots. */
 typedef struct shm_memory {
-    _Alignas(64) _Atomic uint32_t asleep;  /* 1: the receive thread waits to be woken */
-    _Alignas(64) _Atomic uint32_t entered; /* number of flags below that are set */
-    _Atomic bool begun[];                  /* by index: that rank has begun to send */
+    _Alignas(64) _Atomic uint32_t asleep; /* 1: the receive thread waits to be woken */
+    _Alignas(64) _Atomic uint64_t door;   /* a trailer: OPEN when a flag below was set, else 0 */
+    _Atomic bool begun[];                 /* by index: that rank has begun to send */
 } shm_memory_t;
 
-static const _Atomic uint32_t nobody;
+#define OPEN amrdma_trailer(1, 0, 0)
+
 static shm_memory_t *mine;
 static uint32_t my_index, ranks;
 static gasnetc_peer_t **peers; /* by index; NULL: this rank itself */
 
 gasnetc_ring_form_t gasnetc_shm_form;
-const _Atomic uint32_t *gasnetc_shm_entered = &nobody;
-uint32_t gasnetc_shm_admitted;
+gasnetc_ring_t gasnetc_shm_door;
 
 /* --- where things lie --- */
 
@@ -80,7 +81,7 @@ void gasnetc_shm_messages_open(void *memory, uint32_t index)
     if (!peers) gasneti_fatal("out of memory for %u shared-memory peers", ranks);
     mine = memory;
     my_index = index;
-    gasnetc_shm_entered = &mine->entered;
+    gasnetc_rings_add_door(&gasnetc_shm_door, &mine->door);
 }
 
 void gasnetc_shm_messages_peer(gasnetc_peer_t *peer, void *memory, uint32_t index, bool sleeps)
@@ -108,7 +109,8 @@ void gasnetc_shm_messages_peer(gasnetc_peer_t *peer, void *memory, uint32_t inde
 /* Enters a rank at the process with this memory. */
 static void enter(shm_memory_t *memory, uint32_t index)
 {
-    if (!atomic_exchange(&memory->begun[index], true)) atomic_fetch_add(&memory->entered, 1);
+    atomic_store(&memory->begun[index], true);
+    atomic_store(&memory->door, OPEN);
 }
 
 static void begin(gasnetc_shm_peer_t *shm)
@@ -130,7 +132,7 @@ static void admit(gasnetc_peer_t *peer)
 
 void gasnetc_shm_admit(void)
 {
-    gasnetc_shm_admitted = atomic_load_explicit(gasnetc_shm_entered, memory_order_acquire);
+    atomic_store(&mine->door, 0);
     for (uint32_t i = 0; i < ranks; i++)
         if (peers[i] && atomic_load(&mine->begun[i]) && !atomic_load(&peers[i]->shm->admitted))
             admit(peers[i]);

@@ -1,11 +1,12 @@
 /* messages.h - Active Messages between shared-memory peers: rings that each writes in the memory of
  * the other (core/rings/amrdma.h), and the receive thread that sleeps until a message is written.
  *
- * Every rank of a supernode has two rings in its memory for each other one, for that rank's Requests
- * and for its Replies; a free slot is the credit of a message (shm_flow.h).  The memory is there
- * from attach on, but neither touched nor polled before the two ranks use it: with its first
+ * Every rank of a supernode has two rings in its memory for each other one, for that rank's
+ * Requests and for its Replies; a free slot is the credit of a message (shm_flow.h).  The memory is
+ * there from attach on, but neither touched nor polled before the two ranks use it: with its first
  * Request a rank enters itself at the peer and the peer at itself, and each takes the rings of the
- * other into its polls when it sees that (gasnetc_shm_newcomers).
+ * other into its polls when it sees that.  It sees it by the door, a word that polls look at as if
+ * it were the trailer of a ring's next message.
  *
  * A message is complete when the call returns.  A slot counts as written only by its trailer, which
  * is stored last: a sender that dies before that has written nothing.
@@ -38,20 +39,20 @@ typedef struct gasnetc_shm_out {
 typedef struct gasnetc_shm_peer {
     gasnetc_shm_out_t out[GASNETC_SHM_RINGS];
     shm_flow_t flow;
-    uint32_t window;                          /* open Requests, at most; 0: the rings are not used */
+    uint32_t window; /* open Requests, at most; 0: the rings are not used */
     const _Atomic uint32_t *unanswered_there; /* Requests of this rank without a Reply */
     _Atomic uint32_t *unanswered_here;        /* Requests of the peer without a Reply */
-    _Atomic uint32_t *asleep;    /* word of the peer's receive thread; NULL: the peer has none */
+    _Atomic uint32_t *asleep; /* word of the peer's receive thread; NULL: the peer has none */
     struct shm_memory *theirs;
-    uint32_t index;              /* number of the peer in the supernode */
-    _Atomic bool admitted;      /* polls look at `in` */
+    uint32_t index;        /* number of the peer in the supernode */
+    _Atomic bool admitted; /* polls look at `in` */
     gasnetc_ring_t in[GASNETC_SHM_RINGS];
 } gasnetc_shm_peer_t;
 
 #pragma GCC visibility push(hidden)
-extern gasnetc_ring_form_t gasnetc_shm_form;           /* of all rings of the supernode */
-extern const _Atomic uint32_t *gasnetc_shm_entered;    /* ranks that have begun to send to this one */
-extern uint32_t gasnetc_shm_admitted;                  /* of these; under the poll lock */
+extern gasnetc_ring_form_t gasnetc_shm_form; /* of all rings of the supernode */
+extern gasnetc_ring_t
+    gasnetc_shm_door; /* in the circle of rings; a "message": ranks have entered */
 
 /* Bytes of a process's memory for the messages of a supernode of `ranks`. */
 size_t gasnetc_shm_messages_size(uint32_t ranks);
@@ -62,7 +63,8 @@ size_t gasnetc_shm_messages_size(uint32_t ranks);
 void gasnetc_shm_messages_open(void *memory, uint32_t index);
 void gasnetc_shm_messages_peer(gasnetc_peer_t *peer, void *memory, uint32_t index, bool sleeps);
 
-/* Takes the rings of peers that have entered themselves into the polls; poll lock held. */
+/* Takes the rings of peers that have entered themselves into the polls, and closes the door; poll
+ * lock held. */
 void gasnetc_shm_admit(void);
 
 /* The parts of gasnetc_shm_request_slot and _reply_slot that are not usual. */
@@ -85,10 +87,11 @@ static inline gasnetc_shm_peer_t *gasnetc_shm_of(const gasnetc_peer_t *peer)
     return peer->shm;
 }
 
-/* True if gasnetc_shm_admit has something to do. */
-HOT bool gasnetc_shm_newcomers(void)
+/* True if `ring`, in which a message seems to be ready, is the door: gasnetc_shm_admit is to be
+ * called. */
+HOT bool gasnetc_shm_is_door(const gasnetc_ring_t *ring)
 {
-    return atomic_load_explicit(gasnetc_shm_entered, memory_order_relaxed) != gasnetc_shm_admitted;
+    return ring == &gasnetc_shm_door;
 }
 
 /* --- sending; the peer's lock is held --- */
@@ -161,8 +164,9 @@ static inline struct gasnetc_shm_peer *gasnetc_shm_of(const gasnetc_peer_t *peer
     return NULL;
 }
 
-static inline bool gasnetc_shm_newcomers(void)
+static inline bool gasnetc_shm_is_door(const gasnetc_ring_t *ring)
 {
+    (void)ring;
     return false;
 }
 

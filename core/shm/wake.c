@@ -2,9 +2,9 @@
  *
  * Shared-memory peers wake a process that sleeps.  If all processes of the host share the memory,
  * so does a network that supports it (net_sleeper).  Messages of other networks are found when a
- * sleep ends, at its limit.  That is accepted if all peers are shared-memory peers: then the network
- * carries only system messages, and transfers of memory outside the segments.  In other jobs, and where the kernel has no membarrier, sleeps are shorter
- * (poll.c).
+ * sleep ends, at its limit.  That is accepted if all peers are shared-memory peers: then the
+ * network carries only system messages, and transfers of memory outside the segments.  In other
+ * jobs, and where the kernel has no membarrier, sleeps are shorter (poll.c).
  */
 #include "core/shm/wake.h"
 

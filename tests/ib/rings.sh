@@ -25,9 +25,6 @@ with() {
     done
 }
 
-# Rings between shared-memory peers.
-near() { GASNET_SUPERNODE_MAXSIZE=0 with "$@"; }
-
 # A peer that writes wrong data: one message, and the end of the job.
 nonsense() { # LENGTH FIELD
     local log=$TEST_LOG/amrdma_nonsense_$1.log

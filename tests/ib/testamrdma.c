@@ -13,6 +13,7 @@
 
 #include "core/am/am_wire.h"
 #include "core/job/job.h"
+#include "core/shm/messages.h"
 
 enum { H_PING = 128, H_PONG, H_BYTES, H_LONG, SEGMENT = 64 * 1024 };
 
@@ -63,38 +64,23 @@ static void judge(bool ok, const char *name)
 
 /* --- the state of the network --- */
 
-#if NET_HAS_FLOW_CONTROL /* portals: a ring for Requests and one for Replies */
-
-/* The ring for that rank's Requests. */
-static amrdma_in_t *ring_of(net_peer_t *peer)
+/* The ring for that rank's messages, for its Requests if this one shares memory with it; or NULL.
+ */
+static amrdma_in_t *ring_of(gasnetc_peer_t *peer)
 {
-    const bool open = peer->pair && net_portals_pair_open(peer->pair);
-    return open ? &peer->pair->in[PAIR_REQUESTS].in : NULL;
-}
-
-static net_near_out_t *near_to(net_peer_t *peer)
-{
-    return &peer->pair->out[PAIR_REQUESTS];
-}
-
+    gasnetc_shm_peer_t *shm = gasnetc_shm_of(peer);
+    if (shm) return atomic_load(&shm->admitted) ? &shm->in[GASNETC_SHM_REQUESTS].in : NULL;
+#if NET_HAS_FLOW_CONTROL
+    return NULL;
 #else
-
-static amrdma_in_t *ring_of(net_peer_t *peer)
-{
-    const net_peer_rings_t *rings = atomic_load(&peer->rings);
+    const net_peer_rings_t *rings = atomic_load(&peer->net.rings);
     return rings ? atomic_load(&rings->in) : NULL;
-}
-
-static net_near_out_t *near_to(net_peer_t *peer)
-{
-    return &atomic_load(&peer->rings)->near;
-}
-
 #endif
+}
 
 static amrdma_in_t *ring_from(int rank)
 {
-    return rank == test_rank ? NULL : ring_of(&gasnetc_peers[rank].net);
+    return rank == test_rank ? NULL : ring_of(&gasnetc_peers[rank]);
 }
 
 /* Messages that came by the ring of that rank; -1: it has none. */
@@ -173,10 +159,22 @@ static void first(int places)
     ping(1, 300);
     judge(rings_given() == places && by_ring(3) == 0 && by_ring(1) == -1,
           "IB-R11 two places: the second has one, the third has none however much it sends");
-    ping(2, 1); /* reports, not by a ring unless they share memory, that rank 0 has got one */
+    ping(2, 1); /* reports, not by a ring, that rank 0 has got one */
     int before = by_ring_now(2);
     ping(2, 50);
     judge(by_ring(2) == before + 50, "status is not revoked, and all that may goes by the ring");
+}
+
+/* The ranks share memory. */
+static void shared(int unused)
+{
+    (void)unused;
+    judge(rings_given() == 0, "no rank that has sent nothing has its rings looked at");
+    for (int rank = 1; rank < test_size; rank++) ping(rank, 1);
+    judge(rings_given() == test_size - 1, "each has them with its first message");
+    const int before = by_ring_now(1);
+    ping(1, 300);
+    judge(by_ring(1) == before + 300 && before == 1, "and all messages go by them");
 }
 
 static void cycle(int length)
@@ -271,7 +269,7 @@ static void nonsense(int length)
 {
     ping(1, 2);
     if (test_rank != 0) GASNET_BLOCKUNTIL(false);
-    gasnetc_ring_t *ring = net_rings.first;
+    gasnetc_ring_t *ring = gasnetc_rings;
     uint64_t trailer = amrdma_trailer(ring->in.expected, 0, (uint32_t)length);
     *(uint64_t *)(uintptr_t)ring->message->trailer = trailer;
     GASNET_BLOCKUNTIL(false);
@@ -331,15 +329,14 @@ static void unfinished(int unused)
 {
     (void)unused;
     ping(1, 2);
-    net_near_out_t *near = near_to(&gasnetc_peers[1 - test_rank].net);
-    judge(test_rank != 0 || ring_from(1), "the neighbour has a ring");
+    const gasnetc_shm_out_t *out =
+        &gasnetc_shm_of(&gasnetc_peers[1 - test_rank])->out[GASNETC_SHM_REQUESTS];
+    judge(test_rank != 0 || ring_from(1), "the peer has a ring");
     if (test_rank == 1) {
         const gasnetc_am_header_t header = {.head = gasnetc_am_head(GASNETC_AM_SHORT, true, 0),
                                             .handler = H_PING};
-        const uint32_t next = near->out.sent + 1;
-        char *slots = (char *)(atomic_load(&near->ring) + 1);
-        char *end = slots + ((next & net_rings.mask) + 1) * (size_t)net_rings.slot;
-        memcpy(end - AMRDMA_TRAILER - sizeof header, &header, sizeof header);
+        memcpy(gasnetc_shm_trailer(out, amrdma_next(&out->out)) - sizeof header, &header,
+               sizeof header);
     }
     step();
     for (int i = 0; i < 1000; i++) gasnet_AMPoll();
@@ -354,6 +351,7 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(int number);
     } scenarios[] = {{"first", first},
+                     {"shared", shared},
                      {"cycle", cycle},
                      {"limit", limit},
                      {"longest", longest},

@@ -122,8 +122,6 @@ END
         runs "the device wakes nobody" "testbarrier-$conduit-seq" "${real[@]}"
         runs "the device wakes nobody" "testam-$conduit-seq" "${real[@]}"
         waiters "the device wakes nobody, but neighbours do" "$conduit" $((n - 1)) "${real[@]}"
-        GASNET_AMRDMA_MAX_PEERS=2 waiters "nor does a neighbour without a ring" "$conduit" $((n - 1)) "${real[@]}"
-        GASNET_AMRDMA_MAX_PEERS=2 runs "nor does a neighbour without a ring" "testam-$conduit-seq" "${real[@]}"
     done
     for conduit in $conduits; do
         GASNET_SUPERNODE_MAXSIZE=1 waiters "nobody shares memory" "$conduit" $((n - 1)) "${real[@]}"

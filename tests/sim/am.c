@@ -247,9 +247,7 @@ static sim_job_t any_job(uint32_t nodes)
         job.ring_limit = 8 + sim_below(sim_chance(70) ? 200 : 2000);
         job.ring_cycle = 1 + sim_below(30);
         job.ring_in_order = sim_chance(50);
-        job.ring_stores = sim_chance(40);
         /* A header by a store may overtake its payload, unless the sender waits for that. */
-        if (job.ring_stores) job.ordered = false;
     }
     job.link = (sim_link_t){.least = 1 + sim_below(50)};
     job.link.most = job.link.least + sim_below(500);
@@ -442,7 +440,7 @@ static void longs(void)
     uint32_t nodes = 2 + sim_below(3);
     sim_job_t job = any_job(nodes);
     job.qps = 2 + sim_below(3);
-    job.ordered = !job.ring_stores;
+    job.ordered = true;
     job.packed_limit = sim_below(40);
     begin(&job);
     any_traffic();

@@ -25,8 +25,6 @@ typedef struct sim_job {
     uint32_t ring_slots, ring_limit, ring_cycle;
     uint32_t connecting; /* longest time from the first use to the connection; 0: from the start */
     bool ring_in_order;  /* which of two ways slots are released in */
-    bool ring_stores;    /* all peers are shared-memory peers, whose stores reach the rings at
-                            once */
     sim_link_t link;
     uint32_t bounce_limit, packed_limit;
     const uint32_t *supernode; /* of each node, as gasnet_getNodeInfo reports; NULL: its number */

@@ -222,12 +222,12 @@ static void begin_to_arrive(const sim_message_t *m)
     sim_rings_write(sim_net_mirror(t->peer), &t->aim, t->src, 0, t->length - AMRDMA_TRAILER);
 }
 
-/* Bytes from..length, the trailer among them. */
-static void arrive_in_ring(const transfer_t *t, size_t from)
+/* The trailer. */
+static void arrive_in_ring(const transfer_t *t)
 {
     net_peer_t *peer = sim_net_mirror(t->peer);
     sim_note(peer->owner, "has message %u from node %u in a ring", t->aim.number, peer->rank);
-    sim_rings_write(peer, &t->aim, t->src, from, t->length);
+    sim_rings_write(peer, &t->aim, t->src, t->length - AMRDMA_TRAILER, t->length);
     nics[peer->owner].in_rings++;
     sim_wake(peer->owner);
 }
@@ -240,7 +240,7 @@ static void arrive(const sim_message_t *m)
     else if (t->put)
         arrive_put(t);
     else if (t->aim.write) {
-        arrive_in_ring(t, t->length - AMRDMA_TRAILER);
+        arrive_in_ring(t);
         sim_net_look(sim_net_mirror(t->peer));
     } else
         arrive_am(t);
@@ -365,12 +365,6 @@ enum net_result sim_net_am(net_peer_t *peer, void *data, bool inlined, size_t le
     touch(peer);
     sim_aim_t aim = sim_rings_aim(peer, data, inlined, length);
     sim_job_sent.by_ring += aim.write;
-    if (aim.write && sim_the_job.ring_stores) {
-        pending++;
-        arrive_in_ring(&(transfer_t){.peer = peer, .src = data, .length = aim.length, .aim = aim},
-                       0);
-        return NET_COPIED;
-    }
     post(&(transfer_t){.peer = peer,
                        .qp = peer->am,
                        .src = data,

@@ -2,8 +2,7 @@
  * amrdma_rings.c and network_ib.h of core/ib do it with the state machines of amrdma.h.
  *
  * A write arrives in two pieces, with time between them: the message must not be taken before the
- * second. Stores of a shared-memory peer arrive at once, and overtake what the network carries, and
- * so does its offer of a ring. A slot must not be written again before its message was released.
+ * second. A slot must not be written again before its message was released.
  */
 #include "tests/sim/rings.h"
 
@@ -68,20 +67,14 @@ static size_t limit(bool inlined)
 {
     size_t most = sim_the_job.inline_max & ~7u;
     most = most < AMRDMA_TRAILER ? 0 : most - AMRDMA_TRAILER;
-    const bool captured = inlined && !sim_the_job.ring_stores;
-    return captured && most < sim_the_job.ring_limit ? most : sim_the_job.ring_limit;
+    return inlined && most < sim_the_job.ring_limit ? most : sim_the_job.ring_limit;
 }
 
 sim_aim_t sim_rings_aim(net_peer_t *peer, char *data, bool inlined, size_t length)
 {
     sim_rings_t *rings = &peer->rings;
-    const bool stores = sim_the_job.ring_stores;
-    if (stores && sim_net_mirror(peer)->rings.given) begin(rings);
     if (!known(rings)) return (sim_aim_t){.length = length};
-    const bool tells = rings->given && !stores;
-    uint16_t freed = tells ? amrdma_freed(&rings->in, sim_the_job.ring_in_order) : 0;
-    if (stores && !amrdma_may_send(&rings->out))
-        amrdma_look(&rings->out, &sim_net_mirror(peer)->rings.released);
+    uint16_t freed = rings->given ? amrdma_freed(&rings->in, sim_the_job.ring_in_order) : 0;
     if (rings->offer || length > limit(inlined) || !amrdma_may_send(&rings->out)) {
         uint32_t word = (uint32_t)rings->offer << 16 | freed;
         rings->offer = false;
@@ -120,9 +113,9 @@ static void give(uint32_t node, net_peer_t *peer)
               sim_the_job.ring_places);
     sim_note(node, "gives node %u a ring", peer->rank);
     rings->memory = memset(sim_alloc(size), 0, size);
-    amrdma_in_init(&rings->in, sim_the_job.ring_slots, &rings->released, sim_the_job.ring_stores);
+    amrdma_in_init(&rings->in, sim_the_job.ring_slots, &rings->released, false);
     rings->given = true;
-    rings->offer = !sim_the_job.ring_stores;
+    rings->offer = true;
     o->givers[o->given++] = peer;
 }
 
@@ -139,8 +132,7 @@ void sim_rings_heard(net_peer_t *peer, const sim_aim_t *aim, size_t length)
     sim_rings_t *rings = &peer->rings;
     if (!in_use()) return;
     if (aim->marked) {
-        if (known(rings) && !sim_the_job.ring_stores)
-            amrdma_update_freed(&rings->out, (uint16_t)aim->word);
+        if (known(rings)) amrdma_update_freed(&rings->out, (uint16_t)aim->word);
         if (aim->word >> 16) begin(rings);
     }
     if (length > sim_the_job.ring_limit) return;
@@ -157,7 +149,7 @@ bool sim_rings_take(net_peer_t *peer, uint32_t *number, char **data, uint32_t *l
     *length = amrdma_trailer_length(trailer);
     sim_check(*length <= sim_the_job.ring_limit, peer->owner, "a message of %u bytes in a ring",
               *length);
-    if (!sim_the_job.ring_stores) amrdma_update_freed(&rings->out, amrdma_trailer_freed(trailer));
+    amrdma_update_freed(&rings->out, amrdma_trailer_freed(trailer));
     *number = amrdma_take(&rings->in);
     *data = end - AMRDMA_TRAILER - amrdma_padded(*length);
     count_heard(peer->owner, AMRDMA_HAS_RING);

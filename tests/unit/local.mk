@@ -8,7 +8,7 @@ unit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-co
 	-I$(top_srcdir)/tests/unit/script $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETI_PSHM=0 -DGASNET_SEQ
 tests_unit_libscript_a_SOURCES = \
 	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/rdma/remote_flags.c \
-	core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/given_back.c core/rdma/lease.c core/rdma/watched.c core/am/context.c core/stats/tally.c core/params/params.c core/params/params_init.c core/progress/poll.c core/rdma/rdma.c \
+	core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/given_back.c core/rdma/lease.c core/rdma/watched.c core/am/context.c core/stats/tally.c core/params/params.c core/params/params_init.c core/progress/poll.c core/rings/local_rings.c core/rdma/rdma.c \
 	core/job/report.c core/rdma/segment.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
 	tests/unit/net_script.c tests/unit/net_script.h tests/unit/script/network_script.h \
 	tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
@@ -132,9 +132,9 @@ tests_unit_amrdma_SOURCES = tests/unit/amrdma.c core/rings/amrdma.h core/ib/amrd
 tests_unit_amrdma_LDADD = tests/unit/libcheck.a
 tests_unit_amrdma_sim_SOURCES = tests/unit/amrdma_sim.c core/rings/amrdma.h core/am/credits.h
 tests_unit_amrdma_sim_LDADD = tests/unit/libcheck.a
-check_PROGRAMS += tests/unit/portals_pairs
-tests_unit_portals_pairs_SOURCES = tests/unit/portals_pairs.c portals-conduit/pair_flow.h core/rings/amrdma.h
-tests_unit_portals_pairs_LDADD = tests/unit/libcheck.a
+check_PROGRAMS += tests/unit/shm_flow
+tests_unit_shm_flow_SOURCES = tests/unit/shm_flow.c core/shm/shm_flow.h core/rings/amrdma.h
+tests_unit_shm_flow_LDADD = tests/unit/libcheck.a
 
 check_PROGRAMS += tests/unit/host_lists
 tests_unit_host_lists_SOURCES = tests/unit/host_lists.c
@@ -146,7 +146,7 @@ check_PROGRAMS += tests/unit/am_engine tests/unit/am_flow tests/unit/am_loopback
 	tests/unit/leases tests/unit/params_init tests/unit/rdma_engine tests/unit/remote_flags tests/unit/connecting
 # Where processes share memory, with a bell in it.
 check_PROGRAMS += tests/unit/waiting
-tests_unit_waiting_SOURCES = tests/unit/waiting.c core/progress/poll.c
+tests_unit_waiting_SOURCES = tests/unit/waiting.c core/progress/poll.c core/rings/local_rings.c
 tests_unit_waiting_CPPFLAGS = $(unit_cppflags) -UGASNETI_PSHM -DGASNETI_PSHM=1
 tests_unit_waiting_LDADD = $(unit_ldadd)
 # With the Extended API above.
@@ -229,7 +229,7 @@ tests_unit_portals_parts_SOURCES = tests/unit/portals_parts.c portals-conduit/bi
 tests_unit_portals_parts_LDADD = tests/unit/libcheck.a
 portals_job_sources = tests/unit/portals_job.c tests/unit/portals_job.h tests/unit/ptl_script.c tests/unit/ptl_script.h \
 	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/given_back.c core/rdma/lease.c core/rdma/watched.c core/am/context.c \
-	core/stats/tally.c core/params/params.c core/progress/poll.c core/rdma/rdma.c core/job/report.c core/rdma/segment.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
+	core/stats/tally.c core/params/params.c core/progress/poll.c core/rings/local_rings.c core/rdma/rdma.c core/job/report.c core/rdma/segment.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
 	$(portals_network_sources) tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
 portals_job_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/portals-conduit \
 	-I$(top_srcdir)/portals-conduit -DGASNETC_PARAMS_DEF='"portals-conduit/params.def"' \

@@ -1,4 +1,4 @@
-/* portals_pairs.c - the flow control of portals-conduit/pair_flow.h between two shared-memory
+/* shm_flow.c - the flow control of core/shm/shm_flow.h between two shared-memory
  * peers, under random schedules.
  *
  * Both send Requests when they may. Messages are taken in order, are handled in any order of taken
@@ -7,7 +7,7 @@
  * was written. At the end no Request is unanswered and no message held, and as many Requests as
  * slots may be sent again.
  */
-#include "portals-conduit/pair_flow.h"
+#include "core/shm/shm_flow.h"
 
 #include <string.h>
 
@@ -32,7 +32,7 @@ typedef struct ring {
 /* The rings that are written to this side, and the state of its own Requests. */
 typedef struct side {
     ring_t ring[RINGS];
-    pair_flow_t flow;
+    shm_flow_t flow;
     _Atomic uint32_t unanswered;
     uint64_t replies_due, refused, sent;
 } side_t;
@@ -78,10 +78,10 @@ static bool request(int from)
     side_t *here = &sides[from], *there = &sides[1 - from];
     ring_t *out = &there->ring[REQUESTS];
     const uint32_t before = (uint32_t)out->out.sent;
-    if (!pair_may_request(&here->flow, before, slots))
-        pair_look(&here->flow, &here->ring[REPLIES].in, in_order, &there->unanswered);
-    check_each(pair_is_sound(&here->flow, before, slots), "more is settled than was sent");
-    const bool sent = pair_may_request(&here->flow, before, slots) && write_message(out);
+    if (!shm_flow_may_request(&here->flow, before, slots))
+        shm_flow_look(&here->flow, &here->ring[REPLIES].in, in_order, &there->unanswered);
+    check_each(shm_flow_is_sound(&here->flow, before, slots), "more is settled than was sent");
+    const bool sent = shm_flow_may_request(&here->flow, before, slots) && write_message(out);
     here->sent += sent;
     here->refused += !sent;
     return sent;
@@ -107,7 +107,7 @@ static bool handle(int at)
     if (ring->held[i].handled) return false;
     ring->held[i].handled = true;
     if (check_below(3) == 0)
-        pair_count_unanswered(&here->unanswered);
+        shm_flow_count_unanswered(&here->unanswered);
     else
         check_each(write_message(&sides[1 - at].ring[REPLIES]), "a Reply finds no slot");
     return true;
@@ -177,10 +177,10 @@ static void unsound(void)
     begin(7);
     side_t *here = &sides[0], *there = &sides[1];
     request(0);
-    pair_count_unanswered(&there->unanswered);
-    pair_count_unanswered(&there->unanswered);
-    pair_look(&here->flow, &here->ring[REPLIES].in, in_order, &there->unanswered);
-    check(!pair_is_sound(&here->flow, (uint32_t)there->ring[REQUESTS].out.sent, slots),
+    shm_flow_count_unanswered(&there->unanswered);
+    shm_flow_count_unanswered(&there->unanswered);
+    shm_flow_look(&here->flow, &here->ring[REPLIES].in, in_order, &there->unanswered);
+    check(!shm_flow_is_sound(&here->flow, (uint32_t)there->ring[REQUESTS].out.sent, slots),
           "a peer that settles more than was sent is found out");
 }
 
