@@ -269,7 +269,8 @@ static void nonsense(int length)
 {
     ping(1, 2);
     if (test_rank != 0) GASNET_BLOCKUNTIL(false);
-    gasnetc_ring_t *ring = gasnetc_rings;
+    gasnetc_shm_peer_t *shm = gasnetc_shm_of(&gasnetc_peers[1]);
+    gasnetc_ring_t *ring = shm ? &shm->in[GASNETC_SHM_REQUESTS] : gasnetc_rings;
     uint64_t trailer = amrdma_trailer(ring->in.expected, 0, (uint32_t)length);
     *(uint64_t *)(uintptr_t)ring->message->trailer = trailer;
     GASNET_BLOCKUNTIL(false);
