@@ -19,14 +19,14 @@ void net_near_peer(net_peer_t *peer, void *theirs)
 }
 
 static enum net_result by_network(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
-                                  const net_region_t *local, gasnetc_held_t *held)
+                                  const net_region_t *local, gasnetc_held_t held)
 {
     return net_ib_post_am(qp->send_ring.peer, qp, slot, HCA_SEND,
                           net_ib_local(qp, data, length, local), &(gasnetc_sent_t){.held = held});
 }
 
 enum net_result net_ib_near_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
-                               const net_region_t *local, gasnetc_held_t *held)
+                               const net_region_t *local, gasnetc_held_t held)
 {
     net_peer_t *peer = qp->send_ring.peer;
     net_near_out_t *near = &atomic_load_explicit(&peer->rings, memory_order_relaxed)->near;
@@ -39,7 +39,7 @@ enum net_result net_ib_near_am(net_qp_t *qp, net_slot_t *slot, const void *data,
 }
 
 enum net_result net_ib_near_first_am(net_qp_t *qp, net_slot_t *slot, const void *data,
-                                     size_t length, const net_region_t *local, gasnetc_held_t *held)
+                                     size_t length, const net_region_t *local, gasnetc_held_t held)
 {
     net_peer_t *peer = qp->send_ring.peer;
     net_near_ring_t *ring = net_near_given(peer, 0);

@@ -42,7 +42,7 @@ struct net_key {
 
 enum net_operation { NET_OP_PUT, NET_OP_GET, NET_OP_AM, NET_OP_SYS };
 
-/* One slot of a send ring: an operation in flight.  In a free slot sent.held is NULL. */
+/* One slot of a send ring: an operation in flight.  In a free slot sent.held is 0. */
 typedef struct net_slot {
     gasnetc_sent_t sent;
     enum net_operation operation; /* for error messages */
@@ -168,7 +168,7 @@ uint32_t net_ib_connections(void);
 /* net_am for a peer that has a record of rings, but neither rings->usual nor a ring in shared
  * memory that is in use.  `held`: as for net_ib_near_am. */
 enum net_result net_ib_unusual_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
-                                  const net_region_t *local, gasnetc_held_t *held);
+                                  const net_region_t *local, gasnetc_held_t held);
 /* Zeroes the bytes between a message and its trailer. */
 void net_ib_ring_pad(char *pad, uint32_t length);
 /* Takes the immediate data with which an Active Message has arrived. */
@@ -180,12 +180,11 @@ void net_ib_count_ring_arrivals(uint32_t count);
  * room; else posts it with the slot.  `held`: all that the context of an Active Message has; if its
  * address were passed, the usual path would build it in memory. */
 enum net_result net_ib_near_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
-                               const net_region_t *local, gasnetc_held_t *held);
+                               const net_region_t *local, gasnetc_held_t held);
 /* net_ib_near_am for a shared-memory peer that had given no ring when the previous message was
  * sent. */
 enum net_result net_ib_near_first_am(net_qp_t *qp, net_slot_t *slot, const void *data,
-                                     size_t length, const net_region_t *local,
-                                     gasnetc_held_t *held);
+                                     size_t length, const net_region_t *local, gasnetc_held_t held);
 void *net_ib_near_room(net_peer_t *peer, size_t length, bool wants_reply);
 void net_ib_near_written(net_peer_t *peer, size_t length);
 /* The slow part of net_refill: no spare is left. */

@@ -11,7 +11,7 @@
 #include "core/report.h"
 
 gasnetc_cache_t gasnetc_cache = {.max_region = SIZE_MAX};
-gasnetc_held_t gasnetc_cache_due;
+gasnetc_link_t gasnetc_cache_due;
 
 static atomic_bool is_due;         /* gasnetc_cache_due is on the list */
 static gasneti_lock_t taking_lock; /* of gasnetc_given_back_take */
@@ -126,7 +126,7 @@ enum gasnetc_cache_answer gasnetc_cache_pin(const void *start, size_t nbytes, bo
     return GASNETC_READ_ONLY;
 }
 
-void gasnetc_cache_release(gasnetc_held_t *held)
+void gasnetc_cache_release(gasnetc_held_t held)
 {
     firehose_t *fh = gasnetc_cache.instance;
     gasneti_lock(&gasnetc_cache.lock);

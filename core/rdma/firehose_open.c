@@ -212,7 +212,6 @@ void gasnetc_firehose_open(void)
                       (unsigned long long)config.sizes.maxvictim_r);
     report_sizes(&config.sizes);
     gasnetc_cache.keys = (uintptr_t)firehose_hit_key(fh, 0);
-    gasnetc_cache.keys_size = firehose_hit_regions(fh) * sizeof(gasnetc_cache_key_t);
     gasnetc_cache.max_region = config.sizes.max_region;
     gasnetc_cache.instance = fh;
 }

@@ -57,19 +57,14 @@ HOT gasnetc_lease_t *gasnetc_lease_hit(const gasnetc_peer_t *peer, enum gasnetc_
 }
 
 /* gasnetc_sent_t.held of a transfer under the lease. */
-HOT gasnetc_held_t *gasnetc_lease_held(gasnetc_lease_t *lease)
+HOT gasnetc_held_t gasnetc_lease_held(const gasnetc_lease_t *lease)
 {
-    return (gasnetc_held_t *)(void *)lease;
+    return gasnetc_hold(lease, GASNETC_HELD_LEASE);
 }
 
 HOT const net_region_t *gasnetc_lease_region(const gasnetc_lease_t *lease)
 {
     return (const net_region_t *)(const void *)lease->key;
-}
-
-HOT bool gasnetc_is_lease(const gasnetc_held_t *held)
-{
-    return (uintptr_t)held - (uintptr_t)gasnetc_leases < sizeof gasnetc_leases;
 }
 
 /* A transfer under the lease is complete.  Poll lock held. */

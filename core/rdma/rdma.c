@@ -116,8 +116,10 @@ static void put_bounced(gasnetc_peer_t *peer, uintptr_t dst, contents_t from, si
         void *bbuf = gasnetc_bbuf_wait(in_handler);
         fill_bbuf(bbuf, &from, piece);
         gasneti_self()->counts.puts_bounced++;
-        post_put(peer, dst, bbuf, &gasnetc_bbuf_region, piece, order,
-                 &(gasnetc_sent_t){.counter = counter, .held = bbuf}, in_handler);
+        post_put(
+            peer, dst, bbuf, &gasnetc_bbuf_region, piece, order,
+            &(gasnetc_sent_t){.counter = counter, .held = gasnetc_hold(bbuf, GASNETC_HELD_BBUF)},
+            in_handler);
         dst += piece;
         nbytes -= piece;
     }
@@ -160,9 +162,10 @@ static size_t put_outside(gasnetc_peer_t *peer, uintptr_t dst, const char *src, 
         put_bounced(peer, dst, (contents_t){.src = src}, piece, order, counter, in_handler);
         return piece;
     }
-    gasnetc_held_t *held = answer == GASNETC_CACHED
-                               ? gasnetc_cache_held(region)
-                               : gasnetc_pin_transient(src, piece, NET_SOURCE, &region, in_handler);
+    const gasnetc_held_t held =
+        answer == GASNETC_CACHED
+            ? gasnetc_cache_held(region)
+            : gasnetc_pin_transient(src, piece, NET_SOURCE, &region, in_handler);
     if (!held) {
         put_unpinnable(peer, dst, src, piece, order, counter, in_handler);
         return piece;
@@ -305,9 +308,9 @@ HOT bool get_into(gasnetc_peer_t *peer, void *landing, const net_region_t *regio
 }
 
 /* Posts a get into the segment, or through a buffer; false, with nothing posted, in any other case.
- * The caller then frees *bbuf unless NULL. */
+ * The caller then frees *held unless 0. */
 HOT bool get_now(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
-                 gasnetc_counter_t *counter, void **bbuf, enum effort effort)
+                 gasnetc_counter_t *counter, gasnetc_held_t *held, enum effort effort)
 {
     const net_region_t *region = local_region_of(dst, nbytes);
     if (region)
@@ -317,7 +320,7 @@ HOT bool get_now(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
     if (nbytes > gasnetc_caps.copy_get_max) return false;
     bounce_get_t get;
     bool begun = bounce_get_begin(&get, dst, nbytes, counter, effort == SLOW);
-    *bbuf = get.sent.held;
+    *held = get.sent.held;
     return begun && get_into(peer, get.to, get.region, src, nbytes, &get.sent, effort);
 }
 
@@ -383,9 +386,9 @@ static size_t get_outside(gasnetc_peer_t *peer, void *to, uintptr_t from, size_t
         if (piece && get_bounced(peer, to, from, piece, counter)) return piece;
         piece = nbytes;
     }
-    gasnetc_held_t *held = answer == GASNETC_CACHED
-                               ? gasnetc_cache_held(region)
-                               : gasnetc_pin_transient(to, piece, NET_LOCAL, &region, false);
+    const gasnetc_held_t held = answer == GASNETC_CACHED
+                                    ? gasnetc_cache_held(region)
+                                    : gasnetc_pin_transient(to, piece, NET_LOCAL, &region, false);
     if (!held) {
         get_unpinnable(peer, to, from, piece, counter);
         return piece;
@@ -424,15 +427,20 @@ static __attribute__((noinline)) void put_slowly(gasnetc_peer_t *peer, void *dst
         gasnetc_put_payload(peer, dst, src, nbytes, !bulk, NET_UNORDERED, counter, false);
 }
 
+static void free_unposted(gasnetc_held_t get)
+{
+    if (get) gasnetc_bbuf_free(gasnetc_held_record(get, GASNETC_HELD_GET));
+}
+
 static __attribute__((noinline)) void get_slowly(gasnetc_peer_t *peer, void *dst, uintptr_t src,
                                                  size_t nbytes, gasnetc_counter_t *counter,
-                                                 void *bbuf)
+                                                 gasnetc_held_t held)
 {
-    if (bbuf) gasnetc_bbuf_free(bbuf);
-    bbuf = NULL;
+    free_unposted(held);
+    held = GASNETC_HELD_NOTHING;
     if (nbytes == 0) return;
-    if (get_now(peer, dst, src, nbytes, counter, &bbuf, SLOW)) return;
-    if (bbuf) gasnetc_bbuf_free(bbuf);
+    if (get_now(peer, dst, src, nbytes, counter, &held, SLOW)) return;
+    free_unposted(held);
     get_pieces(peer, dst, src, nbytes, counter);
 }
 
@@ -451,7 +459,7 @@ static __attribute__((noinline)) void get_uncached(gasnetc_peer_t *peer, void *d
                                                    const net_region_t *region)
 {
     gasnetc_cache_release(gasnetc_cache_held(region));
-    get_slowly(peer, dst, src, nbytes, counter, NULL);
+    get_slowly(peer, dst, src, nbytes, counter, GASNETC_HELD_NOTHING);
 }
 
 /* Transfers of memory outside the segment, longer than those that are copied: the memory is looked
@@ -502,7 +510,7 @@ static __attribute__((noinline)) void get_any(gasnetc_peer_t *peer, void *dst, u
 {
     const net_region_t *region = gasnetc_cache_hit(peer, dst, nbytes);
     if (!region)
-        get_slowly(peer, dst, src, nbytes, counter, NULL);
+        get_slowly(peer, dst, src, nbytes, counter, GASNETC_HELD_NOTHING);
     else if (!get_into(peer, dst, region, src, nbytes,
                        &(gasnetc_sent_t){.counter = counter, .held = gasnetc_cache_held(region)},
                        SLOW))
@@ -522,7 +530,7 @@ static __attribute__((noinline)) void get_cached(gasnetc_peer_t *peer, void *dst
                     &(gasnetc_sent_t){.counter = counter, .held = gasnetc_lease_held(lease)}))
         return;
     gasnetc_lease_undo(lease);
-    get_slowly(peer, dst, src, nbytes, counter, NULL);
+    get_slowly(peer, dst, src, nbytes, counter, GASNETC_HELD_NOTHING);
 }
 
 /* --- the calls --- */
@@ -531,11 +539,11 @@ static __attribute__((noinline)) void get_cached(gasnetc_peer_t *peer, void *dst
 
 static __attribute__((noinline)) void get_again(gasnetc_peer_t *peer, void *dst, uintptr_t src,
                                                 size_t nbytes, gasnetc_counter_t *counter,
-                                                void *bbuf)
+                                                gasnetc_held_t held)
 {
-    if (bbuf || nbytes <= gasnetc_caps.copy_get_max || nbytes > gasnetc_caps.transfer_max ||
+    if (held || nbytes <= gasnetc_caps.copy_get_max || nbytes > gasnetc_caps.transfer_max ||
         (uintptr_t)dst - gasnetc_local_segment.base < gasnetc_local_segment.size)
-        get_slowly(peer, dst, src, nbytes, counter, bbuf);
+        get_slowly(peer, dst, src, nbytes, counter, held);
     else
         get_cached(peer, dst, src, nbytes, counter);
 }
@@ -563,9 +571,9 @@ void gasnetc_rdma_get(uint32_t node, void *dst, const void *src, size_t nbytes,
                       gasnetc_counter_t *counter)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
-    void *bbuf = NULL;
-    if (!get_now(peer, dst, (uintptr_t)src, nbytes, counter, &bbuf, FAST))
-        get_again(peer, dst, (uintptr_t)src, nbytes, counter, bbuf);
+    gasnetc_held_t held = GASNETC_HELD_NOTHING;
+    if (!get_now(peer, dst, (uintptr_t)src, nbytes, counter, &held, FAST))
+        get_again(peer, dst, (uintptr_t)src, nbytes, counter, held);
 }
 
 void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *landing,

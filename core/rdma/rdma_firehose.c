@@ -93,7 +93,7 @@ static near_t near_end(const remote_piece_t *p, gasnetc_sent_t *sent, bool reaps
         return near;
     }
     near = (near_t){gasnetc_bbuf_wait(reaps), &gasnetc_bbuf_region};
-    sent->held = (gasnetc_held_t *)(void *)near.at;
+    sent->held = gasnetc_hold(near.at, p->put ? GASNETC_HELD_BBUF : GASNETC_HELD_GET);
     if (p->put) {
         gasneti_self()->counts.puts_bounced++;
         memcpy(near.at, p->local, p->nbytes);
@@ -166,7 +166,7 @@ typedef struct ends {
     const gasnetc_cache_key_t *far;
     const net_region_t *near; /* NULL: the local end is inlined or copied */
     uint32_t remote_pin;
-    gasnetc_held_t *held;
+    gasnetc_held_t held;
 } ends_t;
 
 /* True if leases cover the memory: they have counted the transfer as issued, and the peer's lock is
@@ -197,7 +197,7 @@ static bool enter_regions(gasnetc_peer_t *peer, uintptr_t there, const void *her
     *ends = (ends_t){.far = remote_key_of(regions.far),
                      .near = regions.near,
                      .remote_pin = regions.far,
-                     .held = gasnetc_cache_held(regions.near)};
+                     .held = regions.near ? gasnetc_cache_held(regions.near) : 0};
     gasneti_lock(&peer->lock);
     return true;
 }
@@ -265,7 +265,7 @@ HOT bool get_now(uint32_t node, void *dst, uintptr_t src, size_t nbytes, gasnetc
         enum net_result result =
             net_get(&peer->net, bbuf, &gasnetc_bbuf_region, src, &ends.far->key, nbytes,
                     &(gasnetc_sent_t){.counter = counter,
-                                      .held = bbuf,
+                                      .held = gasnetc_hold(bbuf, GASNETC_HELD_GET),
                                       .copy_to = dst,
                                       .copy_length = (uint32_t)nbytes,
                                       .remote_pin = ends.remote_pin});

@@ -58,8 +58,8 @@ void gasnetc_unpin_remote(uint32_t region)
 static void release_regions(const gasnetc_sent_t *sent)
 {
     firehose_t *fh = gasnetc_cache.instance;
-    gasnetc_held_t *held = sent->held;
-    const bool cached = gasnetc_is_cached(held);
+    const gasnetc_held_t held = sent->held;
+    const bool cached = gasnetc_held_tag(held) == GASNETC_HELD_CACHED;
     bool due = false;
     if (!fh) return; /* closed */
     gasneti_lock(&gasnetc_cache.lock);

@@ -94,10 +94,10 @@ void gasnetc_remote_flag_put(uint32_t node, uint32_t index, uint64_t word)
     const net_region_t *local = NULL;
     gasnetc_sent_t sent = {.counter = NULL};
     if (!bounce_inlines(sizeof word)) {
-        sent.held = gasnetc_bbuf_wait(false);
+        void *bbuf = gasnetc_bbuf_wait(false);
+        sent.held = gasnetc_hold(bbuf, GASNETC_HELD_BBUF);
         gasneti_self()->counts.puts_bounced++;
-        memcpy(sent.held, &word, sizeof word);
-        source = sent.held;
+        source = memcpy(bbuf, &word, sizeof word);
         local = &gasnetc_bbuf_region;
     }
     for (;;) {
