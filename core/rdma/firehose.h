@@ -1,7 +1,7 @@
 /* firehose.h - the registration cache of the core, an instance of other/firehose.
  *
  * Memory of this rank outside its segment is registered when it is first used, and stays registered
- * within a pool.  rdma.c uses it for puts and gets.  A transfer holds its region until its
+ * within a pool.  Puts and gets use it.  A transfer holds its region until its
  * completion is reaped: the region is its gasnetc_sent_t.held.
  */
 #ifndef GASNETC_FIREHOSE_H

@@ -4,7 +4,7 @@
  * A peer may have a lease of one region of local memory (NEAR) and of one of its own memory (FAR).
  * A lease is one use of the region in the cache.  Transfers under a lease are counted in the lease
  * alone, when they are posted and when they are complete.  Leases are taken back when a
- * registration waits for room, and when memory was unmapped.  Used by rdma.c and rdma_firehose.c.
+ * registration waits for room, and when memory was unmapped.  Used by rdma.c and remote.h.
  */
 #ifndef GASNETC_LEASE_H
 #define GASNETC_LEASE_H

@@ -7,6 +7,80 @@
 
 #include "core/rdma/remote.h"
 
+enum { REMOTE_PENDS = 0, REMOTE_KEEPS_ALL = 0 };
+
+struct remote {
+    const net_key_t *key;
+};
+
+/* remote_fast.c: moves the peer's window to the part of its segment that has one key and contains
+ * all of the range; false if no part does.  Peer's lock held. */
+bool gasnetc_move_window(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes);
+
+HOT bool remote_enter(gasnetc_peer_t *peer, bool put, uintptr_t start, size_t nbytes,
+                      enum remote_effort effort, remote_t *remote)
+{
+    (void)put;
+    if (effort == REMOTE_THOROUGH)
+        gasneti_lock(&peer->lock);
+    else if (!gasneti_trylock_quiet(&peer->lock))
+        return false;
+    remote->key = &peer->window.key;
+    if (gasnetc_within(peer->window.base, peer->window.size, start, nbytes)) return true;
+    if (effort == REMOTE_THOROUGH && gasnetc_move_window(peer, start, nbytes)) return true;
+    gasneti_unlock(&peer->lock);
+    return false;
+}
+
+HOT void remote_leave(gasnetc_peer_t *peer, const remote_t *remote)
+{
+    (void)remote;
+    gasneti_unlock(&peer->lock);
+}
+
+static inline const net_region_t *remote_hit(gasnetc_peer_t *peer, bool put, uintptr_t start,
+                                             const void *local, size_t nbytes, remote_t *remote)
+{
+    const net_region_t *region = gasnetc_cache_hit(peer, local, nbytes);
+    if (!region || remote_enter(peer, put, start, nbytes, REMOTE_THOROUGH, remote)) return region;
+    gasnetc_cache_release(gasnetc_cache_held(region));
+    return NULL;
+}
+
+HOT void remote_hold(gasnetc_sent_t *sent, const remote_t *remote)
+{
+    (void)sent, (void)remote;
+}
+
+HOT void remote_unpin(const remote_t *remote)
+{
+    (void)remote;
+}
+
+HOT bool remote_read_only(const net_region_t *region)
+{
+    (void)region;
+    return false;
+}
+
+static inline size_t remote_room(const gasnetc_peer_t *peer, uintptr_t start)
+{
+    const uintptr_t offset = start - peer->segment.base;
+    return (((offset >> gasnetc_pin_shift) + 1) << gasnetc_pin_shift) - offset;
+}
+
+static inline bool remote_find(const rdma_piece_t *piece, remote_t *remote)
+{
+    const gasnetc_segment_t *segment = &piece->peer->segment;
+    remote->key = &segment->keys[(piece->remote - segment->base) >> gasnetc_pin_shift];
+    return true;
+}
+
+static inline void remote_later(const rdma_piece_t *piece, size_t nbytes)
+{
+    (void)piece, (void)nbytes;
+}
+
 static inline uint32_t remote_nodes(void)
 {
     return 1;
