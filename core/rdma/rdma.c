@@ -33,16 +33,17 @@ const net_region_t *gasnetc_local_region(const void *start, size_t nbytes)
     return local_region_of(start, nbytes);
 }
 
-/* Posts a put whose source is inlined, or in `region`; after remote_enter, which it undoes if it
- * posts nothing. */
-HOT bool put_entered(gasnetc_peer_t *peer, uintptr_t dst, const void *src,
-                     const net_region_t *region, size_t nbytes, const remote_t *remote,
-                     gasnetc_sent_t sent)
+/* Posts a put or a get after remote_enter, which it undoes if it posts nothing.  `region` NULL: the
+ * network copies the bytes at `local`. */
+HOT bool post_entered(gasnetc_peer_t *peer, bool put, uintptr_t start, void *local,
+                      const net_region_t *region, size_t nbytes, const remote_t *remote,
+                      gasnetc_sent_t sent)
 {
     remote_hold(&sent, remote);
     sent.counter->issued++;
-    enum net_result result =
-        net_put(&peer->net, dst, remote->key, src, region, nbytes, NET_UNORDERED, &sent);
+    const enum net_result result =
+        put ? net_put(&peer->net, start, remote->key, local, region, nbytes, NET_UNORDERED, &sent)
+            : net_get(&peer->net, local, region, start, remote->key, nbytes, &sent);
     gasneti_unlock(&peer->lock);
     if (result == NET_POSTED) return true;
     sent.counter->issued--;
@@ -50,25 +51,13 @@ HOT bool put_entered(gasnetc_peer_t *peer, uintptr_t dst, const void *src,
     return false;
 }
 
-HOT bool get_entered(gasnetc_peer_t *peer, void *landing, const net_region_t *region, uintptr_t src,
-                     size_t nbytes, const remote_t *remote, gasnetc_sent_t sent)
-{
-    remote_hold(&sent, remote);
-    sent.counter->issued++;
-    enum net_result result = net_get(&peer->net, landing, region, src, remote->key, nbytes, &sent);
-    gasneti_unlock(&peer->lock);
-    if (result == NET_POSTED) return true;
-    sent.counter->issued--;
-    remote_unpin(remote);
-    return false;
-}
-
-HOT bool get_into(gasnetc_peer_t *peer, void *landing, const net_region_t *region, uintptr_t src,
-                  size_t nbytes, gasnetc_sent_t sent, enum remote_effort effort)
+HOT bool post_now(gasnetc_peer_t *peer, bool put, uintptr_t start, void *local,
+                  const net_region_t *region, size_t nbytes, gasnetc_sent_t sent,
+                  enum remote_effort effort)
 {
     remote_t remote;
-    return remote_enter(peer, false, src, nbytes, effort, &remote) &&
-           get_entered(peer, landing, region, src, nbytes, &remote, sent);
+    return remote_enter(peer, put, start, nbytes, effort, &remote) &&
+           post_entered(peer, put, start, local, region, nbytes, &remote, sent);
 }
 
 /* The result of a try to post; except with POSTED, nothing is done. */
@@ -83,7 +72,6 @@ HOT enum outcome put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, s
                          gasnetc_counter_t *counter, bool bulk, enum remote_effort effort)
 {
     const net_region_t *region = NULL;
-    remote_t remote;
     if (nbytes > gasnetc_caps.inline_max) {
         if (!bulk || nbytes > gasnetc_caps.transfer_max) return NOT_NOW;
         region = local_region_of(src, nbytes);
@@ -92,9 +80,8 @@ HOT enum outcome put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, s
         region = local_region_of(src, nbytes);
         if (!region && nbytes > gasnetc_caps.copy_put_max) return OUTSIDE;
     }
-    return remote_enter(peer, true, dst, nbytes, effort, &remote) &&
-                   put_entered(peer, dst, src, region, nbytes, &remote,
-                               (gasnetc_sent_t){.counter = counter})
+    return post_now(peer, true, dst, (void *)(uintptr_t)src, region, nbytes,
+                    (gasnetc_sent_t){.counter = counter}, effort)
                ? POSTED
                : NOT_NOW;
 }
@@ -107,13 +94,13 @@ HOT bool get_now(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
     const net_region_t *region = local_region_of(dst, nbytes);
     if (region)
         return nbytes <= gasnetc_caps.transfer_max &&
-               get_into(peer, dst, region, src, nbytes, (gasnetc_sent_t){.counter = counter},
+               post_now(peer, false, src, dst, region, nbytes, (gasnetc_sent_t){.counter = counter},
                         effort);
     if (nbytes > gasnetc_caps.copy_get_max) return false;
     bounce_get_t get;
     bool begun = bounce_get_begin(&get, dst, nbytes, counter, effort == REMOTE_THOROUGH);
     *held = get.sent.held;
-    return begun && get_into(peer, get.to, get.region, src, nbytes, get.sent, effort);
+    return begun && post_now(peer, false, src, get.to, get.region, nbytes, get.sent, effort);
 }
 
 /* put_slowly and get_slowly: the thorough try, then the general case. */
@@ -146,6 +133,15 @@ static __attribute__((noinline)) void get_slowly(gasnetc_peer_t *peer, void *dst
 
 /* --- one post, of memory outside the segment --- */
 
+static void slowly(gasnetc_peer_t *peer, bool put, uintptr_t start, void *local, size_t nbytes,
+                   gasnetc_counter_t *counter)
+{
+    if (put)
+        put_slowly(peer, (void *)start, local, nbytes, counter, true);
+    else
+        get_slowly(peer, local, start, nbytes, counter, GASNETC_HELD_NOTHING);
+}
+
 /* Puts through a bounce buffer: the quick try, then the thorough one.  False: nothing is posted. */
 static __attribute__((noinline)) bool put_bounced(gasnetc_peer_t *peer, uintptr_t dst,
                                                   const void *src, size_t nbytes,
@@ -155,11 +151,10 @@ static __attribute__((noinline)) bool put_bounced(gasnetc_peer_t *peer, uintptr_
     void *bbuf = nbytes <= bounce_put_max() ? gasnetc_bbuf_try() : NULL;
     if (!bbuf) return false;
     memcpy(bbuf, src, nbytes);
+    const gasnetc_sent_t sent = {.counter = counter, .held = gasnetc_hold(bbuf, GASNETC_HELD_BBUF)};
     if ((remote_enter(peer, true, dst, nbytes, REMOTE_QUICK, &remote) ||
          remote_enter(peer, true, dst, nbytes, REMOTE_THOROUGH, &remote)) &&
-        put_entered(
-            peer, dst, bbuf, &gasnetc_bbuf_region, nbytes, &remote,
-            (gasnetc_sent_t){.counter = counter, .held = gasnetc_hold(bbuf, GASNETC_HELD_BBUF)})) {
+        post_entered(peer, true, dst, bbuf, &gasnetc_bbuf_region, nbytes, &remote, sent)) {
         gasneti_self()->counts.puts_bounced++;
         return true;
     }
@@ -167,8 +162,22 @@ static __attribute__((noinline)) bool put_bounced(gasnetc_peer_t *peer, uintptr_
     return false;
 }
 
-/* Memory longer than what is copied is looked up in the region of the peer's lease, then in the
- * cache. */
+/* Posts from or to a region of the cache, if both ends are registered. */
+static __attribute__((noinline)) void transfer_cached(gasnetc_peer_t *peer, bool put,
+                                                      uintptr_t start, void *local, size_t nbytes,
+                                                      gasnetc_counter_t *counter)
+{
+    remote_t remote;
+    const net_region_t *region = remote_hit(peer, put, start, local, nbytes, &remote);
+    if (region) {
+        const gasnetc_held_t held = gasnetc_cache_held(region);
+        if (post_entered(peer, put, start, local, region, nbytes, &remote,
+                         (gasnetc_sent_t){.counter = counter, .held = held}))
+            return;
+        gasnetc_cache_release(held);
+    }
+    slowly(peer, put, start, local, nbytes, counter);
+}
 
 /* The peer's lease that covers the local memory, or NULL.  If not NULL, the lease has counted the
  * transfer, *remote is set, and the peer's lock is held. */
@@ -186,71 +195,37 @@ HOT gasnetc_lease_t *enter_lease(gasnetc_peer_t *peer, bool put, uintptr_t start
     return NULL;
 }
 
-static __attribute__((noinline)) void put_any(gasnetc_peer_t *peer, void *dst, const void *src,
-                                              size_t nbytes, gasnetc_counter_t *counter)
+/* Transfers of memory longer than what is copied: the memory is looked up in the region of the
+ * peer's lease, then in the cache. */
+HOT void transfer_long(gasnetc_peer_t *peer, bool put, uintptr_t start, void *local, size_t nbytes,
+                       gasnetc_counter_t *counter)
 {
     remote_t remote;
-    const net_region_t *region = remote_hit(peer, true, (uintptr_t)dst, src, nbytes, &remote);
-    if (region) {
-        const gasnetc_held_t held = gasnetc_cache_held(region);
-        if (put_entered(peer, (uintptr_t)dst, src, region, nbytes, &remote,
-                        (gasnetc_sent_t){.counter = counter, .held = held}))
-            return;
-        gasnetc_cache_release(held);
+    gasnetc_lease_t *lease = enter_lease(peer, put, start, local, nbytes, &remote);
+    if (!lease) {
+        transfer_cached(peer, put, start, local, nbytes, counter);
+        return;
     }
-    put_slowly(peer, dst, src, nbytes, counter, true);
+    if (post_entered(peer, put, start, local, gasnetc_lease_region(lease), nbytes, &remote,
+                     (gasnetc_sent_t){.counter = counter, .held = gasnetc_lease_held(lease)}))
+        return;
+    gasnetc_lease_undo(lease);
+    slowly(peer, put, start, local, nbytes, counter);
 }
 
 static __attribute__((noinline)) void put_outside(gasnetc_peer_t *peer, void *dst, const void *src,
                                                   size_t nbytes, gasnetc_counter_t *counter)
 {
-    remote_t remote;
-    if (nbytes <= gasnetc_caps.copy_put_max) {
-        if (!put_bounced(peer, (uintptr_t)dst, src, nbytes, counter))
-            put_slowly(peer, dst, src, nbytes, counter, true);
-        return;
-    }
-    gasnetc_lease_t *lease = enter_lease(peer, true, (uintptr_t)dst, src, nbytes, &remote);
-    if (!lease) {
-        put_any(peer, dst, src, nbytes, counter);
-        return;
-    }
-    if (put_entered(peer, (uintptr_t)dst, src, gasnetc_lease_region(lease), nbytes, &remote,
-                    (gasnetc_sent_t){.counter = counter, .held = gasnetc_lease_held(lease)}))
-        return;
-    gasnetc_lease_undo(lease);
-    put_slowly(peer, dst, src, nbytes, counter, true);
-}
-
-static __attribute__((noinline)) void get_any(gasnetc_peer_t *peer, void *dst, uintptr_t src,
-                                              size_t nbytes, gasnetc_counter_t *counter)
-{
-    remote_t remote;
-    const net_region_t *region = remote_hit(peer, false, src, dst, nbytes, &remote);
-    if (region) {
-        const gasnetc_held_t held = gasnetc_cache_held(region);
-        if (get_entered(peer, dst, region, src, nbytes, &remote,
-                        (gasnetc_sent_t){.counter = counter, .held = held}))
-            return;
-        gasnetc_cache_release(held);
-    }
-    get_slowly(peer, dst, src, nbytes, counter, GASNETC_HELD_NOTHING);
+    if (nbytes > gasnetc_caps.copy_put_max)
+        transfer_long(peer, true, (uintptr_t)dst, (void *)(uintptr_t)src, nbytes, counter);
+    else if (!put_bounced(peer, (uintptr_t)dst, src, nbytes, counter))
+        put_slowly(peer, dst, src, nbytes, counter, true);
 }
 
 static __attribute__((noinline)) void get_outside(gasnetc_peer_t *peer, void *dst, uintptr_t src,
                                                   size_t nbytes, gasnetc_counter_t *counter)
 {
-    remote_t remote;
-    gasnetc_lease_t *lease = enter_lease(peer, false, src, dst, nbytes, &remote);
-    if (!lease) {
-        get_any(peer, dst, src, nbytes, counter);
-        return;
-    }
-    if (get_entered(peer, dst, gasnetc_lease_region(lease), src, nbytes, &remote,
-                    (gasnetc_sent_t){.counter = counter, .held = gasnetc_lease_held(lease)}))
-        return;
-    gasnetc_lease_undo(lease);
-    get_slowly(peer, dst, src, nbytes, counter, GASNETC_HELD_NOTHING);
+    transfer_long(peer, false, src, dst, nbytes, counter);
 }
 
 /* --- the calls --- */
@@ -304,8 +279,8 @@ void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *la
     const gasnetc_sent_t sent = {.counter = counter};
     if (!landing)
         gasnetc_rdma_get(node, dst, src, nbytes, counter);
-    else if (!get_into(peer, dst, landing, (uintptr_t)src, nbytes, sent, REMOTE_QUICK) &&
-             !get_into(peer, dst, landing, (uintptr_t)src, nbytes, sent, REMOTE_THOROUGH))
+    else if (!post_now(peer, false, (uintptr_t)src, dst, landing, nbytes, sent, REMOTE_QUICK) &&
+             !post_now(peer, false, (uintptr_t)src, dst, landing, nbytes, sent, REMOTE_THOROUGH))
         gasnetc_get_pieces(peer, dst, landing, (uintptr_t)src, nbytes, counter);
 }
 

@@ -45,6 +45,29 @@ firehose_outcome_t gasnetc_remote_register(uintptr_t addr, size_t len, gasnetc_c
     return FIREHOSE_PINNED;
 }
 
+uint32_t gasnetc_remote_nodes(void)
+{
+    return gasnetc_job.size;
+}
+
+bool gasnetc_remote_keeps(uintptr_t addr, size_t len)
+{
+    const gasnetc_segment_t *own = &gasnetc_peers[gasnetc_job.rank].segment;
+    return addr - own->base < own->size && len <= own->size - (addr - own->base);
+}
+
+/* Only reaps, because completions make room.  A handler or collective that a poll ran could not
+ * wait for memory of a peer, since the thread may be in gasnetc_post_waiting. */
+void gasnetc_remote_wait(void)
+{
+    gasnetc_reap();
+}
+
+void gasnetc_remote_make_due(void)
+{
+    atomic_store_explicit(&gasnetc_remote_due, true, memory_order_release);
+}
+
 void gasnetc_unpin_remote(uint32_t region)
 {
     firehose_t *fh = gasnetc_cache.instance;

@@ -99,34 +99,36 @@ static inline void remote_later(const rdma_piece_t *piece, size_t nbytes);
 
 /* --- the registration cache --- */
 
+/* remote_fast.c and remote.c define these calls, which are rare. */
+
 /* The number of ranks that hold firehoses to each other's memory; 1: no rank does. */
-static inline uint32_t remote_nodes(void);
+uint32_t gasnetc_remote_nodes(void);
 
 /* Registers whole pages. */
-static inline firehose_outcome_t remote_register(uintptr_t addr, size_t len, void *key);
+firehose_outcome_t gasnetc_remote_register(uintptr_t addr, size_t len, gasnetc_cache_key_t *key);
 
 /* True if a registration is kept even where unmapped memory cannot be seen.  That is so for the
  * segment, which peers hold: otherwise each of their transfers would register it again. */
-static inline bool remote_keeps(uintptr_t addr, size_t len);
+bool gasnetc_remote_keeps(uintptr_t addr, size_t len);
 
 /* One step of waiting for room in the cache. */
-static inline void remote_wait(void);
+void gasnetc_remote_wait(void);
 
 /* Memory was unmapped that peers may hold: the next poll tells the peers. */
-static inline void remote_make_due(void);
+void gasnetc_remote_make_due(void);
+
+/* Collective: reduces the pools to what all ranks can have. */
+void gasnetc_remote_agree(firehose_sizes_t *sizes);
+
+/* Sets what the cache needs in addition, to reach peers. */
+void gasnetc_remote_configure(firehose_config_t *config);
+
+/* Registers the handler of messages, at attach, after the handlers of the Extended API. */
+void gasnetc_register_firehose_handler(void);
 
 /* Waits until no peer accesses memory that the program unmapped before the call.  Polls meanwhile;
  * not in a handler, no lock held. */
 HOT void remote_settle(void);
-
-/* Collective: reduces the pools to what all ranks can have. */
-static inline void remote_agree(firehose_sizes_t *sizes);
-
-/* Sets what the cache needs in addition, to reach peers. */
-static inline void remote_configure(firehose_config_t *config);
-
-/* Registers the handler of messages, at attach, after the handlers of the Extended API. */
-static inline void remote_register_handler(void);
 
 /* Called in each poll, not in a handler and with no lock held. */
 HOT void remote_progress(void);

@@ -35,39 +35,8 @@ extern atomic_uint
 
 /* --- remote.h --- */
 
-firehose_outcome_t gasnetc_remote_register(uintptr_t addr, size_t len, gasnetc_cache_key_t *key);
-void gasnetc_remote_agree(firehose_sizes_t *sizes);
-void gasnetc_remote_configure(firehose_config_t *config);
 void gasnetc_remote_act(void);
 void gasnetc_remote_settle(void) __attribute__((cold));
-
-static inline uint32_t remote_nodes(void)
-{
-    return gasnetc_job.size;
-}
-
-static inline firehose_outcome_t remote_register(uintptr_t addr, size_t len, void *key)
-{
-    return gasnetc_remote_register(addr, len, key);
-}
-
-static inline bool remote_keeps(uintptr_t addr, size_t len)
-{
-    const gasnetc_segment_t *own = &gasnetc_peers[gasnetc_job.rank].segment;
-    return addr - own->base < own->size && len <= own->size - (addr - own->base);
-}
-
-/* Only reaps, because completions make room.  A handler or collective that a poll ran could not
- * wait for memory of a peer, since the thread may be in gasnetc_post_waiting. */
-static inline void remote_wait(void)
-{
-    gasnetc_reap();
-}
-
-static inline void remote_make_due(void)
-{
-    atomic_store_explicit(&gasnetc_remote_due, true, memory_order_release);
-}
 
 HOT void remote_settle(void)
 {
@@ -77,28 +46,12 @@ HOT void remote_settle(void)
         gasnetc_remote_settle();
 }
 
-static inline void remote_agree(firehose_sizes_t *sizes)
-{
-    gasnetc_remote_agree(sizes);
-}
-
-static inline void remote_configure(firehose_config_t *config)
-{
-    gasnetc_remote_configure(config);
-}
-
 HOT void remote_progress(void)
 {
     if (atomic_load_explicit(&gasnetc_remote_due, memory_order_relaxed)) gasnetc_remote_act();
 }
 
 /* --- the messages: core/am/firehose_messages.c --- */
-
-void gasnetc_register_firehose_handler(void);
-static inline void remote_register_handler(void)
-{
-    gasnetc_register_firehose_handler();
-}
 
 /* Sends the bytes in a Request; false if it cannot be posted now.  Never waits and runs no handler.
  */

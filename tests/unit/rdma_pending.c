@@ -121,7 +121,7 @@ static void begin(size_t ride)
                                               .data = peer_data,
                                               .send_request = peer_send,
                                               .send_reply = peer_send}};
-    remote_configure(&config);
+    gasnetc_remote_configure(&config);
     config.callbacks.data = peer_data;
     config.callbacks.send_request = config.callbacks.send_reply = peer_send;
     peer = firehose_init(&config, NULL);
