@@ -36,9 +36,9 @@ static inline void gasnetc_counter_ack(gasnetc_counter_t *counter)
     atomic_fetch_add_explicit(&counter->acked, 1, memory_order_release);
 }
 
-/* A resource that an operation in flight holds: a bounce buffer, a region of the registration
- * cache, or a transient registration. */
-typedef struct gasnetc_held gasnetc_held_t;
+/* The resource that an operation in flight holds: the address of a record, or a number, shifted,
+ * with a tag in the low three bits.  0: no resource.  core/rdma/buffers.h makes and reads words. */
+typedef uintptr_t gasnetc_held_t;
 
 /* A region of a peer that an operation in flight has pinned, by its number in the registration
  * cache; 0: no region.  In GASNET_SEGMENT_FAST peers' memory is pinned all the time. */
@@ -52,7 +52,7 @@ typedef struct gasnetc_held gasnetc_held_t;
  * passes it to gasnetc_sent. */
 typedef struct gasnetc_sent {
     gasnetc_counter_t *counter; /* NULL: no thread waits */
-    gasnetc_held_t *held;       /* NULL: nothing to free */
+    gasnetc_held_t held;        /* 0: nothing to free */
     void *copy_to;              /* a bounced get: the destination of the bytes in `held` */
     uint32_t copy_length;       /* the number of these bytes; else 0 */
     GASNETC_SENT_PIN
@@ -100,12 +100,12 @@ static inline bool gasnetc_sent_holds(const gasnetc_sent_t *sent)
 }
 #endif
 
-/* The operation is complete: releases what it held, and sets sent->held to NULL. */
+/* The operation is complete: releases what it held, and sets sent->held to 0. */
 static inline void gasnetc_sent_end(gasnetc_sent_t *sent)
 {
     if (gasnetc_sent_holds(sent)) {
         gasnetc_sent_release(sent);
-        sent->held = NULL;
+        sent->held = 0;
     }
 }
 

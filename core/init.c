@@ -376,7 +376,7 @@ int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsi
         return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_attach", "%d handlers at %p", numentries,
                              (void *)table);
     gasnetc_register_internal(gasnete_handlers, true);
-    remote_register_handler();
+    gasnetc_register_firehose_handler();
     int result = gasnetc_register_client(table, numentries);
     if (result == GASNET_OK) result = gasnetc_segment_attach(segsize);
     if (result != GASNET_OK) return result;

@@ -12,6 +12,7 @@ core_sources = \
   core/rdma/bounce.h core/rdma/bounce_core.h core/rdma/bounce_network.h \
   core/rdma/buffers.c core/rdma/buffers.h core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/firehose.h \
   core/rdma/given_back.c core/rdma/lease.c core/rdma/given_back.h core/rdma/lease.h \
+  core/rdma/lists.c core/rdma/pieces.c core/rdma/rdma.c \
   core/rdma/rdma.h core/rdma/rdma_internal.h core/rdma/remote_flags.c core/rdma/remote_flags.h \
   core/rdma/remote.h core/rdma/remote_fast.h core/rdma/remote_firehose.h \
   core/rdma/segment.h core/rdma/segments.c core/rdma/synchronisation.h core/rdma/watched.c $(core_segment_sources) \
@@ -26,9 +27,9 @@ core_sources = \
 
 # Peers' memory: registered during attach, or where it is used.
 if SEGMENT_FAST
-core_segment_sources = core/rdma/lists.c core/rdma/rdma.c core/rdma/segment.c
+core_segment_sources = core/rdma/remote_fast.c core/rdma/segment.c
 else
-core_segment_sources = core/am/firehose_messages.c core/rdma/rdma_firehose.c core/rdma/remote.c \
+core_segment_sources = core/am/firehose_messages.c core/rdma/remote.c \
   core/rdma/remote_transfers.c core/rdma/segment_unpinned.c
 endif
 

@@ -83,7 +83,7 @@ HOT bool post_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *byt
                    bool in_bbuf, enum flow_kind kind, net_message_t *answers, enum net_result *why)
 {
     gasnetc_am_header_t *header = (gasnetc_am_header_t *)(void *)bytes;
-    gasnetc_sent_t sent = {.held = in_bbuf ? (gasnetc_held_t *)(void *)bytes : NULL};
+    gasnetc_sent_t sent = {.held = in_bbuf ? gasnetc_hold(bytes, GASNETC_HELD_BBUF) : 0};
     const net_region_t *region = in_bbuf ? &gasnetc_bbuf_region : NULL;
     gasneti_lock(&peer->lock);
     *why = NET_NO_CREDIT;

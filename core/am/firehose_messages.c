@@ -34,7 +34,7 @@ void gasnetc_register_firehose_handler(void)
 static enum net_result post_once(gasnetc_peer_t *peer, char *bytes, uint32_t length, bool in_bbuf)
 {
     gasnetc_am_header_t *header = (gasnetc_am_header_t *)(void *)bytes;
-    const gasnetc_sent_t sent = {.held = in_bbuf ? (gasnetc_held_t *)(void *)bytes : NULL};
+    const gasnetc_sent_t sent = {.held = in_bbuf ? gasnetc_hold(bytes, GASNETC_HELD_BBUF) : 0};
     const uint32_t nbytes = header->nbytes; /* a message that is posted is no longer ours to read */
     enum net_result result = NET_NO_CREDIT;
     gasneti_lock(&peer->lock);

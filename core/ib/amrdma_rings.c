@@ -213,7 +213,7 @@ static __attribute__((cold)) void make_offer(net_qp_t *qp, net_peer_rings_t *rin
 /* Posts a message with immediate data, because no ring in the peer's memory is in use yet, or
  * because an offer waits.  Offers are removed under the peer's lock alone. */
 enum net_result net_ib_unusual_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
-                                  const net_region_t *local, gasnetc_held_t *held)
+                                  const net_region_t *local, gasnetc_held_t held)
 {
     net_peer_t *peer = qp->send_ring.peer;
     net_peer_rings_t *rings = atomic_load(&peer->rings);

@@ -40,7 +40,7 @@ struct net_key {
 
 enum net_operation { NET_OP_PUT, NET_OP_GET, NET_OP_AM, NET_OP_SYS };
 
-/* One slot of a send ring: an operation in flight.  In a free slot sent.held is NULL. */
+/* One slot of a send ring: an operation in flight.  In a free slot sent.held is 0. */
 typedef struct net_slot {
     gasnetc_sent_t sent;
     enum net_operation operation; /* for error messages */
@@ -166,7 +166,7 @@ uint32_t net_ib_connections(void);
 /* net_am for a peer that has a record of rings, but not rings->usual.  `held`: all that the context
  * of an Active Message has; if its address were passed, the usual path would build it in memory. */
 enum net_result net_ib_unusual_am(net_qp_t *qp, net_slot_t *slot, const void *data, size_t length,
-                                  const net_region_t *local, gasnetc_held_t *held);
+                                  const net_region_t *local, gasnetc_held_t held);
 /* Zeroes the bytes between a message and its trailer. */
 void net_ib_ring_pad(char *pad, uint32_t length);
 /* Takes the immediate data with which an Active Message has arrived. */

@@ -63,7 +63,7 @@ static void report_failure(const char *what, net_peer_t *peer, const hca_wc_t *w
 /* The buffers of the operation are not freed: the device may still access them. */
 void net_ib_send_failed(net_peer_t *peer, net_slot_t *slot, const hca_wc_t *wc)
 {
-    slot->sent.held = NULL;
+    slot->sent.held = 0;
     report_failure(operation_name(slot->operation), peer, wc);
 }
 

@@ -41,7 +41,7 @@ typedef struct bounce_get {
 } bounce_get_t;
 
 /* Sets *get, for `nbytes` <= bounce_get_max() or bounce_unpinnable_get_max() to `dst`.  False, with
- * get->sent.held NULL, when no buffer is free or, without `wait`, when another thread holds their
+ * get->sent.held 0, when no buffer is free or, without `wait`, when another thread holds their
  * lock, or a buffer of the network is needed. */
 HOT bool bounce_get_begin(bounce_get_t *get, void *dst, size_t nbytes, gasnetc_counter_t *counter,
                           bool wait);

@@ -46,11 +46,15 @@ HOT bool bounce_get_begin(bounce_get_t *get, void *dst, size_t nbytes, gasnetc_c
                           bool wait)
 {
     void *bbuf = wait ? gasnetc_bbuf_try() : gasnetc_pool_take_now(&gasnetc_free_bbufs);
-    *get = (bounce_get_t){
-        bbuf,
-        &gasnetc_bbuf_region,
-        {.counter = counter, .held = bbuf, .copy_to = dst, .copy_length = (uint32_t)nbytes}};
-    return bbuf != NULL;
+    get->sent.held = GASNETC_HELD_NOTHING;
+    if (!bbuf) return false;
+    *get = (bounce_get_t){bbuf,
+                          &gasnetc_bbuf_region,
+                          {.counter = counter,
+                           .held = gasnetc_hold(bbuf, GASNETC_HELD_GET),
+                           .copy_to = dst,
+                           .copy_length = (uint32_t)nbytes}};
+    return true;
 }
 
 static inline const net_region_t *bounce_landing(void *start, size_t nbytes)

@@ -1,9 +1,5 @@
 /* buffers.c - bounce buffers (bbufs) and transient registrations, which operations in flight hold;
  * and registrations of the library's own memory.
- *
- * A gasnetc_held_t with an address in the arena is a bbuf; one with an address in the cache's
- * records is a region of the cache (firehose.h), or a lease of one (lease.h); any other is a
- * transient registration.
  */
 #include "core/rdma/buffers.h"
 
@@ -23,14 +19,14 @@
 
 /* A transient registration. */
 typedef struct pin {
-    gasnetc_held_t held; /* first */
+    gasnetc_link_t link; /* first */
     net_region_t region;
 } pin_t;
 
 net_region_t gasnetc_bbuf_region;
 gasnetc_pool_t gasnetc_free_bbufs;
 
-gasnetc_held_t *_Atomic gasnetc_retired_pins;
+gasnetc_link_t *_Atomic gasnetc_retired_pins;
 static gasnetc_pool_t free_pins;
 static gasnetc_pool_t pins_for_good;
 static char *arena;
@@ -62,7 +58,7 @@ const net_region_t *gasnetc_pin_permanent(void *start, size_t length)
         free(pin);
         return NULL;
     }
-    gasnetc_pool_give(&pins_for_good, &pin->held);
+    gasnetc_pool_give(&pins_for_good, &pin->link);
     return &pin->region;
 }
 #endif
@@ -112,8 +108,8 @@ void gasnetc_bbuf_fini(void)
     gasnetc_free_bbufs.first = NULL;
 }
 
-gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, enum net_access access,
-                                      const net_region_t **region, bool in_handler)
+gasnetc_held_t gasnetc_pin_transient(const void *start, size_t length, enum net_access access,
+                                     const net_region_t **region, bool in_handler)
 {
     pin_t *pin = gasnetc_pool_take(&free_pins);
     if (!pin) pin = malloc(sizeof *pin);
@@ -128,18 +124,18 @@ gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, enum net
         if (error == ENOMEM && gasnetc_cache_shed()) continue;
         if (error == EFAULT &&
             gasneti_mapped(start, length, access != NET_SOURCE) != GASNETI_UNMAPPED) {
-            gasnetc_pool_give(&free_pins, &pin->held);
-            return NULL;
+            gasnetc_pool_give(&free_pins, &pin->link);
+            return GASNETC_HELD_NOTHING;
         }
         net_explain_register(error, length, why, sizeof why);
         gasneti_fatal("cannot register %zu bytes at %p for a transfer: %s", length, start, why);
     }
     gasneti_self()->counts.transient_registrations++;
     *region = &pin->region;
-    return &pin->held;
+    return gasnetc_hold(pin, GASNETC_HELD_TRANSIENT);
 }
 
-void gasnetc_retire(gasnetc_held_t *pin)
+void gasnetc_retire(gasnetc_link_t *pin)
 {
     pin->next = atomic_load_explicit(&gasnetc_retired_pins, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&gasnetc_retired_pins, &pin->next, pin,
@@ -149,10 +145,10 @@ void gasnetc_retire(gasnetc_held_t *pin)
 
 void gasnetc_deregister_retired(void)
 {
-    gasnetc_held_t *pin =
+    gasnetc_link_t *pin =
         atomic_exchange_explicit(&gasnetc_retired_pins, NULL, memory_order_acquire);
     while (pin) {
-        gasnetc_held_t *next = pin->next;
+        gasnetc_link_t *next = pin->next;
         if (pin == &gasnetc_cache_due) {
             gasnetc_firehose_tidy();
         } else {
@@ -163,11 +159,7 @@ void gasnetc_deregister_retired(void)
     }
 }
 
-static __attribute__((noinline)) void copy_and_free(const gasnetc_sent_t *sent)
-{
-    memcpy(sent->copy_to, sent->held, sent->copy_length);
-    gasnetc_bbuf_free(sent->held);
-}
+/* --- the end of an operation --- */
 
 void gasnetc_copy_nowhere(const void *to, size_t nbytes)
 {
@@ -177,49 +169,67 @@ void gasnetc_copy_nowhere(const void *to, size_t nbytes)
         nbytes, to);
 }
 
-static __attribute__((noinline)) void free_bbuf(gasnetc_held_t *bbuf)
+static __attribute__((noinline)) void free_bbuf(void *bbuf)
 {
     gasnetc_bbuf_free(bbuf);
 }
 
-/* Ends the use of a lease, a cached region or a transient registration.  Deregistering, a system
- * call, waits until the poll lock is released. */
-static __attribute__((noinline)) void free_region(gasnetc_held_t *held)
+HOT void give_bbuf(void *bbuf)
 {
-    if (gasnetc_is_lease(held))
-        gasnetc_lease_end((gasnetc_lease_t *)(void *)held);
-    else if (gasnetc_is_cached(held))
-        gasnetc_cache_release(held);
-    else
-        gasnetc_retire(held);
+    if (!gasnetc_pool_give_now(&gasnetc_free_bbufs, bbuf)) free_bbuf(bbuf);
 }
 
-/* Frees the bbuf of a put or an Active Message, or of a get whose destination is in the first page.
- */
-static __attribute__((noinline)) void free_uncopied(const gasnetc_sent_t *sent)
+static __attribute__((noinline)) void copy_and_free(const gasnetc_sent_t *sent, void *bbuf)
 {
-    if (sent->copy_length != 0) gasnetc_copy_nowhere(sent->copy_to, sent->copy_length);
-    if (!gasnetc_pool_give_now(&gasnetc_free_bbufs, sent->held)) free_bbuf(sent->held);
+    memcpy(sent->copy_to, bbuf, sent->copy_length);
+    gasnetc_bbuf_free(bbuf);
 }
 
-/* Frees what an operation holds.  A get of one word is the usual case; all other cases are tail
- * calls, which keeps it short. */
-void gasnetc_release_held(const gasnetc_sent_t *sent)
+static __attribute__((noinline, cold)) void copy_nowhere(const gasnetc_sent_t *sent, void *bbuf)
 {
-    gasnetc_held_t *held = sent->held;
-    if ((size_t)((char *)held - arena) >= arena_size) {
-        free_region(held);
-        return;
-    }
+    gasnetc_copy_nowhere(sent->copy_to, sent->copy_length);
+    gasnetc_bbuf_free(bbuf);
+}
+
+/* Copies a bounced get to its destination, and frees the bbuf.  A get of one word is the usual
+ * case; all other cases are tail calls, which keeps it short. */
+HOT void end_get(const gasnetc_sent_t *sent, void *bbuf)
+{
     if ((uintptr_t)sent->copy_to < GASNETC_FIRST_PAGE) {
-        free_uncopied(sent);
+        copy_nowhere(sent, bbuf);
         return;
     }
     gasnetc_poll_counts.gets_bounced++;
     if (sent->copy_length != 8) {
-        copy_and_free(sent);
+        copy_and_free(sent, bbuf);
         return;
     }
-    memcpy(sent->copy_to, held, 8);
-    if (!gasnetc_pool_give_now(&gasnetc_free_bbufs, held)) free_bbuf(held);
+    memcpy(sent->copy_to, bbuf, 8);
+    give_bbuf(bbuf);
+}
+
+void gasnetc_release_held(const gasnetc_sent_t *sent)
+{
+    const gasnetc_held_t held = sent->held;
+    switch (gasnetc_held_tag(held)) {
+    case GASNETC_HELD_GET:
+        end_get(sent, gasnetc_held_record(held, GASNETC_HELD_GET));
+        return;
+    case GASNETC_HELD_BBUF:
+        give_bbuf(gasnetc_held_record(held, GASNETC_HELD_BBUF));
+        return;
+    case GASNETC_HELD_LEASE:
+        gasnetc_lease_end(gasnetc_held_record(held, GASNETC_HELD_LEASE));
+        return;
+    case GASNETC_HELD_CACHED:
+        gasnetc_cache_release(held);
+        return;
+    case GASNETC_HELD_TRANSIENT: /* deregistering, a system call, waits until the poll lock is
+                                    released */
+        gasnetc_retire(gasnetc_held_record(held, GASNETC_HELD_TRANSIENT));
+        return;
+    case GASNETC_HELD_NOTHING:
+    case GASNETC_HELD_TAGS:
+        return;
+    }
 }

@@ -14,6 +14,7 @@
 #include "core/job/progress.h"
 #include "core/lock.h"
 #include "core/network.h"
+#include "other/base/hot.h"
 
 enum { GASNETC_BBUF_SIZE = 4096 };
 
@@ -26,12 +27,40 @@ extern net_region_t gasnetc_bbuf_region; /* covers every bbuf */
 void gasnetc_bbuf_init(uint32_t count);
 void gasnetc_bbuf_fini(void);
 
-/* A bbuf or the record of a transient registration, while it is in a pool. */
-struct gasnetc_held {
-    gasnetc_held_t *next;
+/* The tags of gasnetc_held_t. */
+enum gasnetc_held_tag {
+    GASNETC_HELD_NOTHING,
+    GASNETC_HELD_GET,       /* a bbuf; its bytes are copied to the destination of a get */
+    GASNETC_HELD_BBUF,      /* a bbuf that nothing is copied from */
+    GASNETC_HELD_LEASE,     /* a lease (lease.h), under which the operation is counted */
+    GASNETC_HELD_CACHED,    /* a region of the registration cache, by its number */
+    GASNETC_HELD_TRANSIENT, /* the record of a registration for this operation alone */
+    GASNETC_HELD_TAGS = 8
 };
+
+/* The word for a record, whose address is a multiple of 8. */
+HOT gasnetc_held_t gasnetc_hold(const void *record, enum gasnetc_held_tag tag)
+{
+    return (uintptr_t)record + tag;
+}
+
+HOT enum gasnetc_held_tag gasnetc_held_tag(gasnetc_held_t held)
+{
+    return (enum gasnetc_held_tag)(held % GASNETC_HELD_TAGS);
+}
+
+/* The record of a word with this tag. */
+HOT void *gasnetc_held_record(gasnetc_held_t held, enum gasnetc_held_tag tag)
+{
+    return (void *)(held - tag);
+}
+
+/* A bbuf or the record of a transient registration, while it is in a pool. */
+typedef struct gasnetc_link {
+    struct gasnetc_link *next;
+} gasnetc_link_t;
 typedef struct gasnetc_pool {
-    gasnetc_held_t *first;
+    gasnetc_link_t *first;
     gasneti_lock_t lock;
 } gasnetc_pool_t;
 #pragma GCC visibility push(hidden)
@@ -42,17 +71,17 @@ extern gasnetc_pool_t gasnetc_free_bbufs;
 static inline void *gasnetc_pool_take(gasnetc_pool_t *pool)
 {
     gasneti_lock(&pool->lock);
-    gasnetc_held_t *held = pool->first;
-    if (held) pool->first = held->next;
+    gasnetc_link_t *link = pool->first;
+    if (link) pool->first = link->next;
     gasneti_unlock(&pool->lock);
-    return held;
+    return link;
 }
 
-static inline void gasnetc_pool_give(gasnetc_pool_t *pool, gasnetc_held_t *held)
+static inline void gasnetc_pool_give(gasnetc_pool_t *pool, gasnetc_link_t *link)
 {
     gasneti_lock(&pool->lock);
-    held->next = pool->first;
-    pool->first = held;
+    link->next = pool->first;
+    pool->first = link;
     gasneti_unlock(&pool->lock);
 }
 
@@ -61,17 +90,17 @@ static inline void gasnetc_pool_give(gasnetc_pool_t *pool, gasnetc_held_t *held)
 static inline void *gasnetc_pool_take_now(gasnetc_pool_t *pool)
 {
     if (!gasneti_trylock_quiet(&pool->lock)) return NULL;
-    gasnetc_held_t *held = pool->first;
-    if (held) pool->first = held->next;
+    gasnetc_link_t *link = pool->first;
+    if (link) pool->first = link->next;
     gasneti_unlock(&pool->lock);
-    return held;
+    return link;
 }
 
-static inline bool gasnetc_pool_give_now(gasnetc_pool_t *pool, gasnetc_held_t *held)
+static inline bool gasnetc_pool_give_now(gasnetc_pool_t *pool, gasnetc_link_t *link)
 {
     if (!gasneti_trylock_quiet(&pool->lock)) return false;
-    held->next = pool->first;
-    pool->first = held;
+    link->next = pool->first;
+    pool->first = link;
     gasneti_unlock(&pool->lock);
     return true;
 }
@@ -104,19 +133,19 @@ void gasnetc_bbuf_counts(uint64_t *all, uint64_t *most);
 
 /* Registers [start, start+length) for one transfer, until its completion.  Pass the result as
  * gasnetc_sent_t.held, and `*region` to the posting call.  Waits while the network returns EAGAIN;
- * fatal when it refuses.  NULL: no device can access the memory, but the program can, so that the
+ * fatal when it refuses.  0: no device can access the memory, but the program can, so that the
  * bytes can be copied. */
-gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, enum net_access access,
-                                      const net_region_t **region, bool in_handler);
+gasnetc_held_t gasnetc_pin_transient(const void *start, size_t length, enum net_access access,
+                                     const net_region_t **region, bool in_handler);
 
 /* Deregisters the memory of completed transfers; called after reaping, with no lock held. */
 #pragma GCC visibility push(hidden)
-extern gasnetc_held_t *_Atomic gasnetc_retired_pins;
+extern gasnetc_link_t *_Atomic gasnetc_retired_pins;
 #pragma GCC visibility pop
 void gasnetc_deregister_retired(void);
 
 /* Puts a registration on the list that the next gasnetc_tidy_pins deregisters; lock-free. */
-void gasnetc_retire(gasnetc_held_t *pin);
+void gasnetc_retire(gasnetc_link_t *pin);
 
 static inline void gasnetc_tidy_pins(void)
 {

@@ -11,7 +11,7 @@
 #include "core/report.h"
 
 gasnetc_cache_t gasnetc_cache = {.max_region = SIZE_MAX};
-gasnetc_held_t gasnetc_cache_due;
+gasnetc_link_t gasnetc_cache_due;
 
 static atomic_bool is_due;         /* gasnetc_cache_due is on the list */
 static gasneti_lock_t taking_lock; /* of gasnetc_given_back_take */
@@ -27,7 +27,7 @@ void gasnetc_firehose_invalidate(void *addr, size_t len)
 {
     if (!gasnetc_given_back_report((uintptr_t)addr, len)) return;
     gasnetc_cache_make_due();
-    remote_make_due();
+    gasnetc_remote_make_due();
 }
 
 static void drop(uintptr_t start, size_t size)
@@ -126,7 +126,7 @@ enum gasnetc_cache_answer gasnetc_cache_pin(const void *start, size_t nbytes, bo
     return GASNETC_READ_ONLY;
 }
 
-void gasnetc_cache_release(gasnetc_held_t *held)
+void gasnetc_cache_release(gasnetc_held_t held)
 {
     firehose_t *fh = gasnetc_cache.instance;
     gasneti_lock(&gasnetc_cache.lock);

@@ -1,7 +1,7 @@
 /* firehose.h - the registration cache of the core, an instance of other/firehose.
  *
  * Memory of this rank outside its segment is registered when it is first used, and stays registered
- * within a pool.  rdma.c uses it for puts and gets.  A transfer holds its region until its
+ * within a pool.  Puts and gets use it.  A transfer holds its region until its
  * completion is reaped: the region is its gasnetc_sent_t.held.
  */
 #ifndef GASNETC_FIREHOSE_H
@@ -57,14 +57,13 @@ typedef struct gasnetc_cache {
     firehose_t *instance; /* NULL: no cache */
     size_t max_region;    /* bytes of one region, whole pages; SIZE_MAX without a cache */
     uintptr_t keys;       /* of the regions, each a gasnetc_cache_key_t */
-    size_t keys_size;     /* bytes; 0 without a cache */
     gasneti_lock_t lock;
 } gasnetc_cache_t;
 #pragma GCC visibility push(hidden)
 extern gasnetc_cache_t gasnetc_cache;
 /* An entry for the list of gasnetc_retire; while it is there, gasnetc_firehose_tidy is to be
  * called. */
-extern gasnetc_held_t gasnetc_cache_due;
+extern gasnetc_link_t gasnetc_cache_due;
 #pragma GCC visibility pop
 
 /* The number of bytes of [start, start+nbytes) that one region can cover.  Long ranges are divided
@@ -97,23 +96,19 @@ enum gasnetc_cache_answer gasnetc_cache_pin(const void *start, size_t nbytes, bo
                                             const net_region_t **region);
 
 /* gasnetc_sent_t.held of a transfer that holds the region. */
-static inline gasnetc_held_t *gasnetc_cache_held(const net_region_t *region)
+static inline gasnetc_held_t gasnetc_cache_held(const net_region_t *region)
 {
-    return (gasnetc_held_t *)(uintptr_t)region;
+    const uintptr_t offset = (uintptr_t)region - gasnetc_cache.keys;
+    return offset / sizeof(gasnetc_cache_key_t) * GASNETC_HELD_TAGS + GASNETC_HELD_CACHED;
 }
 
-HOT uint32_t gasnetc_cache_region_of(const gasnetc_held_t *held)
+HOT uint32_t gasnetc_cache_region_of(gasnetc_held_t held)
 {
-    return (uint32_t)(((uintptr_t)held - gasnetc_cache.keys) / sizeof(gasnetc_cache_key_t));
-}
-
-static inline bool gasnetc_is_cached(const gasnetc_held_t *held)
-{
-    return (uintptr_t)held - gasnetc_cache.keys < gasnetc_cache.keys_size;
+    return (uint32_t)(held / GASNETC_HELD_TAGS);
 }
 
 /* Ends the use of a region.  May be called under the poll lock: deregisters nothing. */
-void gasnetc_cache_release(gasnetc_held_t *held);
+void gasnetc_cache_release(gasnetc_held_t held);
 void gasnetc_cache_make_due(
     void); /* firehose_hit_release was true; or leases are to be taken back */
 

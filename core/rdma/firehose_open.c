@@ -38,9 +38,9 @@ static firehose_outcome_t cache_pin(void *context, uintptr_t addr, size_t len, v
     GASNETI_UNCANCELLED;
     (void)context;
     gasnetc_given_back_watch(addr, len);
-    const bool keep = gasnetc_watched((void *)addr, len) || remote_keeps(addr, len);
+    const bool keep = gasnetc_watched((void *)addr, len) || gasnetc_remote_keeps(addr, len);
     const double start = gasneti_clock();
-    const firehose_outcome_t outcome = remote_register(addr, len, key);
+    const firehose_outcome_t outcome = gasnetc_remote_register(addr, len, key);
     spent_since(start);
     if (outcome == FIREHOSE_PINNED && !keep) gasnetc_firehose_invalidate((void *)addr, len);
     if (outcome != FIREHOSE_PINNED) gasnetc_given_back_unwatch(addr, len);
@@ -61,7 +61,7 @@ static void cache_progress(void *context)
 {
     (void)context;
     gasnetc_lease_take_back(GASNETC_NEAR);
-    remote_wait();
+    gasnetc_remote_wait();
 }
 
 static void cache_lock(void *context)
@@ -145,7 +145,7 @@ static firehose_sizes_t sizes_of_pools(void)
         .device_regions = device_regions(),
         .device_region = gasnetc_caps.region_max,
         .processes = gasnetc_job.host_size,
-        .nodes = remote_nodes(),
+        .nodes = gasnetc_remote_nodes(),
         .main_pool = FIREHOSE_UNSET,
         .m = setting(p->firehose_m),
         .maxvictim_m = setting(p->firehose_maxvictim_m),
@@ -157,7 +157,7 @@ static firehose_sizes_t sizes_of_pools(void)
     };
     firehose_compute_sizes(&limits, &sizes, why, sizeof why);
     gasneti_fatal_if_any(why);
-    remote_agree(&sizes);
+    gasnetc_remote_agree(&sizes);
     return sizes;
 }
 
@@ -190,14 +190,14 @@ void gasnetc_firehose_report(void)
 void gasnetc_firehose_open(void)
 {
     if (gasnetc_job.size == 1 || !gasnetc_params.use_firehose) return;
-    if (!gasnetc_watch_begin() && remote_nodes() == 1) {
+    if (!gasnetc_watch_begin() && gasnetc_remote_nodes() == 1) {
         gasneti_fatal_if_any(""); /* pairs with sizes_of_pools in other processes */
         return;
     }
     firehose_config_t config = {
         .sizes = sizes_of_pools(),
         .page = GASNET_PAGESIZE,
-        .nodes = remote_nodes(),
+        .nodes = gasnetc_remote_nodes(),
         .key_size = sizeof(gasnetc_cache_key_t),
         .callbacks = {.pin = cache_pin,
                       .unpin = cache_unpin,
@@ -205,14 +205,13 @@ void gasnetc_firehose_open(void)
                       .lock = GASNETC_THREADED ? cache_lock : NULL,
                       .unlock = GASNETC_THREADED ? cache_unlock : NULL},
     };
-    remote_configure(&config);
+    gasnetc_remote_configure(&config);
     firehose_t *fh = firehose_init(&config, NULL);
     if (!fh)
         gasneti_fatal("out of memory for the records of %llu registrations",
                       (unsigned long long)config.sizes.maxvictim_r);
     report_sizes(&config.sizes);
     gasnetc_cache.keys = (uintptr_t)firehose_hit_key(fh, 0);
-    gasnetc_cache.keys_size = firehose_hit_regions(fh) * sizeof(gasnetc_cache_key_t);
     gasnetc_cache.max_region = config.sizes.max_region;
     gasnetc_cache.instance = fh;
 }

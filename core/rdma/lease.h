@@ -4,7 +4,7 @@
  * A peer may have a lease of one region of local memory (NEAR) and of one of its own memory (FAR).
  * A lease is one use of the region in the cache.  Transfers under a lease are counted in the lease
  * alone, when they are posted and when they are complete.  Leases are taken back when a
- * registration waits for room, and when memory was unmapped.  Used by rdma.c and rdma_firehose.c.
+ * registration waits for room, and when memory was unmapped.  Used by rdma.c and remote.h.
  */
 #ifndef GASNETC_LEASE_H
 #define GASNETC_LEASE_H
@@ -57,19 +57,14 @@ HOT gasnetc_lease_t *gasnetc_lease_hit(const gasnetc_peer_t *peer, enum gasnetc_
 }
 
 /* gasnetc_sent_t.held of a transfer under the lease. */
-HOT gasnetc_held_t *gasnetc_lease_held(gasnetc_lease_t *lease)
+HOT gasnetc_held_t gasnetc_lease_held(const gasnetc_lease_t *lease)
 {
-    return (gasnetc_held_t *)(void *)lease;
+    return gasnetc_hold(lease, GASNETC_HELD_LEASE);
 }
 
 HOT const net_region_t *gasnetc_lease_region(const gasnetc_lease_t *lease)
 {
     return (const net_region_t *)(const void *)lease->key;
-}
-
-HOT bool gasnetc_is_lease(const gasnetc_held_t *held)
-{
-    return (uintptr_t)held - (uintptr_t)gasnetc_leases < sizeof gasnetc_leases;
 }
 
 /* A transfer under the lease is complete.  Poll lock held. */

@@ -5,11 +5,13 @@
 #include "core/job/progress.h"
 #include "core/rdma/rdma.h"
 #include "core/rdma/rdma_internal.h"
+#include "core/rdma/remote.h"
 
 _Static_assert((int)GASNETC_LIST_MOST == (int)NET_LIST_MOST, "the same number");
 
 uint32_t gasnetc_rdma_list_max(bool put)
 {
+    if (REMOTE_PENDS) return 0; /* lists are for memory that is registered already */
     return put ? gasnetc_caps.put_list_max : gasnetc_caps.get_list_max;
 }
 
@@ -30,17 +32,6 @@ static uint32_t lists_fill(net_piece_t *list, const gasnetc_piece_t *pieces, uin
     return n;
 }
 
-/* The key of the region of the peer's segment that contains all of the range, or NULL. */
-static const net_key_t *lists_key(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes)
-{
-    const uintptr_t first = start - peer->segment.base, last = first + nbytes - 1;
-    if (first >= peer->segment.size || nbytes > peer->segment.size - first ||
-        nbytes > gasnetc_caps.transfer_max ||
-        first >> gasnetc_pin_shift != last >> gasnetc_pin_shift)
-        return NULL;
-    return &peer->segment.keys[first >> gasnetc_pin_shift];
-}
-
 bool gasnetc_rdma_list(uint32_t node, bool put, void *remote, const gasnetc_piece_t *pieces,
                        uint32_t count, gasnetc_counter_t *counter)
 {
@@ -51,16 +42,20 @@ bool gasnetc_rdma_list(uint32_t node, bool put, void *remote, const gasnetc_piec
     size_t nbytes;
     if (count > gasnetc_rdma_list_max(put)) return false;
     const uint32_t n = lists_fill(list, pieces, count, &nbytes);
-    const net_key_t *key = n ? lists_key(peer, there, nbytes) : NULL;
-    if (!key) return false;
-    counter->issued++;
-    for (;;) {
-        gasneti_lock(&peer->lock);
-        enum net_result result = put ? net_put_list(&peer->net, there, key, list, n, nbytes, &sent)
-                                     : net_get_list(&peer->net, list, n, there, key, nbytes, &sent);
-        if (result != NET_POSTED) gasnetc_count_stall(peer, result);
+    remote_t end;
+    if (n == 0 || nbytes > gasnetc_caps.transfer_max) return false;
+    while (remote_enter(peer, put, there, nbytes, REMOTE_THOROUGH, &end)) {
+        counter->issued++;
+        enum net_result result =
+            put ? net_put_list(&peer->net, there, end.key, list, n, nbytes, &sent)
+                : net_get_list(&peer->net, list, n, there, end.key, nbytes, &sent);
+        if (result != NET_POSTED) {
+            counter->issued--;
+            gasnetc_count_stall(peer, result);
+        }
         gasneti_unlock(&peer->lock);
         if (result == NET_POSTED) return true;
         gasnetc_stall_at(peer, result, false);
     }
+    return false;
 }

@@ -33,8 +33,8 @@ void gasnetc_rdma_put(uint32_t node, void *dst, const void *src, size_t nbytes,
 void gasnetc_rdma_get(uint32_t node, void *dst, const void *src, size_t nbytes,
                       gasnetc_counter_t *counter);
 
-/* A get into memory that gasnetc_landing registered: not copied through a buffer, unless it crosses
- * the end of a remote region.  `landing` NULL: gasnetc_rdma_get. */
+/* A get into memory that gasnetc_landing registered: not copied through a buffer.  `landing` NULL:
+ * gasnetc_rdma_get. */
 void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *landing,
                            const void *src, size_t nbytes, gasnetc_counter_t *counter);
 

@@ -1,4 +1,5 @@
-/* rdma_internal.h - calls of rdma.c for the AM engine, for the payload of Longs. */
+/* rdma_internal.h - calls of pieces.c for rdma.c and, for the payload of Longs, for the AM engine.
+ */
 #ifndef GASNETC_RDMA_INTERNAL_H
 #define GASNETC_RDMA_INTERNAL_H
 
@@ -21,6 +22,16 @@ extern gasnetc_local_segment_t gasnetc_local_segment;
 void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
                          bool source_free, enum net_order order, gasnetc_counter_t *counter,
                          bool in_handler);
+
+/* pieces.c: the rest of the calls of rdma.h, for at least one byte. */
+void gasnetc_put_pieces(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
+                        bool source_free, gasnetc_counter_t *counter);
+void gasnetc_get_pieces(gasnetc_peer_t *peer, void *to, const net_region_t *landing, uintptr_t from,
+                        size_t nbytes, gasnetc_counter_t *counter);
+
+/* Puts through bounce buffers of the core, whatever limits the user has set. */
+void gasnetc_put_copied(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
+                        gasnetc_counter_t *counter);
 
 /* The region of this rank's segment that contains all of the range, or NULL; nbytes >= 1. */
 const net_region_t *gasnetc_local_region(const void *start, size_t nbytes);

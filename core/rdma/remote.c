@@ -45,6 +45,29 @@ firehose_outcome_t gasnetc_remote_register(uintptr_t addr, size_t len, gasnetc_c
     return FIREHOSE_PINNED;
 }
 
+uint32_t gasnetc_remote_nodes(void)
+{
+    return gasnetc_job.size;
+}
+
+bool gasnetc_remote_keeps(uintptr_t addr, size_t len)
+{
+    const gasnetc_segment_t *own = &gasnetc_peers[gasnetc_job.rank].segment;
+    return addr - own->base < own->size && len <= own->size - (addr - own->base);
+}
+
+/* Only reaps, because completions make room.  A handler or collective that a poll ran could not
+ * wait for memory of a peer, since the thread may be in gasnetc_post_waiting. */
+void gasnetc_remote_wait(void)
+{
+    gasnetc_reap();
+}
+
+void gasnetc_remote_make_due(void)
+{
+    atomic_store_explicit(&gasnetc_remote_due, true, memory_order_release);
+}
+
 void gasnetc_unpin_remote(uint32_t region)
 {
     firehose_t *fh = gasnetc_cache.instance;
@@ -54,12 +77,71 @@ void gasnetc_unpin_remote(uint32_t region)
     gasneti_unlock(&gasnetc_cache.lock);
 }
 
+/* Begins the use of a peer's region that covers the range, or returns 0.  Cache's lock held. */
+static uint32_t remote_region(firehose_t *fh, uint32_t rank, bool put, uintptr_t start,
+                              size_t nbytes)
+{
+    const uint32_t region = fh_remote_try(&fh->remote, rank, start, start + nbytes);
+    if (!region || !put || !remote_key_of(region)->read_only) return region;
+    fh_remote_release(&fh->remote, region);
+    return 0;
+}
+
+/* Begins the use of a region that covers the local memory, or returns 0.  Cache's lock held. */
+static uint32_t local_region(firehose_t *fh, bool put, const void *local, size_t nbytes)
+{
+    const uint32_t region = firehose_hit(fh, (uintptr_t)local, nbytes);
+    if (!region || put || !remote_read_only(gasnetc_cache_region(region))) return region;
+    if (firehose_hit_release(fh, region)) gasnetc_cache_make_due();
+    return 0;
+}
+
+bool gasnetc_remote_search(gasnetc_peer_t *peer, bool put, uintptr_t start, const void *local,
+                           size_t nbytes, remote_t *remote, const net_region_t **region)
+{
+    firehose_t *fh = gasnetc_cache.instance;
+    uint32_t own = 0;
+    if (region && (!gasnetc_still_watched() || gasnetc_given_back_pending())) return false;
+    gasneti_lock(&gasnetc_cache.lock);
+    uint32_t theirs = remote_region(fh, peer->net.rank, put, start, nbytes);
+    if (theirs && region && !(own = local_region(fh, put, local, nbytes))) {
+        fh_remote_release(&fh->remote, theirs);
+        theirs = 0;
+    }
+    if (theirs) gasnetc_lease_offer(peer, GASNETC_FAR, theirs);
+    if (own) {
+        gasnetc_lease_offer(peer, GASNETC_NEAR, own);
+        *region = gasnetc_cache_region(own);
+    }
+    gasneti_unlock(&gasnetc_cache.lock);
+    if (!theirs) return false;
+    *remote = remote_of(theirs);
+    gasneti_lock(&peer->lock);
+    return true;
+}
+
+void gasnetc_remote_undo(uint32_t pin)
+{
+    if (pin & REMOTE_LEASES)
+        gasnetc_lease_undo(&gasnetc_leases[GASNETC_FAR][pin - REMOTE_LEASES]);
+    else
+        gasnetc_unpin_remote(pin);
+}
+
+void gasnetc_check_writable(const rdma_piece_t *p, uint32_t region)
+{
+    if (p->put && remote_key_of(region)->read_only)
+        gasneti_fatal("a put of %zu bytes at %#lx of %s: the memory there may only be read, as "
+                      "that of the program's code and constants",
+                      p->nbytes, (unsigned long)p->remote, gasneti_rank_name(p->peer->net.rank));
+}
+
 /* Releases the regions at both ends, holding the cache's lock once. */
 static void release_regions(const gasnetc_sent_t *sent)
 {
     firehose_t *fh = gasnetc_cache.instance;
-    gasnetc_held_t *held = sent->held;
-    const bool cached = gasnetc_is_cached(held);
+    const gasnetc_held_t held = sent->held;
+    const bool cached = gasnetc_held_tag(held) == GASNETC_HELD_CACHED;
     bool due = false;
     if (!fh) return; /* closed */
     gasneti_lock(&gasnetc_cache.lock);

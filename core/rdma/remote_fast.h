@@ -7,43 +7,81 @@
 
 #include "core/rdma/remote.h"
 
-static inline uint32_t remote_nodes(void)
-{
-    return 1;
-}
+enum { REMOTE_PENDS = 0, REMOTE_KEEPS_ALL = 0 };
 
-static inline firehose_outcome_t remote_register(uintptr_t addr, size_t len, void *key)
-{
-    if (net_register((void *)addr, len, NET_LOCAL, key)) return FIREHOSE_PINNED;
-    return errno == ENOMEM || errno == EAGAIN ? FIREHOSE_REFUSED : FIREHOSE_INVALID;
-}
+struct remote {
+    const net_key_t *key;
+};
 
-static inline bool remote_keeps(uintptr_t addr, size_t len)
+/* remote_fast.c: moves the peer's window to the part of its segment that has one key and contains
+ * all of the range; false if no part does.  Peer's lock held. */
+bool gasnetc_move_window(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes);
+
+HOT bool remote_enter(gasnetc_peer_t *peer, bool put, uintptr_t start, size_t nbytes,
+                      enum remote_effort effort, remote_t *remote)
 {
-    (void)addr, (void)len;
+    (void)put;
+    if (effort == REMOTE_THOROUGH)
+        gasneti_lock(&peer->lock);
+    else if (!gasneti_trylock_quiet(&peer->lock))
+        return false;
+    remote->key = &peer->window.key;
+    if (gasnetc_within(peer->window.base, peer->window.size, start, nbytes)) return true;
+    if (effort == REMOTE_THOROUGH && gasnetc_move_window(peer, start, nbytes)) return true;
+    gasneti_unlock(&peer->lock);
     return false;
 }
 
-static inline void remote_wait(void)
+HOT void remote_leave(gasnetc_peer_t *peer, const remote_t *remote)
 {
-    gasnetc_poll_stalled();
+    (void)remote;
+    gasneti_unlock(&peer->lock);
 }
 
-static inline void remote_make_due(void) {}
+static inline const net_region_t *remote_hit(gasnetc_peer_t *peer, bool put, uintptr_t start,
+                                             const void *local, size_t nbytes, remote_t *remote)
+{
+    const net_region_t *region = gasnetc_cache_hit(peer, local, nbytes);
+    if (!region || remote_enter(peer, put, start, nbytes, REMOTE_THOROUGH, remote)) return region;
+    gasnetc_cache_release(gasnetc_cache_held(region));
+    return NULL;
+}
+
+HOT void remote_hold(gasnetc_sent_t *sent, const remote_t *remote)
+{
+    (void)sent, (void)remote;
+}
+
+HOT void remote_unpin(const remote_t *remote)
+{
+    (void)remote;
+}
+
+HOT bool remote_read_only(const net_region_t *region)
+{
+    (void)region;
+    return false;
+}
+
+static inline size_t remote_room(const gasnetc_peer_t *peer, uintptr_t start)
+{
+    const uintptr_t offset = start - peer->segment.base;
+    return (((offset >> gasnetc_pin_shift) + 1) << gasnetc_pin_shift) - offset;
+}
+
+static inline bool remote_find(const rdma_piece_t *piece, remote_t *remote)
+{
+    const gasnetc_segment_t *segment = &piece->peer->segment;
+    remote->key = &segment->keys[(piece->remote - segment->base) >> gasnetc_pin_shift];
+    return true;
+}
+
+static inline void remote_later(const rdma_piece_t *piece, size_t nbytes)
+{
+    (void)piece, (void)nbytes;
+}
 
 HOT void remote_settle(void) {}
-
-static inline void remote_agree(firehose_sizes_t *sizes)
-{
-    (void)sizes;
-}
-
-static inline void remote_configure(firehose_config_t *config)
-{
-    (void)config;
-}
-
-static inline void remote_register_handler(void) {}
 
 HOT void remote_progress(void) {}
 

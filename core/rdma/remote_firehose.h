@@ -3,7 +3,6 @@
  *
  *   remote.c             what is registered, and the messages
  *   remote_transfers.c   transfers that wait for memory of a peer
- *   rdma_firehose.c      puts and gets
  * Included by remote.h, and by these.
  */
 #ifndef GASNETC_REMOTE_FIREHOSE_H
@@ -16,6 +15,17 @@
 #include "core/rdma/remote.h"
 #include "other/firehose/hit.h"
 
+#ifdef GASNET_SEGMENT_EVERYTHING
+enum { REMOTE_PENDS = 1, REMOTE_KEEPS_ALL = 1 };
+#else
+enum { REMOTE_PENDS = 1, REMOTE_KEEPS_ALL = 0 };
+#endif
+
+struct remote {
+    const net_key_t *key;
+    uint32_t pin; /* gasnetc_sent_t.remote_pin: a region of the peer, or a lease of one */
+};
+
 #pragma GCC visibility push(hidden)
 extern atomic_bool
     gasnetc_remote_due; /* the cache, or a transfer that waited, is to be looked at */
@@ -25,39 +35,8 @@ extern atomic_uint
 
 /* --- remote.h --- */
 
-firehose_outcome_t gasnetc_remote_register(uintptr_t addr, size_t len, gasnetc_cache_key_t *key);
-void gasnetc_remote_agree(firehose_sizes_t *sizes);
-void gasnetc_remote_configure(firehose_config_t *config);
 void gasnetc_remote_act(void);
 void gasnetc_remote_settle(void) __attribute__((cold));
-
-static inline uint32_t remote_nodes(void)
-{
-    return gasnetc_job.size;
-}
-
-static inline firehose_outcome_t remote_register(uintptr_t addr, size_t len, void *key)
-{
-    return gasnetc_remote_register(addr, len, key);
-}
-
-static inline bool remote_keeps(uintptr_t addr, size_t len)
-{
-    const gasnetc_segment_t *own = &gasnetc_peers[gasnetc_job.rank].segment;
-    return addr - own->base < own->size && len <= own->size - (addr - own->base);
-}
-
-/* Only reaps, because completions make room.  A handler or collective that a poll ran could not
- * wait for memory of a peer, since the thread may be in gasnetc_post_waiting. */
-static inline void remote_wait(void)
-{
-    gasnetc_reap();
-}
-
-static inline void remote_make_due(void)
-{
-    atomic_store_explicit(&gasnetc_remote_due, true, memory_order_release);
-}
 
 HOT void remote_settle(void)
 {
@@ -67,28 +46,12 @@ HOT void remote_settle(void)
         gasnetc_remote_settle();
 }
 
-static inline void remote_agree(firehose_sizes_t *sizes)
-{
-    gasnetc_remote_agree(sizes);
-}
-
-static inline void remote_configure(firehose_config_t *config)
-{
-    gasnetc_remote_configure(config);
-}
-
 HOT void remote_progress(void)
 {
     if (atomic_load_explicit(&gasnetc_remote_due, memory_order_relaxed)) gasnetc_remote_act();
 }
 
 /* --- the messages: core/am/firehose_messages.c --- */
-
-void gasnetc_register_firehose_handler(void);
-static inline void remote_register_handler(void)
-{
-    gasnetc_register_firehose_handler();
-}
 
 /* Sends the bytes in a Request; false if it cannot be posted now.  Never waits and runs no handler.
  */
@@ -99,68 +62,11 @@ const char *gasnetc_firehose_message(uint32_t from, const void *bytes, size_t si
 
 /* --- transfers --- */
 
-/* One piece of a put or a get, in one region of the cache at either end. */
-typedef struct remote_piece {
-    uint32_t node;
-    bool put;
-    uintptr_t remote;
-    char *local;
-    const net_region_t *landing; /* NULL, or a registration of `local` */
-    size_t nbytes;
-    gasnetc_counter_t *counter; /* has counted the piece as issued; NULL: no thread waits */
-} remote_piece_t;
-
-/* The region of the rank's memory that covers the range, with a use that gasnetc_unpin_remote ends;
- * or 0. */
-HOT uint32_t remote_try(uint32_t node, uintptr_t addr, size_t len)
-{
-    firehose_t *fh = gasnetc_cache.instance;
-    gasneti_lock(&gasnetc_cache.lock);
-    const uint32_t region = fh_remote_try(&fh->remote, node, addr, addr + len);
-    gasneti_unlock(&gasnetc_cache.lock);
-    return region;
-}
-
-/* Ends the use that remote_try has begun. */
+/* Ends the use of a peer's region. */
 void gasnetc_unpin_remote(uint32_t region);
-
-/* The regions that a transfer uses at both ends. */
-typedef struct remote_ends {
-    uint32_t far;             /* of the peer; 0: not found, and no region is used */
-    const net_region_t *near; /* of local memory; NULL: not asked for */
-} remote_ends_t;
-
-/* The regions that cover the ranges, looked up with the cache's lock held once; the peer may get
- * leases of them. */
-static inline remote_ends_t remote_try_both(gasnetc_peer_t *peer, uintptr_t there, const void *here,
-                                            size_t len, bool near)
-{
-    firehose_t *fh = gasnetc_cache.instance;
-    remote_ends_t ends = {0, NULL};
-    if (near && gasnetc_given_back_pending()) return ends;
-    gasneti_lock(&gasnetc_cache.lock);
-    ends.far = fh_remote_try(&fh->remote, peer->net.rank, there, there + len);
-    const uint32_t local = near && ends.far ? firehose_hit(fh, (uintptr_t)here, len) : 0;
-    if (near && ends.far && !local) {
-        fh_remote_release(&fh->remote, ends.far);
-        ends.far = 0;
-    }
-    if (ends.far) gasnetc_lease_offer(peer, GASNETC_FAR, ends.far);
-    if (local) {
-        gasnetc_lease_offer(peer, GASNETC_NEAR, local);
-        ends.near = gasnetc_cache_region(local);
-    }
-    gasneti_unlock(&gasnetc_cache.lock);
-    return ends;
-}
 
 /* gasnetc_sent_t.remote_pin of transfers under a lease: this number + the index of the lease. */
 #define REMOTE_LEASES (1u << 31)
-
-HOT uint32_t remote_lease_pin(const gasnetc_lease_t *lease)
-{
-    return REMOTE_LEASES + (uint32_t)(lease - gasnetc_leases[GASNETC_FAR]);
-}
 
 /* The key of a region of a peer's memory, while it is in use. */
 HOT const gasnetc_cache_key_t *remote_key_of(uint32_t region)
@@ -168,18 +74,106 @@ HOT const gasnetc_cache_key_t *remote_key_of(uint32_t region)
     return (const gasnetc_cache_key_t *)(void *)gasnetc_cache.instance->remote_keys + region;
 }
 
-/* rdma_firehose.c: a put to memory that may only be read ends the job. */
-void gasnetc_not_writable(const remote_piece_t *piece) __attribute__((noreturn, cold));
+HOT remote_t remote_of(uint32_t region)
+{
+    return (remote_t){&remote_key_of(region)->key, region};
+}
 
-/* rdma_firehose.c: posts a piece whose memory at the peer is pinned.  With `reaps` it only reaps
- * while it waits for resources. */
-void gasnetc_post_piece(const remote_piece_t *piece, uint32_t region, enum net_order order,
-                        bool reaps);
+/* The regions of the cache that cover the range and, unless `region` is NULL, the local memory;
+ * looked up with the cache's lock held once.  The peer may get leases of them.  If true, the peer's
+ * lock is held. */
+bool gasnetc_remote_search(gasnetc_peer_t *peer, bool put, uintptr_t start, const void *local,
+                           size_t nbytes, remote_t *remote, const net_region_t **region);
 
-/* remote_transfers.c: posts the piece when the memory at the peer is pinned, together with the
- * bytes behind it up to `pin`.  With `copy` the source is copied now.  Polls while too many wait.
- */
-void gasnetc_post_later(const remote_piece_t *piece, size_t pin, bool copy);
+/* remote_enter with REMOTE_QUICK: the peer's lease covers the range. */
+HOT bool remote_enter_lease(gasnetc_peer_t *peer, bool put, uintptr_t start, size_t nbytes,
+                            remote_t *remote)
+{
+    if (!gasneti_trylock_quiet(&peer->lock)) return false;
+    gasnetc_lease_t *lease = gasnetc_lease_hit(peer, GASNETC_FAR, start, nbytes);
+    if (lease && !(put && lease->key->read_only)) {
+        lease->issued++;
+        *remote = (remote_t){&lease->key->key,
+                             REMOTE_LEASES + (uint32_t)(lease - gasnetc_leases[GASNETC_FAR])};
+        return true;
+    }
+    gasneti_unlock(&peer->lock);
+    return false;
+}
+
+HOT bool remote_enter(gasnetc_peer_t *peer, bool put, uintptr_t start, size_t nbytes,
+                      enum remote_effort effort, remote_t *remote)
+{
+    if (!gasnetc_within(peer->segment.base, peer->segment.size, start, nbytes)) return false;
+    return effort == REMOTE_QUICK
+               ? remote_enter_lease(peer, put, start, nbytes, remote)
+               : gasnetc_remote_search(peer, put, start, NULL, nbytes, remote, NULL);
+}
+
+HOT void remote_leave(gasnetc_peer_t *peer, const remote_t *remote)
+{
+    gasnetc_leases[GASNETC_FAR][remote->pin - REMOTE_LEASES].issued--;
+    gasneti_unlock(&peer->lock);
+}
+
+static inline const net_region_t *remote_hit(gasnetc_peer_t *peer, bool put, uintptr_t start,
+                                             const void *local, size_t nbytes, remote_t *remote)
+{
+    const net_region_t *region = NULL;
+    if (REMOTE_KEEPS_ALL ||
+        !gasnetc_within(peer->segment.base, peer->segment.size, start, nbytes) ||
+        !gasnetc_remote_search(peer, put, start, local, nbytes, remote, &region))
+        return NULL;
+    return region;
+}
+
+HOT void remote_hold(gasnetc_sent_t *sent, const remote_t *remote)
+{
+    sent->remote_pin = remote->pin;
+}
+
+void gasnetc_remote_undo(uint32_t pin) __attribute__((cold));
+HOT void remote_unpin(const remote_t *remote)
+{
+    gasnetc_remote_undo(remote->pin);
+}
+
+HOT bool remote_read_only(const net_region_t *region)
+{
+    return ((const gasnetc_cache_key_t *)region)->read_only;
+}
+
+/* Bytes from `start` to the end of its block; no region is larger than a block. */
+static inline size_t remote_room(const gasnetc_peer_t *peer, uintptr_t start)
+{
+    (void)peer;
+    return gasnetc_cache.max_region - start % gasnetc_cache.max_region;
+}
+
+/* Fatal for a put to memory that may only be read. */
+void gasnetc_check_writable(const rdma_piece_t *piece, uint32_t region);
+
+static inline bool remote_find(const rdma_piece_t *piece, remote_t *remote)
+{
+    firehose_t *fh = gasnetc_cache.instance;
+    gasneti_lock(&gasnetc_cache.lock);
+    const uint32_t region = fh_remote_try(&fh->remote, piece->peer->net.rank, piece->remote,
+                                          piece->remote + piece->nbytes);
+    gasneti_unlock(&gasnetc_cache.lock);
+    if (!region) return false;
+    gasnetc_check_writable(piece, region);
+    *remote = remote_of(region);
+    return true;
+}
+
+/* remote_transfers.c */
+void gasnetc_post_later(const rdma_piece_t *piece, size_t pin);
+static inline void remote_later(const rdma_piece_t *piece, size_t nbytes)
+{
+    const size_t room = remote_room(piece->peer, piece->remote);
+    gasnetc_post_later(piece, room < nbytes ? room : nbytes);
+}
+
 /* Posts the pieces whose memory is pinned now.  True if some pieces still wait. */
 bool gasnetc_post_waiting(void);
 

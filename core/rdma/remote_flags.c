@@ -8,10 +8,8 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/job/job.h"
-#include "core/job/progress.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/remote.h"
 #include "core/report.h"
@@ -61,57 +59,32 @@ void gasnetc_remote_flags_close(void)
     gasnetc_remote_flag_words = NULL;
 }
 
-/* Puts the word from a registration of its own, since the network has no send buffer free (PO-18).
- */
-static __attribute__((cold)) void put_registered(gasnetc_peer_t *peer, uint32_t node,
-                                                 uint32_t index, uint64_t word)
+/* Puts the word when the network has resources, or a buffer of the core, or from a registration. */
+static __attribute__((noinline)) void put_slowly(uint32_t node, uint32_t index, uint64_t word)
 {
-    const net_region_t *local;
-    gasnetc_counter_t done = {.issued = 1};
-    const gasnetc_sent_t sent = {
-        .counter = &done,
-        .held = gasnetc_pin_transient(&word, sizeof word, NET_SOURCE, &local, false)};
-    for (;;) {
-        gasneti_lock(&peer->lock);
-        enum net_result result =
-            net_put(&peer->net, places[node].base + index * sizeof word, &places[node].key, &word,
-                    local, sizeof word, NET_UNORDERED, &sent);
-        if (result != NET_POSTED) gasnetc_count_stall(peer, result);
-        gasneti_unlock(&peer->lock);
-        if (result == NET_POSTED) break;
-        gasnetc_stall_at(peer, result, false);
-    }
-    while (!gasnetc_counter_done(&done)) gasnetc_stall(false); /* the word is read until then */
+    const rdma_piece_t piece = {.peer = &gasnetc_peers[node],
+                                .put = true,
+                                .source_free = true,
+                                .way = bounce_inlines(sizeof word) ? RDMA_INLINED : RDMA_COPIED,
+                                .remote = places[node].base + index * sizeof word,
+                                .local = (char *)&word,
+                                .nbytes = sizeof word};
+    gasnetc_post_piece(&piece, &(remote_t){.key = &places[node].key}, NET_UNORDERED, false);
 }
 
 void gasnetc_remote_flag_put(uint32_t node, uint32_t index, uint64_t word)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
-    const void *source = &word;
+    enum net_result result = NET_BUSY;
     remote_settle();
     word |= next_marks[index];
     next_marks[index] ^= GASNETC_FLAG_MARKS;
-    const net_region_t *local = NULL;
-    gasnetc_sent_t sent = {.counter = NULL};
-    if (!bounce_inlines(sizeof word)) {
-        sent.held = gasnetc_bbuf_wait(false);
-        gasneti_self()->counts.puts_bounced++;
-        memcpy(sent.held, &word, sizeof word);
-        source = sent.held;
-        local = &gasnetc_bbuf_region;
-    }
-    for (;;) {
+    if (bounce_inlines(sizeof word)) {
         gasneti_lock(&peer->lock);
-        enum net_result result =
-            net_put(&peer->net, places[node].base + index * sizeof word, &places[node].key, source,
-                    local, sizeof word, NET_UNORDERED, &sent);
-        if (result != NET_POSTED) gasnetc_count_stall(peer, result);
+        result =
+            net_put(&peer->net, places[node].base + index * sizeof word, &places[node].key, &word,
+                    NULL, sizeof word, NET_UNORDERED, &(gasnetc_sent_t){.counter = NULL});
         gasneti_unlock(&peer->lock);
-        if (result == NET_POSTED) return;
-        if (result == NET_NO_SEND_BUF) {
-            put_registered(peer, node, index, word);
-            return;
-        }
-        gasnetc_stall_at(peer, result, false);
     }
+    if (result != NET_POSTED) put_slowly(node, index, word);
 }

@@ -11,16 +11,19 @@
 #include <string.h>
 
 #include "core/job/progress.h"
+#include "core/rdma/rdma_internal.h"
 #include "core/rdma/remote.h"
 #include "core/report.h"
 #include "gasnet.h"
 
 enum { MOST_WAITING = 1024 };
 
+_Static_assert(!NET_BUFFERS && !NET_PAIRS_LONGS, "for networks that use the core's bounce buffers");
+
 /* One piece that waits. */
 typedef struct waiting {
     struct waiting *next;
-    remote_piece_t piece;
+    rdma_piece_t piece;
     size_t pin;
     uint32_t region;         /* covers the piece; 0: the peer cannot register the memory */
     gasnetc_counter_t parts; /* counts the halves of a piece that was split */
@@ -57,7 +60,7 @@ static void pinned(void *context, const firehose_request_t *request, firehose_re
     waiting_t *w = context;
     if (result == FIREHOSE_DEAD) return; /* the job ends */
     if (result == FIREHOSE_OK_DATA_RODE) {
-        if (remote_key_of(request->region)->read_only) gasnetc_not_writable(&w->piece);
+        gasnetc_check_writable(&w->piece, request->region);
         gasnetc_unpin_remote(request->region);
         finish(w);
         return;
@@ -79,14 +82,15 @@ static void ask(waiting_t *w)
     const firehose_remote_args_t args = {
         .completion = pinned, .data = rides ? write_riding : NULL, .context = w};
     atomic_fetch_add(&count, 1);
-    if (firehose_remote_pin(gasnetc_cache.instance, w->piece.node, w->piece.remote, w->pin, &args,
-                            NULL))
+    if (firehose_remote_pin(gasnetc_cache.instance, w->piece.peer->net.rank, w->piece.remote,
+                            w->pin, &args, NULL))
         gasneti_fatal("out of memory for a transfer of %zu bytes", w->piece.nbytes);
     atomic_store_explicit(&gasnetc_remote_due, true, memory_order_release);
 }
 
-static waiting_t *record(const remote_piece_t *piece, size_t pin, size_t copied)
+static waiting_t *record(const rdma_piece_t *piece, size_t pin, bool copy)
 {
+    const size_t copied = copy ? piece->nbytes : 0;
     waiting_t *w = malloc(sizeof *w + copied);
     if (!w) gasneti_fatal("out of memory for a transfer of %zu bytes", piece->nbytes);
     *w = (waiting_t){.piece = *piece, .pin = pin};
@@ -94,17 +98,17 @@ static waiting_t *record(const remote_piece_t *piece, size_t pin, size_t copied)
     return w;
 }
 
-void gasnetc_post_later(const remote_piece_t *piece, size_t pin, bool copy)
+void gasnetc_post_later(const rdma_piece_t *piece, size_t pin)
 {
     while (atomic_load_explicit(&count, memory_order_relaxed) >= MOST_WAITING)
         gasnetc_poll_stalled();
-    ask(record(piece, pin, copy ? piece->nbytes : 0));
+    ask(record(piece, pin, piece->source_free));
     gasnetc_remote_act();
 }
 
 /* --- posting --- */
 
-static void __attribute__((noreturn, cold)) denied(const remote_piece_t *p)
+static void __attribute__((noreturn, cold)) denied(const rdma_piece_t *p)
 {
 #ifdef GASNET_SEGMENT_EVERYTHING
     const char *why = "there is no memory at this address of that process, or its system refuses "
@@ -115,7 +119,7 @@ static void __attribute__((noreturn, cold)) denied(const remote_piece_t *p)
                       "memory there (ulimit -l), or lower GASNET_FIREHOSE_M";
 #endif
     gasneti_fatal("a %s of %zu bytes at %#lx of %s: %s", p->put ? "put" : "get", p->nbytes,
-                  (unsigned long)p->remote, gasneti_rank_name(p->node), why);
+                  (unsigned long)p->remote, gasneti_rank_name(p->peer->net.rank), why);
 }
 
 /* Splits a piece that was denied into halves, down to one page: its range may have memory of two
@@ -125,7 +129,7 @@ static void in_halves(waiting_t *w)
     const uintptr_t page = GASNET_PAGESIZE, end = w->piece.remote + w->piece.nbytes;
     const uintptr_t first_page = w->piece.remote / page, pages = (end - 1) / page - first_page + 1;
     if (pages == 1) denied(&w->piece);
-    remote_piece_t halves[2] = {w->piece, w->piece};
+    rdma_piece_t halves[2] = {w->piece, w->piece};
     halves[0].nbytes = (first_page + pages / 2) * page - w->piece.remote;
     halves[1].remote += halves[0].nbytes;
     halves[1].local += halves[0].nbytes;
@@ -133,7 +137,7 @@ static void in_halves(waiting_t *w)
     w->parts = (gasnetc_counter_t){.issued = 2};
     for (unsigned i = 0; i < 2; i++) {
         halves[i].counter = &w->parts;
-        ask(record(&halves[i], halves[i].nbytes, 0));
+        ask(record(&halves[i], halves[i].nbytes, false));
     }
     gasneti_lock(&lock);
     w->next = split;
@@ -160,7 +164,9 @@ static void post_one(waiting_t *w)
         not_pinned(w);
         return;
     }
-    gasnetc_post_piece(&w->piece, w->region, NET_UNORDERED, true);
+    gasnetc_check_writable(&w->piece, w->region);
+    const remote_t remote = remote_of(w->region);
+    gasnetc_post_piece(&w->piece, &remote, NET_UNORDERED, true);
     free(w);
     atomic_fetch_sub(&count, 1);
 }

@@ -17,8 +17,6 @@
 #include "gasnet.h"
 #include "other/base/memory_limits.h"
 
-unsigned gasnetc_pin_shift = 62;
-
 static size_t regions; /* of this rank */
 
 /* --- its largest size --- */

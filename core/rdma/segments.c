@@ -12,6 +12,8 @@
 #include "gasnet.h"
 #include "other/base/memory_limits.h"
 
+unsigned gasnetc_pin_shift = 62; /* segment.c sets it */
+
 static uintptr_t max_local, max_global;
 static const char *max_bound = ""; /* the limit that determines max_local */
 

@@ -19,12 +19,6 @@ static inline void *firehose_hit_key(const firehose_t *fh, uint32_t region)
     return fh_local_key(fh, region);
 }
 
-/* The limit that all numbers of regions are below. */
-static inline size_t firehose_hit_regions(const firehose_t *fh)
-{
-    return (size_t)fh->local.table.capacity + 1;
-}
-
 /* Ends one use.  True if a region is to be deregistered, by firehose_poll. */
 bool firehose_hit_last(firehose_t *fh, uint32_t region); /* of firehose_hit_release alone */
 static inline bool firehose_hit_release(firehose_t *fh, uint32_t region)

@@ -44,7 +44,7 @@ __attribute__((weak)) void gasnete_progress(bool client)
 static struct {
     gasnetc_peer_t *peers;
     gasneti_thread_t thread;
-    gasnetc_held_t *free_bbufs;
+    gasnetc_link_t *free_bbufs;
     bool finished; /* the node's script is finished */
 } own[SIM_NODES];
 
@@ -129,7 +129,7 @@ static void share_bbufs(void)
     for (uint32_t i = 0; i < sim_the_job.nodes; i++) {
         own[i].free_bbufs = NULL;
         for (uint32_t k = 0; k < sim_the_job.bbufs; k++) {
-            gasnetc_held_t *bbuf = gasnetc_bbuf_fresh();
+            gasnetc_link_t *bbuf = gasnetc_bbuf_fresh();
             bbuf->next = own[i].free_bbufs;
             own[i].free_bbufs = bbuf;
         }

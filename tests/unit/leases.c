@@ -74,7 +74,7 @@ static const net_script_event_t *last_put(void)
 
 static bool under_lease(const net_script_event_t *event)
 {
-    return gasnetc_is_lease(event->sent.held);
+    return gasnetc_held_tag(event->sent.held) == GASNETC_HELD_LEASE;
 }
 
 /* Puts and reaps until the peer has a lease; returns the registration. */

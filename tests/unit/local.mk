@@ -1,19 +1,24 @@
 # tests/unit: state machines, parsers and engines of the core, in one process each; TAP on stdout.
 # tests/fuzz: see its own part at the end.
 # The engines are compiled against a network that a script drives, found by -Itests/unit/script.
-check_LIBRARIES += tests/unit/libscript.a
+check_LIBRARIES += tests/unit/libscript.a tests/unit/libscript_large.a
 EXTRA_DIST += tests/fuzz/run.sh
 
 unit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit -DGASNETC_PARAMS_DEF='"ibv-conduit/params.def"' \
 	-I$(top_srcdir)/tests/unit/script $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETI_PSHM=0 -DGASNET_SEQ
-tests_unit_libscript_a_SOURCES = \
+script_sources = \
 	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/rdma/remote_flags.c \
-	core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/given_back.c core/rdma/lease.c core/rdma/watched.c core/am/context.c core/stats/tally.c core/params/params.c core/params/params_init.c core/progress/poll.c core/rings/local_rings.c core/rdma/rdma.c \
-	core/job/report.c core/rdma/segment.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
+	core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/given_back.c core/rdma/lease.c core/rdma/watched.c core/am/context.c core/stats/tally.c core/params/params.c core/params/params_init.c core/progress/poll.c core/rings/local_rings.c core/rdma/pieces.c core/rdma/rdma.c \
+	core/job/report.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
 	tests/unit/net_script.c tests/unit/net_script.h tests/unit/script/network_script.h \
 	tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
+tests_unit_libscript_a_SOURCES = $(script_sources) core/rdma/remote_fast.c core/rdma/segment.c
 tests_unit_libscript_a_CPPFLAGS = $(unit_cppflags)
-unit_ldadd = tests/unit/libscript.a tests/unit/libcheck.a other/firehose/libfirehose.la other/base/memory-events/libmemory_events.la other/base/libtools.la -lpthread -ldl -lm
+unit_libs = tests/unit/libcheck.a other/firehose/libfirehose.la other/base/memory-events/libmemory_events.la other/base/libtools.la -lpthread -ldl -lm
+unit_ldadd = tests/unit/libscript.a $(unit_libs)
+# The same for SEGMENT_LARGE, whose messages a test delivers.
+tests_unit_libscript_large_a_SOURCES = $(script_sources) core/rdma/remote.c core/rdma/remote_transfers.c core/rdma/segment_unpinned.c
+tests_unit_libscript_large_a_CPPFLAGS = $(unit_cppflags) -DGASNET_SEGMENT_LARGE
 
 # Without a network.
 check_PROGRAMS += tests/unit/credits tests/unit/exit_protocol tests/unit/ports
@@ -218,6 +223,13 @@ tests_unit_params_init_LDADD = $(unit_ldadd)
 tests_unit_leases_SOURCES = tests/unit/leases.c
 tests_unit_leases_CPPFLAGS = $(unit_cppflags)
 tests_unit_leases_LDADD = $(unit_ldadd)
+check_PROGRAMS += tests/unit/held tests/unit/rdma_pending
+tests_unit_held_SOURCES = tests/unit/held.c
+tests_unit_held_CPPFLAGS = $(unit_cppflags)
+tests_unit_held_LDADD = $(unit_ldadd)
+tests_unit_rdma_pending_SOURCES = tests/unit/rdma_pending.c
+tests_unit_rdma_pending_CPPFLAGS = $(tests_unit_libscript_large_a_CPPFLAGS)
+tests_unit_rdma_pending_LDADD = tests/unit/libscript_large.a $(unit_libs)
 tests_unit_rdma_engine_SOURCES = tests/unit/rdma_engine.c
 tests_unit_rdma_engine_CPPFLAGS = $(unit_cppflags)
 tests_unit_rdma_engine_LDADD = $(unit_ldadd)
@@ -229,7 +241,7 @@ tests_unit_portals_parts_SOURCES = tests/unit/portals_parts.c portals-conduit/bi
 tests_unit_portals_parts_LDADD = tests/unit/libcheck.a
 portals_job_sources = tests/unit/portals_job.c tests/unit/portals_job.h tests/unit/ptl_script.c tests/unit/ptl_script.h \
 	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/given_back.c core/rdma/lease.c core/rdma/watched.c core/am/context.c \
-	core/stats/tally.c core/params/params.c core/progress/poll.c core/rings/local_rings.c core/rdma/rdma.c core/job/report.c core/rdma/segment.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
+	core/stats/tally.c core/params/params.c core/progress/poll.c core/rings/local_rings.c core/rdma/pieces.c core/rdma/rdma.c core/rdma/remote_fast.c core/job/report.c core/rdma/segment.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
 	$(portals_network_sources) tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
 portals_job_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/portals-conduit \
 	-I$(top_srcdir)/portals-conduit -DGASNETC_PARAMS_DEF='"portals-conduit/params.def"' \

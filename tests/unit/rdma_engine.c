@@ -333,6 +333,12 @@ static void split_exactly(void)
     check(net_script_count(NET_SCRIPT_PUT) == 4 && sum == 16384 + 600,
           "IB-R8 four pieces: two of the peer's boundaries and one of this node's are crossed");
     net_script_forget();
+    transfer(PUT_BULK, outside, theirs + 16384 - 5000, 5000 + 300);
+    check(net_script_count(NET_SCRIPT_PUT) == 2 &&
+              way_of(net_script_get_event(NET_SCRIPT_PUT, 0)) == TRANSIENT &&
+              way_of(net_script_get_event(NET_SCRIPT_PUT, 1)) == BOUNCED,
+          "IB-R8 a short piece behind a boundary is bounced, not registered");
+    net_script_forget();
     transfer(PUT, mine, theirs + 16384 - 1, 2);
     check(net_script_count(NET_SCRIPT_PUT) == 2, "IB-R8 even two bytes are split at a boundary");
     net_script_forget();
@@ -376,15 +382,18 @@ static void get_into(size_t offset, bool refused)
     net_script.busy = 2;
     check_each((landing == NULL) == refused, "registration");
     gasnetc_rdma_get_into(1, &value, landing, theirs + offset, sizeof value, &counter);
-    bool direct = landing && offset % 16384 <= 16384 - sizeof value;
-    check_each((way_of(net_script_get_event(NET_SCRIPT_GET, 0)) == BOUNCED) != direct, "copied?");
+    const bool crosses = offset % 16384 > 16384 - sizeof value;
+    check_each(net_script_count(NET_SCRIPT_GET) == (crosses ? 2 : 1), "%u posts",
+               net_script_count(NET_SCRIPT_GET));
+    for (int i = 0; i <= crosses; i++)
+        check_each((way_of(net_script_get_event(NET_SCRIPT_GET, i)) == BOUNCED) == refused,
+                   "post %d", i);
     net_script_reap();
     check_each(gasnetc_counter_done(&counter) && !memcmp(&value, theirs + offset, sizeof value),
                "wrong bytes");
-    check_all("IB-W1 a value at %zu %s", offset,
-              direct ? "lands where it belongs"
-                     : (refused ? "bounces when registration is refused"
-                                : "bounces when it crosses the peer's regions"));
+    check_all("IB-W1 a value at %zu %s%s", offset,
+              refused ? "bounces when registration is refused" : "lands where it belongs",
+              crosses ? ", in two pieces when it crosses the peer's regions" : "");
     unit_job_end();
 }
 

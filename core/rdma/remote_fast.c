@@ -1,0 +1,51 @@
+/* remote_fast.c - the rare calls of remote.h in SEGMENT_FAST, where peers hold nothing of the
+ * cache. */
+#include "core/rdma/remote.h"
+
+bool gasnetc_move_window(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes)
+{
+    const gasnetc_segment_t *segment = &peer->segment;
+    if (!gasnetc_within(segment->base, segment->size, start, nbytes)) return false;
+    size_t index = (start - segment->base) >> gasnetc_pin_shift;
+    uintptr_t offset = (uintptr_t)index << gasnetc_pin_shift;
+    size_t size = (uintptr_t)1 << gasnetc_pin_shift;
+    if (size > segment->size - offset) size = segment->size - offset;
+    peer->window = (gasnetc_window_t){segment->base + offset, size, segment->keys[index]};
+    return gasnetc_within(peer->window.base, size, start, nbytes);
+}
+
+uint32_t gasnetc_remote_nodes(void)
+{
+    return 1;
+}
+
+firehose_outcome_t gasnetc_remote_register(uintptr_t addr, size_t len, gasnetc_cache_key_t *key)
+{
+    if (net_register((void *)addr, len, NET_LOCAL, key)) return FIREHOSE_PINNED;
+    return errno == ENOMEM || errno == EAGAIN ? FIREHOSE_REFUSED : FIREHOSE_INVALID;
+}
+
+bool gasnetc_remote_keeps(uintptr_t addr, size_t len)
+{
+    (void)addr, (void)len;
+    return false;
+}
+
+void gasnetc_remote_wait(void)
+{
+    gasnetc_poll_stalled();
+}
+
+void gasnetc_remote_make_due(void) {}
+
+void gasnetc_remote_agree(firehose_sizes_t *sizes)
+{
+    (void)sizes;
+}
+
+void gasnetc_remote_configure(firehose_config_t *config)
+{
+    (void)config;
+}
+
+void gasnetc_register_firehose_handler(void) {}
