@@ -3,7 +3,7 @@
 #define GASNETE_TRANSFER_AM_H
 
 #include "core/completion.h"
-#include "extended-ref/barrier_transport.h"
+#include "extended-ref/barrier/barrier.h"
 #include "extended-ref/internal_am.h"
 #include "gasnet.h"
 
@@ -59,10 +59,11 @@ static inline bool gasnete_transfer_list(gasnet_node_t node, bool put, void *rem
     return false;
 }
 
-static inline const gasnete_barrier_transport_t *gasnete_default_barrier(uint8_t steps)
+/* Returns NULL: the job's barrier has no puts. */
+static inline const gasnete_barrier_puts_t *gasnete_default_barrier(uint8_t rounds)
 {
-    (void)steps;
-    return &gasnete_barrier_am;
+    (void)rounds;
+    return NULL;
 }
 
 #define GASNETE_TRANSFER_HANDLERS                                                                  \

@@ -3,7 +3,7 @@
 #define GASNETE_TRANSFER_RDMA_H
 
 #include "core/rdma/rdma.h"
-#include "extended-ref/barrier_transport.h"
+#include "extended-ref/barrier/barrier.h"
 #include "gasnet.h"
 
 #define GASNETE_TRANSFER_HANDLERS
@@ -57,10 +57,9 @@ static inline bool gasnete_transfer_list(gasnet_node_t node, bool put, void *rem
     return gasnetc_rdma_list(node, put, remote, pieces, count, counter);
 }
 
-static inline const gasnete_barrier_transport_t *gasnete_default_barrier(uint8_t steps)
+static inline const gasnete_barrier_puts_t *gasnete_default_barrier(uint8_t rounds)
 {
-    gasnete_barrier_rdma_attach(steps);
-    return &gasnete_barrier_rdma;
+    return gasnete_barrier_by_puts(rounds);
 }
 
 #endif
