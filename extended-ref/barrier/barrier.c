@@ -1,5 +1,4 @@
-/* barrier.c - runs the state machine of any barrier (machine.h); the job's barrier and its calls,
- * gasnet_barrier_{notify,wait,try,result}.
+/* barrier.c - runs the state machine of any barrier (machine.h), and makes the job's barrier.
  *
  * Any thread that polls sends the next messages, from gasnete_barrier_progress, so a rank that has
  * notified makes progress whenever it polls.
@@ -20,11 +19,8 @@
 #include "core/pshm/pshm.h"
 #include "core/report.h"
 #include "extended-ref/barrier/barrier.h"
-#include "extended-ref/coll/team.h"
-#include "extended-ref/handles.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/progress.h"
-#include "extended-ref/transfer.h"
 
 gasnete_barrier_t gasnete_barrier_job;
 
@@ -64,7 +60,7 @@ void gasnete_barrier_attach(void)
     gasnete_barrier_init(&barrier->state, &shape);
     free(leaders);
     if (!whole && !by_am)
-        barrier->puts = gasnete_default_barrier(gasnete_barrier_rounds(shape.supernodes));
+        barrier->puts = gasnete_barrier_by_puts(gasnete_barrier_rounds(shape.supernodes));
     barrier->polled = shape.place == 0 && (barrier->puts || barrier->words);
 }
 
@@ -112,8 +108,7 @@ static bool barrier_collect(gasnete_barrier_t *barrier)
     return here;
 }
 
-/* True with the next message to send and the team that it is for; records when the phase is
- * complete. */
+/* True with the next message to send and the team that it is for. */
 static bool barrier_next(gasnete_barrier_t *barrier, uint32_t *team,
                          gasnete_barrier_message_t *message)
 {
@@ -121,9 +116,7 @@ static bool barrier_next(gasnete_barrier_t *barrier, uint32_t *team,
     bool any;
     do any = gasnete_barrier_next(&barrier->state, message);
     while (!any && barrier_collect(barrier));
-    if (!any && barrier->state.stage == GASNETE_BARRIER_COMPLETE)
-        atomic_store_explicit(&barrier->complete, true, memory_order_release);
-    else if (!any && barrier->state.stage == GASNETE_BARRIER_INSIDE && barrier->polled)
+    if (!any && barrier->state.waits && barrier->polled)
         atomic_store_explicit(&gasnete_progress_due, true, memory_order_relaxed);
     *team = barrier->team;
     gasneti_unlock(&barrier->lock);
@@ -187,37 +180,34 @@ void gasnete_barrier_open(gasnete_barrier_t *barrier, gasnete_barrier_value_t mi
 {
     gasneti_lock(&barrier->lock);
     const bool entered = gasnete_barrier_enter(&barrier->state, mine);
-    if (entered) atomic_store_explicit(&barrier->complete, false, memory_order_relaxed);
     gasneti_unlock(&barrier->lock);
     if (!entered) barrier_misused(barrier, true);
     gasnete_barrier_advance(barrier);
 }
 
-static bool barrier_complete(gasnete_barrier_t *barrier)
-{
-    return atomic_load_explicit(&barrier->complete, memory_order_acquire);
-}
-
-static int barrier_leave(gasnete_barrier_t *barrier, gasnete_barrier_value_t expected)
-{
-    gasneti_lock(&barrier->lock);
-    const bool match = gasnete_barrier_leave(&barrier->state, expected);
-    barrier->result = barrier->state.value;
-    gasneti_unlock(&barrier->lock);
-    return match ? GASNET_OK : GASNET_ERR_BARRIER_MISMATCH;
-}
-
 int gasnete_barrier_end(gasnete_barrier_t *barrier, gasnete_barrier_value_t expected)
 {
-    return barrier_complete(barrier) ? barrier_leave(barrier, expected) : GASNET_ERR_NOT_READY;
+    gasnete_barrier_state_t *state = &barrier->state;
+    int status = GASNET_ERR_NOT_READY;
+    gasneti_lock(&barrier->lock);
+    if (state->stage == GASNETE_BARRIER_COMPLETE) {
+        const bool match = gasnete_barrier_leave(state, expected);
+        status = match ? GASNET_OK : GASNET_ERR_BARRIER_MISMATCH;
+        barrier->result = state->value;
+    } else if (state->stage != GASNETE_BARRIER_INSIDE) {
+        status = GASNET_ERR_NOT_INIT;
+    }
+    gasneti_unlock(&barrier->lock);
+    return status;
 }
 
 int gasnete_barrier_look(gasnete_barrier_t *barrier, gasnete_barrier_value_t expected)
 {
-    if (!gasnete_barrier_inside(barrier)) barrier_misused(barrier, false);
     gasnetc_poll();
     if (barrier->words) gasnete_barrier_advance(barrier);
-    return gasnete_barrier_end(barrier, expected);
+    const int status = gasnete_barrier_end(barrier, expected);
+    if (status == GASNET_ERR_NOT_INIT) barrier_misused(barrier, false);
+    return status;
 }
 
 /* One step of waiting: while other ranks of the supernode arrive, this rank yields its processor to
@@ -238,12 +228,16 @@ static void barrier_wait_step(const gasnete_barrier_t *barrier, uint32_t *arrive
 int gasnete_barrier_close(gasnete_barrier_t *barrier, gasnete_barrier_value_t expected)
 {
     uint32_t arrived = 0;
-    if (!gasnete_barrier_inside(barrier)) barrier_misused(barrier, false);
-    for (gasnete_barrier_advance(barrier); !barrier_complete(barrier);
-         gasnete_barrier_advance(barrier))
+    int status;
+    for (;;) {
+        gasnete_barrier_advance(barrier);
+        status = gasnete_barrier_end(barrier, expected);
+        if (status != GASNET_ERR_NOT_READY) break;
         barrier_wait_step(barrier, &arrived);
+    }
+    if (status == GASNET_ERR_NOT_INIT) barrier_misused(barrier, false);
     gasneti_wait_over();
-    return barrier_leave(barrier, expected);
+    return status;
 }
 
 int gasnete_barrier_last(gasnete_barrier_t *barrier, int *id)
@@ -254,43 +248,4 @@ int gasnete_barrier_last(gasnete_barrier_t *barrier, int *id)
     if (result.kind != GASNETE_BARRIER_NAMED) return 1;
     *id = result.id;
     return 0;
-}
-
-/* --- client calls --- */
-
-void gasnete_barrier_notify(int id, int flags)
-{
-    if (GASNETC_CHECKING) {
-        gasnetc_check_may_communicate("gasnet_barrier_notify");
-        gasnete_coll_check_none("gasnet_barrier_notify");
-    }
-    gasnete_barrier_open(&gasnete_barrier_job, gasnete_barrier_value(id, flags));
-}
-
-/* The polls at the end serve what peers sent before they notified, although the interface does not
- * promise that, and let a loop of barriers serve Active Messages even if no wait blocks. */
-int gasnete_barrier_wait(int id, int flags)
-{
-    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_wait or _try");
-    const int result =
-        gasnete_barrier_close(&gasnete_barrier_job, gasnete_barrier_value(id, flags));
-    gasnetc_poll_backlog();
-    return result;
-}
-
-int gasnete_barrier_try(int id, int flags)
-{
-    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_wait or _try");
-    return gasnete_barrier_look(&gasnete_barrier_job, gasnete_barrier_value(id, flags));
-}
-
-int gasnete_barrier(int id, int flags)
-{
-    gasnete_barrier_notify(id, flags);
-    return gasnete_barrier_wait(id, flags);
-}
-
-int gasnete_barrier_result(int *id)
-{
-    return gasnete_barrier_last(&gasnete_barrier_job, id);
 }

@@ -2,7 +2,7 @@
  *
  * barrier.c runs the state machine (machine.h) of either.  Its messages go by the words that the
  * ranks of a supernode share (words.h), by puts (puts.c) or by Active Messages.  teams.c makes
- * the barriers of teams, and calls.c lets the images of this rank meet in one.
+ * the barriers of teams, and calls.c has the client's calls and lets the images of this rank meet.
  */
 #ifndef GASNETE_BARRIER_BARRIER_H
 #define GASNETE_BARRIER_BARRIER_H
@@ -30,10 +30,9 @@ typedef struct gasnete_barrier_image {
 } gasnete_barrier_image_t;
 
 typedef struct gasnete_barrier {
-    atomic_bool complete; /* the phase that this rank is in is complete */
-    bool polled;          /* polls look for its messages */
-    gasneti_lock_t lock;  /* of `result` and `state`; never held while a message is sent */
-    uint32_t team, size;  /* the team's id, 0 for the job; its ranks */
+    bool polled;         /* polls look for its messages */
+    gasneti_lock_t lock; /* of `result` and `state`; never held while a message is sent */
+    uint32_t team, size; /* the team's id, 0 for the job; its ranks */
 
     /* Set by attach, of the job's barrier alone: */
     const gasnete_barrier_puts_t *puts; /* NULL: by Active Messages */
@@ -70,11 +69,13 @@ static inline gasnete_barrier_value_t gasnete_barrier_value(int id, int flags)
 /* --- barrier.c: the calls of any barrier; a wrong order of calls is fatal --- */
 
 void gasnete_barrier_open(gasnete_barrier_t *barrier, gasnete_barrier_value_t mine);
-/* One look: GASNET_ERR_NOT_READY, or leaves the phase.  Polls once before. */
-int gasnete_barrier_look(gasnete_barrier_t *barrier, gasnete_barrier_value_t expected);
-/* The same without the poll; this rank is in a phase. */
+/* Leaves the phase if it is complete; else GASNET_ERR_NOT_READY, or outside a phase
+ * GASNET_ERR_NOT_INIT. */
 int gasnete_barrier_end(gasnete_barrier_t *barrier, gasnete_barrier_value_t expected);
-/* Waits for the end of the phase, and leaves it.  Does not poll any more when the phase is over. */
+/* Polls once, and then leaves the phase or returns GASNET_ERR_NOT_READY. */
+int gasnete_barrier_look(gasnete_barrier_t *barrier, gasnete_barrier_value_t expected);
+/* Waits for the end of the phase, and leaves it.  When the phase is over no message is served any
+ * more, so that a message that a peer sends after the barrier is hardly ever handled inside it. */
 int gasnete_barrier_close(gasnete_barrier_t *barrier, gasnete_barrier_value_t expected);
 /* True if this rank is in a phase. */
 bool gasnete_barrier_inside(gasnete_barrier_t *barrier);
@@ -98,7 +99,7 @@ void gasnete_team_barrier_delete(struct gasnete_coll_team *team);
 
 /* --- puts.c --- */
 
-/* Called by attach on every rank; `rounds`: of the leaders. */
+/* Called by attach on every rank; `rounds`: of the leaders.  NULL if the network has no puts. */
 const gasnete_barrier_puts_t *gasnete_barrier_by_puts(uint8_t rounds);
 
 #endif
