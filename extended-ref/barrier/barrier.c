@@ -3,10 +3,10 @@
  * Any thread that polls sends the next messages, from gasnete_barrier_progress, so a rank that has
  * notified makes progress whenever it polls.
  *
- * Ranks of a supernode count in words that they share (words.h): a message of a rank to itself
- * means such a word.  The machine of a leader then has one child, which stands for all ranks that
- * count; the machine of every other rank has a parent alone.  If the supernode is the job, each
- * rank's machine has a parent, and the last rank to count completes the phase.
+ * In the job's barrier ranks of a supernode count in words that they share (words.h).  A rank that
+ * counts has no messages, and its machine no steps: it waits for the word of the complete phase.
+ * The machine of a leader has one child, the leader itself, which stands for the ranks that count.
+ * If the supernode is the job, all ranks count, and the last one to count completes the phase.
  */
 #include "gasnet.h"
 
@@ -28,7 +28,7 @@ gasnete_barrier_t gasnete_barrier_job;
 
 static uint32_t barrier_rank_at(const void *leaders, uint32_t supernode, uint32_t place)
 {
-    (void)place; /* this rank stands for all that count */
+    (void)place; /* a leader stands for the ranks that count */
     return ((const uint32_t *)leaders)[supernode];
 }
 
@@ -50,18 +50,20 @@ void gasnete_barrier_attach(void)
     }
     const bool whole = shape.supernodes == 1;
     barrier->leader = whole ? GASNETE_BARRIER_NOBODY : leaders[shape.supernode];
+    barrier->counts = members > 1 && barrier->leader != me;
     if (members > 1) {
         barrier->words = (gasnete_barrier_words_t *)(void *)gasnetc_pshm_barrier();
         barrier->counting = members - !whole;
-        shape.members = 2;
-        shape.place = barrier->leader != me;
     }
-    leaders[shape.supernode] = me;
-    gasnete_barrier_init(&barrier->state, &shape);
-    free(leaders);
     if (!whole && !by_am)
         barrier->puts = gasnete_barrier_by_puts(gasnete_barrier_rounds(shape.supernodes));
-    barrier->polled = shape.place == 0 && (barrier->puts || barrier->words);
+    barrier->polled = !barrier->counts && (barrier->puts || barrier->words);
+    if (barrier->counts)
+        shape.supernode = 0, shape.supernodes = 1;
+    else if (barrier->words)
+        shape.members = 2;
+    gasnete_barrier_init(&barrier->state, &shape);
+    free(leaders);
 }
 
 /* --- messages --- */
@@ -101,7 +103,8 @@ static bool barrier_collect(gasnete_barrier_t *barrier)
     bool here = false;
     if (!state->waits) return false;
     if (state->awaited == gasneti_mynode)
-        here = gasnete_barrier_words_take(barrier->words, barrier->counting, &message);
+        here = gasnete_barrier_words_joined(barrier->words, state->parity, barrier->counting,
+                                            &message.value);
     else if (barrier->puts)
         here = barrier->puts->take(state->awaited, &message);
     if (here) gasnete_barrier_take(state, message.value);
@@ -182,7 +185,12 @@ void gasnete_barrier_open(gasnete_barrier_t *barrier, gasnete_barrier_value_t mi
     const bool entered = gasnete_barrier_enter(&barrier->state, mine);
     gasneti_unlock(&barrier->lock);
     if (!entered) barrier_misused(barrier, true);
-    gasnete_barrier_advance(barrier);
+    if (barrier->counts)
+        barrier_send_shared(barrier, &(gasnete_barrier_message_t){.parity = barrier->state.parity,
+                                                                  .slot = GASNETE_BARRIER_UP,
+                                                                  .value = mine});
+    else
+        gasnete_barrier_advance(barrier);
 }
 
 int gasnete_barrier_end(gasnete_barrier_t *barrier, gasnete_barrier_value_t expected)
@@ -190,11 +198,14 @@ int gasnete_barrier_end(gasnete_barrier_t *barrier, gasnete_barrier_value_t expe
     gasnete_barrier_state_t *state = &barrier->state;
     int status = GASNET_ERR_NOT_READY;
     gasneti_lock(&barrier->lock);
-    if (state->stage == GASNETE_BARRIER_COMPLETE) {
+    const bool inside = state->stage >= GASNETE_BARRIER_INSIDE;
+    if (barrier->counts
+            ? inside && gasnete_barrier_words_complete(barrier->words, state->parity, &state->value)
+            : state->stage == GASNETE_BARRIER_COMPLETE) {
         const bool match = gasnete_barrier_leave(state, expected);
         status = match ? GASNET_OK : GASNET_ERR_BARRIER_MISMATCH;
         barrier->result = state->value;
-    } else if (state->stage != GASNETE_BARRIER_INSIDE) {
+    } else if (!inside) {
         status = GASNET_ERR_NOT_INIT;
     }
     gasneti_unlock(&barrier->lock);
@@ -204,7 +215,6 @@ int gasnete_barrier_end(gasnete_barrier_t *barrier, gasnete_barrier_value_t expe
 int gasnete_barrier_look(gasnete_barrier_t *barrier, gasnete_barrier_value_t expected)
 {
     gasnetc_poll();
-    if (barrier->words) gasnete_barrier_advance(barrier);
     const int status = gasnete_barrier_end(barrier, expected);
     if (status == GASNET_ERR_NOT_INIT) barrier_misused(barrier, false);
     return status;
@@ -214,7 +224,7 @@ int gasnete_barrier_look(gasnete_barrier_t *barrier, gasnete_barrier_value_t exp
  * them.  A leader waits for messages of other leaders too. */
 static void barrier_wait_step(const gasnete_barrier_t *barrier, uint32_t *arrived)
 {
-    if (!barrier->words || barrier->polled) {
+    if (!barrier->counts) {
         gasneti_wait_poll();
         return;
     }
@@ -230,7 +240,7 @@ int gasnete_barrier_close(gasnete_barrier_t *barrier, gasnete_barrier_value_t ex
     uint32_t arrived = 0;
     int status;
     for (;;) {
-        gasnete_barrier_advance(barrier);
+        if (!barrier->counts) gasnete_barrier_advance(barrier);
         status = gasnete_barrier_end(barrier, expected);
         if (status != GASNET_ERR_NOT_READY) break;
         barrier_wait_step(barrier, &arrived);

@@ -31,6 +31,7 @@ typedef struct gasnete_barrier_image {
 
 typedef struct gasnete_barrier {
     bool polled;         /* polls look for its messages */
+    bool counts;         /* this rank counts in `words`, and has no messages */
     gasneti_lock_t lock; /* of `result` and `state`; never held while a message is sent */
     uint32_t team, size; /* the team's id, 0 for the job; its ranks */
 

@@ -96,13 +96,13 @@ static inline bool gasnete_barrier_words_complete(const gasnete_barrier_words_t 
     return true;
 }
 
-/* --- ranks of a supernode: a message of a rank to itself means these words --- */
+/* --- ranks of a supernode --- */
 
 enum gasnete_barrier_wake { GASNETE_WAKE_NOBODY, GASNETE_WAKE_LEADER, GASNETE_WAKE_ALL };
 
-/* Sends a message of a rank to itself, and returns which ranks are to be woken.  UP counts; the
- * last of `size` ranks to count completes the phase if the supernode is `whole`, which is if the
- * job has no other.  DOWN completes the phase. */
+/* Sends a message by the words, and returns which ranks are to be woken.  UP counts; the last of
+ * `size` ranks to count completes the phase if the supernode is `whole`, which is if the job has no
+ * other.  DOWN, of a leader, completes the phase. */
 static inline enum gasnete_barrier_wake
 gasnete_barrier_words_send(gasnete_barrier_words_t *words, const gasnete_barrier_message_t *message,
                            uint32_t size, bool whole)
@@ -116,15 +116,6 @@ gasnete_barrier_words_send(gasnete_barrier_words_t *words, const gasnete_barrier
     }
     gasnete_barrier_words_end(words, message->parity, all);
     return GASNETE_WAKE_ALL;
-}
-
-/* True with the value of the awaited message of a rank to itself, if it is there. */
-static inline bool gasnete_barrier_words_take(const gasnete_barrier_words_t *words, uint32_t size,
-                                              gasnete_barrier_message_t *message)
-{
-    return message->slot == GASNETE_BARRIER_DOWN
-               ? gasnete_barrier_words_complete(words, message->parity, &message->value)
-               : gasnete_barrier_words_joined(words, message->parity, size, &message->value);
 }
 
 #endif

@@ -18,6 +18,7 @@ static const char *const lowers[] = {"alone", "trees", "words"};
 typedef struct rank {
     gasnete_barrier_state_t state;
     uint32_t number, phase; /* of the next enter, or of the phase that it is in */
+    bool counts;            /* in the words of its supernode: it has no messages */
 } rank_t;
 
 typedef struct supernode {
@@ -198,11 +199,11 @@ static bool collect(uint32_t me)
 {
     gasnete_barrier_state_t *state = &ranks[me].state;
     supernode_t *own = &supernodes[job.of[me]];
-    gasnete_barrier_message_t message = {.parity = state->parity, .slot = state->slot};
+    gasnete_barrier_value_t all;
     if (!state->waits || state->awaited != me ||
-        !gasnete_barrier_words_take(&own->words, own->counting, &message))
+        !gasnete_barrier_words_joined(&own->words, state->parity, own->counting, &all))
         return false;
-    gasnete_barrier_take(state, message.value);
+    gasnete_barrier_take(state, all);
     return true;
 }
 
@@ -220,6 +221,29 @@ static void advance(uint32_t me)
     while (collect(me));
 }
 
+/* True if the rank may leave its phase. */
+static bool complete(uint32_t me)
+{
+    gasnete_barrier_state_t *state = &ranks[me].state;
+    advance(me);
+    if (!ranks[me].counts) return state->stage == GASNETE_BARRIER_COMPLETE;
+    return gasnete_barrier_words_complete(&supernodes[job.of[me]].words, state->parity,
+                                          &state->value);
+}
+
+static void enter(uint32_t me)
+{
+    rank_t *rank = &ranks[me];
+    const gasnete_barrier_value_t mine = notified(rank->phase, me);
+    sim_check(gasnete_barrier_enter(&rank->state, mine), me, "cannot enter");
+    sim_check(!gasnete_barrier_enter(&rank->state, anonymous), me, "enters twice");
+    job.outcome[rank->phase].entered++;
+    sim_note(me, "enters phase %u", rank->phase);
+    if (rank->counts)
+        count(me, &(gasnete_barrier_message_t){
+                      .parity = rank->state.parity, .slot = GASNETE_BARRIER_UP, .value = mine});
+}
+
 /* Enters the next phase, or leaves the phase that is complete. */
 static void act(const sim_message_t *m)
 {
@@ -227,14 +251,9 @@ static void act(const sim_message_t *m)
     rank_t *rank = &ranks[me];
     if (rank->state.stage == GASNETE_BARRIER_OUTSIDE) {
         if (rank->phase == job.phases || m->from != me) return; /* woken by others */
-        sim_check(gasnete_barrier_enter(&rank->state, notified(rank->phase, me)), me,
-                  "cannot enter");
-        sim_check(!gasnete_barrier_enter(&rank->state, anonymous), me, "enters twice");
-        job.outcome[rank->phase].entered++;
-        sim_note(me, "enters phase %u", rank->phase);
+        enter(me);
     }
-    advance(me);
-    if (rank->state.stage != GASNETE_BARRIER_COMPLETE) return;
+    if (!complete(me)) return;
     if (sim_chance(30)) {
         act_later(me, job.pause);
         return;
@@ -301,16 +320,14 @@ static void make_rank(uint32_t r)
 {
     const supernode_t *own = &supernodes[job.of[r]];
     const bool words = job.lower == WORDS;
-    const gasnete_barrier_shape_t shape = {
-        .supernode = job.of[r],
-        .supernodes = job.supernodes,
-        .place =
-            !words ? job.place[r] : own->count > 1 && (job.supernodes == 1 || job.place[r] > 0),
-        .members = !words           ? own->count
-                   : own->count > 1 ? 2
-                                    : 1,
-        .rank_at = rank_at,
-        .whose = &ranks[r]};
+    gasnete_barrier_shape_t shape = {.supernode = job.of[r],
+                                     .supernodes = job.supernodes,
+                                     .place = words ? 0 : job.place[r],
+                                     .members = words ? 1 + (own->count > 1) : own->count,
+                                     .rank_at = rank_at,
+                                     .whose = &ranks[r]};
+    ranks[r].counts = words && own->count > 1 && (job.supernodes == 1 || job.place[r] > 0);
+    if (ranks[r].counts) shape = (gasnete_barrier_shape_t){.supernodes = 1, .members = 1};
     ranks[r].number = r;
     ranks[r].phase = 0;
     gasnete_barrier_init(&ranks[r].state, &shape);
