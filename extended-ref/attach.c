@@ -12,8 +12,7 @@
 #include "extended-ref/transfer.h"
 
 const gasnetc_internal_t gasnete_handlers[] = {
-    GASNETC_INTERNAL_REQUEST(GASNETE_H_BARRIER, SHORT, 2, gasnete_barrier_handler),
-    GASNETC_INTERNAL_REQUEST(GASNETE_H_TEAM_BARRIER, SHORT, 3, gasnete_team_barrier_handler),
+    GASNETC_INTERNAL_REQUEST(GASNETE_H_BARRIER, SHORT, 3, gasnete_barrier_handler),
     GASNETC_INTERNAL_REQUEST(GASNETE_H_MEMSET, SHORT, 6, gasnete_memset_handler),
     GASNETC_INTERNAL_REPLY(GASNETE_H_DONE, SHORT, 2, gasnete_done_handler),
     GASNETC_INTERNAL_REQUEST(GASNETE_H_VIS_PUT, MEDIUM, 3, gasnete_vis_put_handler),

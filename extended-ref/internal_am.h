@@ -30,17 +30,11 @@ enum {
     GASNETE_H_VIS_PUT = 73,
     GASNETE_H_VIS_GET = 74,
     GASNETE_H_VIS_GOT = 75,
-    /* of teams/team_barrier.c */
-    GASNETE_H_TEAM_BARRIER = 90,
 };
 
-/* barrier_am.c */
-void gasnete_barrier_handler(gasnet_token_t token, gasnet_handlerarg_t word0,
-                             gasnet_handlerarg_t word1);
-
-/* teams/team_barrier.c */
-void gasnete_team_barrier_handler(gasnet_token_t token, gasnet_handlerarg_t team,
-                                  gasnet_handlerarg_t word0, gasnet_handlerarg_t word1);
+/* barrier/teams.c */
+void gasnete_barrier_handler(gasnet_token_t token, gasnet_handlerarg_t team,
+                             gasnet_handlerarg_t word0, gasnet_handlerarg_t word1);
 
 /* memset.c */
 void gasnete_memset_handler(gasnet_token_t token, gasnet_handlerarg_t dst_high,

@@ -16,11 +16,14 @@ coll_plan_sources = \
 	extended-ref/coll/plans/plan_stages.c \
 	extended-ref/coll/plans/plan_steps.h \
 	extended-ref/coll/plans/plan_tree.c
+barrier_machine_sources = \
+	extended-ref/barrier/machine.c extended-ref/barrier/machine.h \
+	extended-ref/barrier/words.h
 extended_sources = \
 	extended-ref/attach.c \
-	extended-ref/barrier.c extended-ref/barrier_am.c extended-ref/barrier_host.h \
-	extended-ref/barrier_object.h extended-ref/barrier_transport.h \
-	extended-ref/barrier_state.c extended-ref/barrier_state.h \
+	extended-ref/barrier/barrier.c extended-ref/barrier/barrier.h \
+	extended-ref/barrier/calls.c extended-ref/barrier/teams.c \
+	$(barrier_machine_sources) \
 	extended-ref/checks.c \
 	$(coll_plan_sources) \
 	extended-ref/coll/arrivals.c \
@@ -44,11 +47,7 @@ extended_sources = \
 	extended-ref/progress.c extended-ref/progress.h \
 	extended-ref/putget.c \
 	extended-ref/regions.c \
-	extended-ref/teams/barrier_calls.c \
-	extended-ref/teams/image_barrier.c extended-ref/teams/image_barrier.h \
-	extended-ref/teams/kin_barrier.c extended-ref/teams/kin_barrier.h \
 	extended-ref/teams/split.c extended-ref/teams/split_order.c extended-ref/teams/split_order.h \
-	extended-ref/teams/team_barrier.c extended-ref/teams/team_barrier.h \
 	extended-ref/teams/tuning.c extended-ref/teams/tuning_text.c extended-ref/teams/tuning_text.h \
 	extended-ref/transfer.h \
 	extended-ref/value.c \
@@ -57,16 +56,19 @@ extended_sources = \
 	extended-ref/vis/pieces.c extended-ref/vis/pieces.h \
 	extended-ref/vis/runs.c extended-ref/vis/vis.c extended-ref/vis/vis.h \
 	extended-ref/vis/walk.c extended-ref/vis/walk.h
-extended_by_rdma = extended-ref/transfer_rdma.h extended-ref/barrier_rdma.c
+extended_by_rdma = extended-ref/transfer_rdma.h extended-ref/barrier/puts.c
 extended_by_am = extended-ref/transfer_am.h extended-ref/transfer_am.c
 
 check_PROGRAMS += tests/unit/extended_barrier
-tests_unit_extended_barrier_SOURCES = tests/unit/extended_barrier.c \
-	extended-ref/barrier_state.c extended-ref/barrier_state.h \
-	extended-ref/teams/kin_barrier.c extended-ref/teams/kin_barrier.h $(coll_plan_sources)
+tests_unit_extended_barrier_SOURCES = tests/unit/extended_barrier.c $(barrier_machine_sources)
+tests_unit_extended_barrier_LDADD = tests/unit/libcheck.a
+check_PROGRAMS += tests/unit/barrier_images
+tests_unit_barrier_images_SOURCES = tests/unit/barrier_images.c extended-ref/barrier/calls.c extended-ref/barrier/barrier.h \
+	$(barrier_machine_sources)
+tests_unit_barrier_images_CPPFLAGS = $(unit_cppflags)
+tests_unit_barrier_images_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/coll_teams
-tests_unit_coll_teams_SOURCES = tests/unit/coll_teams.c extended-ref/barrier_state.c \
-	extended-ref/teams/image_barrier.c extended-ref/teams/image_barrier.h \
+tests_unit_coll_teams_SOURCES = tests/unit/coll_teams.c \
 	extended-ref/teams/split_order.c extended-ref/teams/split_order.h \
 	extended-ref/teams/tuning_text.c extended-ref/teams/tuning_text.h $(coll_plan_sources)
 tests_unit_coll_teams_LDADD = tests/unit/libcheck.a

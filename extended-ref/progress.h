@@ -13,16 +13,8 @@
 
 #include "core/am/system_am.h"
 
-/* barrier.c: takes messages that have arrived, and sends the messages that are due. */
+/* barrier/teams.c: takes messages of barriers that have arrived, and sends those that are due. */
 void gasnete_barrier_progress(void);
-/* True if this rank has notified the job's barrier and has not left it. */
-bool gasnete_barrier_is_split(void);
-/* gasnet_barrier_notify and _wait with this id.  When the phase is over no message is served any
- * more, so that a message that a peer sends after the barrier is hardly ever handled inside it. */
-int gasnete_barrier_without_poll(int id);
-
-/* teams/team_barrier.c: sends the messages of the barriers of teams that are due. */
-void gasnete_team_barriers_progress(void);
 
 /* Works on the collectives that are ready; NULL until gasnet_coll_init.  `client`: the calling
  * thread is the client's, not the receive thread. */

@@ -7,8 +7,8 @@
  * gasnete_transfer_get_into, for memory that gasnete_landing has registered.  gasnete_transfer_fill
  * returns false, and does nothing, where a handler of the target is faster.  gasnete_transfer_list:
  * gasnetc_rdma_list, whose lists have at most gasnete_transfer_list_max pieces, 0 where the
- * transport has no lists.  gasnete_default_barrier, called at attach, returns the transport of
- * barriers; GASNETE_TRANSFER_HANDLERS are the transport's entries of the handler table.
+ * transport has no lists.  GASNETE_TRANSFER_HANDLERS are the transport's entries of the handler
+ * table.
  */
 #ifndef GASNETE_TRANSFER_H
 #define GASNETE_TRANSFER_H

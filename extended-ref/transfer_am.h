@@ -3,7 +3,6 @@
 #define GASNETE_TRANSFER_AM_H
 
 #include "core/completion.h"
-#include "extended-ref/barrier_transport.h"
 #include "extended-ref/internal_am.h"
 #include "gasnet.h"
 
@@ -57,12 +56,6 @@ static inline bool gasnete_transfer_list(gasnet_node_t node, bool put, void *rem
 {
     (void)node, (void)put, (void)remote, (void)pieces, (void)count, (void)counter;
     return false;
-}
-
-static inline const gasnete_barrier_transport_t *gasnete_default_barrier(uint8_t steps)
-{
-    (void)steps;
-    return &gasnete_barrier_am;
 }
 
 #define GASNETE_TRANSFER_HANDLERS                                                                  \

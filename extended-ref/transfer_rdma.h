@@ -3,7 +3,6 @@
 #define GASNETE_TRANSFER_RDMA_H
 
 #include "core/rdma/rdma.h"
-#include "extended-ref/barrier_transport.h"
 #include "gasnet.h"
 
 #define GASNETE_TRANSFER_HANDLERS
@@ -55,12 +54,6 @@ static inline bool gasnete_transfer_list(gasnet_node_t node, bool put, void *rem
                                          gasnetc_counter_t *counter)
 {
     return gasnetc_rdma_list(node, put, remote, pieces, count, counter);
-}
-
-static inline const gasnete_barrier_transport_t *gasnete_default_barrier(uint8_t steps)
-{
-    gasnete_barrier_rdma_attach(steps);
-    return &gasnete_barrier_rdma;
 }
 
 #endif

@@ -13,9 +13,9 @@
 #include "core/job/rank.h"
 #include "core/job/thread.h"
 #include "core/report.h"
+#include "extended-ref/barrier/barrier.h"
 #include "extended-ref/coll/messages.h"
 #include "extended-ref/internal_am.h"
-#include "extended-ref/progress.h"
 #include "other/base/fnv.h"
 
 /* --- one call --- */
@@ -56,7 +56,7 @@ void gasnete_coll_check_call(const gasnete_coll_call_t *call)
     if (call->root >= call->team->images)
         gasneti_fatal("%s is called with root %u: the team has %u images, numbered from 0",
                       call->name, (unsigned)call->root, call->team->images);
-    if (GASNETC_CHECKING && gasnete_barrier_is_split())
+    if (GASNETC_CHECKING && gasnete_barrier_inside(&gasnete_barrier_job))
         gasneti_fatal("%s is called between gasnet_barrier_notify and gasnet_barrier_wait",
                       call->name);
     if (call->kind != GASNETE_COLL_REDUCE) return;

@@ -9,6 +9,7 @@
 #include "core/job/thread.h"
 #include "core/params/params.h"
 #include "core/report.h"
+#include "extended-ref/barrier/barrier.h"
 #include "extended-ref/progress.h"
 
 /* True if a node can have several images, which are in a blocking call at the same time.
@@ -82,6 +83,7 @@ static void init_node(const gasnet_image_t *images, const gasnet_coll_fn_entry_t
         gasnete_coll_team_new(gasnete_coll_team_id(), NULL, gasnetc_job.size, images);
     gasnete_coll_team_all->settings = init_settings();
     gasnete_coll_team_all->plain->settings = gasnete_coll_team_all->settings;
+    gasnete_team_barrier_make(gasnete_coll_team_all, true);
     atomic_store_explicit(&gasnete_coll_progress_hook, gasnete_coll_work, memory_order_release);
 }
 
@@ -103,11 +105,13 @@ static uint32_t init_local_image(gasnet_image_t image)
 static void init_leave(void)
 {
     static atomic_bool over;
+    const gasnete_barrier_value_t value = gasnete_barrier_value((int)digest, 0);
     gasneti_lock(&init_lock);
     const bool first = met++ == 0;
     gasneti_unlock(&init_lock);
     if (first) {
-        gasnete_barrier_without_poll((int)digest);
+        gasnete_barrier_open(&gasnete_barrier_job, value);
+        gasnete_barrier_close(&gasnete_barrier_job, value);
         atomic_store_explicit(&over, true, memory_order_release);
     } else {
         gasneti_wait_until(atomic_load_explicit(&over, memory_order_acquire));

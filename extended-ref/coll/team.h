@@ -21,6 +21,7 @@
 #include "gasnet.h"
 
 struct gasnete_coll_op;
+struct gasnete_barrier;
 
 enum { GASNETE_COLL_ENTERING = 1024 }; /* number of lists; a power of 2 */
 
@@ -44,7 +45,7 @@ struct gasnete_coll_team {
     gasnete_coll_settings_t settings;      /* of gasnete_coll_choose; equal on all members */
     bool tuned;                            /* a call of tuning.c has changed them */
     gasnete_coll_schedule_t *schedules[GASNETE_COLL_SCHEDULES]; /* (L) by a hash, or NULL */
-    void *barrier;                     /* the team's barriers; belongs to teams/team_barrier.c */
+    struct gasnete_barrier *barrier;   /* NULL until gasnete_team_barrier_make */
     uint32_t *calls;                   /* [local] operations that each image has begun */
     uint32_t in_flight;                /* operations that are not complete on this node */
     struct gasnete_coll_op **entering; /* [GASNETE_COLL_ENTERING], by number: operations that

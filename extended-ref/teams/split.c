@@ -9,8 +9,9 @@
 
 #include "core/job/progress.h"
 #include "core/report.h"
+#include "extended-ref/barrier/barrier.h"
+#include "extended-ref/coll/team.h"
 #include "extended-ref/teams/split_order.h"
-#include "extended-ref/teams/team_barrier.h"
 #include "extended-ref/handles.h"
 
 static void *split_alloc(size_t count, size_t size)
@@ -50,7 +51,7 @@ static gasnete_team_t *split_make(const gasnete_team_t *parent, const gasnete_co
     team->settings = parent->settings;
     team->plain->settings = parent->settings;
     team->tuned = parent->tuned;
-    gasnete_team_barrier_of(team);
+    gasnete_team_barrier_make(team, false);
     return team;
 }
 
@@ -100,10 +101,10 @@ void gasnet_coll_team_free(gasnet_team_handle_t team)
                       "the job");
     free_check_idle(team);
     gasnet_coll_barrier(team, 0, GASNET_BARRIERFLAG_ANONYMOUS | GASNET_BARRIERFLAG_IMAGES);
-    gasnete_team_barrier_t *barrier = team->barrier;
-    gasneti_lock(&barrier->lock);
+    gasnete_barrier_t *barrier = team->barrier;
+    gasneti_lock(&barrier->image_lock);
     bool last = ++barrier->freed == team->local;
-    gasneti_unlock(&barrier->lock);
+    gasneti_unlock(&barrier->image_lock);
     if (!last) return;
     gasnete_team_barrier_delete(team);
     gasnete_coll_team_delete(team);

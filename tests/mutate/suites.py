@@ -69,6 +69,7 @@ SUITES = {
     'core/rdma': CORE + PORTALS + [family('params/run.sh'), family('portals/run.sh', PORTALS_LIBS)],
     'core/stats': CORE + [family('stats/stats.sh')],
     'extended-ref': EXTENDED,
+    'extended-ref/barrier': COLL,
     'extended-ref/coll': COLL,
     'extended-ref/teams': COLL,
     'extended-ref/vis': PURE + [clients('ibv', 'seq', 2, 'testvis'), clients('ibv', 'par', 3, 'testvis')] + EXTENDED[1:],

@@ -16,14 +16,15 @@ tests_sim_libjob_a_CPPFLAGS = $(sim_cppflags)
 
 # The Extended API as for networks with RDMA, but for the job's barrier, which goes by Active Messages.
 tests_sim_libextended_a_SOURCES = $(extended_sources)
-tests_sim_libextended_a_CPPFLAGS = $(sim_cppflags) -Dgasnete_barrier_rdma=gasnete_barrier_am \
-	-Dmalloc=sim_malloc -Dcalloc=sim_calloc -Daligned_alloc=sim_aligned_alloc -Dfree=sim_free
+tests_sim_libextended_a_CPPFLAGS = $(sim_cppflags) -Dmalloc=sim_malloc -Dcalloc=sim_calloc -Daligned_alloc=sim_aligned_alloc -Dfree=sim_free
 
-sim_programs = tests/sim/am tests/sim/coll tests/sim/collectives tests/sim/exit tests/sim/firehose tests/sim/handshake tests/sim/lending
+sim_programs = tests/sim/am tests/sim/barrier tests/sim/coll tests/sim/collectives tests/sim/exit tests/sim/firehose tests/sim/handshake tests/sim/lending
 check_PROGRAMS += $(sim_programs)
 tests_sim_am_SOURCES = tests/sim/am.c
 tests_sim_am_CPPFLAGS = $(sim_cppflags)
 tests_sim_am_LDADD = tests/sim/libjob.a tests/sim/libsim.a other/firehose/libfirehose.la other/base/libenv_table.la
+tests_sim_barrier_SOURCES = tests/sim/barrier.c $(barrier_machine_sources)
+tests_sim_barrier_LDADD = tests/sim/libsim.a
 tests_sim_coll_SOURCES = tests/sim/coll.c $(coll_plan_sources)
 tests_sim_coll_LDADD = tests/sim/libsim.a
 tests_sim_collectives_SOURCES = tests/sim/collectives.c tests/sim/extended/collops.c tests/sim/extended/collops.h tests/sim/extended/extended.c tests/sim/extended/extended.h

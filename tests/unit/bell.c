@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/progress/doze.h"
-#include "extended-ref/barrier_host.h"
+#include "extended-ref/barrier/words.h"
 #include "tests/unit/check.h"
 
 enum { THREADS = 4, LIMIT_US = 20 * 1000 * 1000 };
@@ -65,7 +65,7 @@ static void *pass_on(void *number)
 /* --- a barrier of all --- */
 
 enum { PHASES = 3000 };
-static gasnete_barrier_host_t host;
+static gasnete_barrier_words_t host;
 static atomic_uint wrong;
 
 static void *meet(void *number)
@@ -76,15 +76,15 @@ static void *meet(void *number)
             i % THREADS == me ? GASNETE_BARRIER_NAMED : GASNETE_BARRIER_NONE, (int32_t)i};
         gasnete_barrier_value_t all = mine;
         const uint8_t parity = i % 2;
-        if (gasnete_barrier_host_notify(&host, parity, mine, THREADS)) {
-            if (!gasnete_barrier_host_joined(&host, parity, THREADS, &all))
+        if (gasnete_barrier_words_notify(&host, parity, mine, THREADS)) {
+            if (!gasnete_barrier_words_joined(&host, parity, THREADS, &all))
                 atomic_fetch_add(&wrong, 1);
-            gasnete_barrier_host_end(&host, parity, all);
+            gasnete_barrier_words_end(&host, parity, all);
             hostmem_bell_ring_all(bell);
         }
-        while (!gasnete_barrier_host_complete(&host, parity, &all)) {
+        while (!gasnete_barrier_words_complete(&host, parity, &all)) {
             const uint32_t rings = hostmem_bell_arm(bell, me, NULL, 0, true);
-            if (gasnete_barrier_host_complete(&host, parity, &all)) break;
+            if (gasnete_barrier_words_complete(&host, parity, &all)) break;
             sleep_for(me, rings);
         }
         if (all.kind != GASNETE_BARRIER_NAMED || all.id != (int32_t)i) atomic_fetch_add(&wrong, 1);
@@ -199,25 +199,25 @@ static void barrier_words(void)
 {
     for (int round = 0; round < 1000; round++) {
         const uint32_t size = 1 + check_below(300);
-        gasnete_barrier_host_t some = {{0, 0}, {0, 0}};
+        gasnete_barrier_words_t some = {{0, 0}, {0, 0}};
         for (uint8_t phase = 1; phase < 4; phase++) {
             gasnete_barrier_value_t all = values[0], found;
             for (uint32_t i = 0; i < size; i++) {
                 const gasnete_barrier_value_t mine = values[check_below(VALUES)];
-                check_each(!gasnete_barrier_host_joined(&some, phase % 2, size, &found) &&
-                               !gasnete_barrier_host_complete(&some, phase % 2, &found),
+                check_each(!gasnete_barrier_words_joined(&some, phase % 2, size, &found) &&
+                               !gasnete_barrier_words_complete(&some, phase % 2, &found),
                            "complete after %u of %u", i, size);
                 all = gasnete_barrier_join(all, mine);
-                check_each(gasnete_barrier_host_notify(&some, phase % 2, mine, size) ==
+                check_each(gasnete_barrier_words_notify(&some, phase % 2, mine, size) ==
                                (i == size - 1),
                            "the last of %u is %u", size, i);
             }
-            check_each(gasnete_barrier_host_joined(&some, phase % 2, size, &found) &&
+            check_each(gasnete_barrier_words_joined(&some, phase % 2, size, &found) &&
                            same(found, all) &&
-                           !gasnete_barrier_host_complete(&some, phase % 2, &found),
+                           !gasnete_barrier_words_complete(&some, phase % 2, &found),
                        "%u nodes: another value", size);
-            gasnete_barrier_host_end(&some, phase % 2, values[phase]);
-            check_each(gasnete_barrier_host_complete(&some, phase % 2, &found) &&
+            gasnete_barrier_words_end(&some, phase % 2, values[phase]);
+            check_each(gasnete_barrier_words_complete(&some, phase % 2, &found) &&
                            same(found, values[phase]),
                        "%u nodes: another value of the job", size);
         }

@@ -30,8 +30,7 @@ enum {
     PIECE = 83,
     OFFER = 84,
     ACK = 85,
-    FETCHED = 87,
-    TEAM_BARRIER = 90
+    FETCHED = 87
 };
 
 static struct {
@@ -76,10 +75,10 @@ CASE(vis_put_negative, MEDIUM(VIS_PUT, 64, -1, 0, 0))
 CASE(vis_put_short, SHORT(VIS_PUT, 1, 0, 0))
 CASE(vis_get_much, MEDIUM(VIS_GET, 64, -1, 0, 0))
 CASE(vis_got_request, MEDIUM(VIS_GOT, 8, HIGH(there), LOW(there)))
-CASE(barrier_garbage, SHORT(BARRIER, -1, -1))
-CASE(barrier_step, SHORT(BARRIER, 31, 0))
-CASE(team_barrier_garbage, SHORT(TEAM_BARRIER, 1, -1, -1))
-CASE(team_barrier_none, SHORT(TEAM_BARRIER, 0, 0, 0))
+CASE(barrier_garbage, SHORT(BARRIER, 0, -1, -1))
+CASE(barrier_step, SHORT(BARRIER, 0, 31, 0))
+CASE(team_barrier_garbage, SHORT(BARRIER, 1, -1, -1))
+CASE(barrier_2, SHORT(BARRIER, 0, 0))
 CASE(whole_none, MEDIUM(WHOLE, 64, 0, 0, 0))
 CASE(whole_short, SHORT(WHOLE, 0, 0, 0))
 CASE(ready_outside, SHORT(READY, 1, 0, 0, HIGH(there), LOW(there), 0, 64))
@@ -136,7 +135,7 @@ static const struct {
     ROW(barrier_garbage),
     ROW(barrier_step),
     ROW(team_barrier_garbage),
-    ROW(team_barrier_none),
+    ROW(barrier_2),
     ROW(whole_none),
     ROW(whole_short),
     ROW(ready_outside),

@@ -38,7 +38,7 @@ vis_got_reply|all|$no_operation number
 barrier_garbage|release|rank 1 sent an invalid barrier message
 barrier_step|all|rank 1 sent an invalid barrier message
 team_barrier_garbage|release|rank 1 sent an invalid barrier message
-team_barrier_none|release|rank 1 sent an invalid barrier message
+barrier_2|release|$own 64: it is a Short Request with 2 arguments and should be a Short Request with 3 arguments
 whole_none|all|$collective team
 whole_short|release|$own 80
 ready_outside|release|$collective address .outside the segment
