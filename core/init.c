@@ -334,7 +334,7 @@ int gasnet_init(int *argc, char ***argv)
     if (gasnetc_phase != GASNETC_BEFORE_INIT)
         return gasneti_error(GASNET_ERR_NOT_INIT, "gasnet_init", "called a second time");
     set_tool_hooks();
-    gasnetc_common_prepare();
+    gasnetc_wakeup_prepare();
     int result = join(argc, argv);
     refused = result != GASNET_OK;
     if (refused) return result;
@@ -350,7 +350,7 @@ int gasnet_init(int *argc, char ***argv)
     settle_spins();
     gasnetc_stats_init();
     open_network();
-    gasnetc_pshm_find();
+    gasnetc_shm_find();
     gasnetc_segment_limits();
     gasnetc_stats_serve();
     gasnetc_phase = GASNETC_BEFORE_ATTACH;
@@ -399,7 +399,7 @@ int gasnetc_node_info(gasnet_nodeinfo_t *table, int numentries)
                              numentries, (void *)table);
     for (int i = 0; i < numentries && i < (int)gasnetc_job.size; i++) {
         table[i].host = (gasnet_node_t)gasnetc_job.host_of[i];
-        gasnetc_pshm_info((uint32_t)i, &table[i]);
+        gasnetc_shm_info((uint32_t)i, &table[i]);
     }
     return GASNET_OK;
 }

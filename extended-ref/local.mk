@@ -43,7 +43,7 @@ extended_sources = \
 	extended-ref/internal_am.c extended-ref/internal_am.h \
 	extended-ref/memset.c \
 	extended-ref/outstanding.c extended-ref/outstanding.h \
-	extended-ref/near.h \
+	extended-ref/shm_transfer.h \
 	extended-ref/progress.c extended-ref/progress.h \
 	extended-ref/putget.c \
 	extended-ref/regions.c \

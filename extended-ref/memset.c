@@ -8,7 +8,7 @@
 
 #include "core/job/progress.h"
 #include "extended-ref/internal_am.h"
-#include "extended-ref/near.h"
+#include "extended-ref/shm_transfer.h"
 #include "extended-ref/transfer.h"
 
 enum { PIECE = 4 * 1048576 }; /* bytes of the longest fill by one message */
@@ -50,7 +50,7 @@ static bool memset_local(const char *call, gasnet_node_t node, void *dst, int va
     if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
     if (node >= gasnetc_job.size) gasnetc_no_such_rank(call, node);
     if (nbytes == 0) return true;
-    if (node != gasnet_mynode()) return gasnete_near_fill(node, dst, value, nbytes);
+    if (node != gasnet_mynode()) return gasnete_shm_fill(node, dst, value, nbytes);
     memset(dst, value, nbytes);
     return true;
 }

@@ -2,10 +2,10 @@
  *
  * Implements gasnet_{put,get}{,_nb,_nbi}{,_bulk}.  Each kind (blocking, explicit, implicit) is one
  * function, inlined for each form: it does transfers within this rank and with shared-memory peers
- * (near.h), chooses the counter, and calls transfer.h for other transfers.  The _far forms are for
- * callers that know that the rank is no shared-memory peer; they only test whether the job has it.
- * Hot path: no work that a remote transfer of at least one byte does not need.  transfer.h handles
- * transfers of no bytes, except where the call must return GASNET_INVALID_HANDLE for them.
+ * (shm_transfer.h), chooses the counter, and calls transfer.h for other transfers.  The _far forms
+ * are for callers that know that the rank is no shared-memory peer; they only test whether the job
+ * has it. Hot path: no work that a remote transfer of at least one byte does not need.  transfer.h
+ * handles transfers of no bytes, except where the call must return GASNET_INVALID_HANDLE for them.
  *
  * core/rdma/synchronisation.h defines what each form waits for.  Forms with equal rows in that
  * table share a function: bulk and non-bulk blocking puts, and bulk and non-bulk gets of each kind.
@@ -14,7 +14,7 @@
 
 #include "core/job/progress.h"
 #include "core/rdma/synchronisation.h"
-#include "extended-ref/near.h"
+#include "extended-ref/shm_transfer.h"
 #include "extended-ref/transfer.h"
 #include "other/base/hot.h"
 
@@ -45,11 +45,10 @@ HOT bool is_get(enum gasnetc_form form)
     return form == GASNETC_GET || form == GASNETC_GET_NB || form == GASNETC_GET_NBI;
 }
 
-HOT bool putget_near(enum gasnetc_form form, gasnet_node_t node, void *dst, void *src,
-                     size_t nbytes)
+HOT bool putget_shm(enum gasnetc_form form, gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    return is_get(form) ? gasnete_near_get(putget_names[form], dst, node, src, nbytes)
-                        : gasnete_near_put(putget_names[form], node, dst, src, nbytes);
+    return is_get(form) ? gasnete_shm_get(putget_names[form], dst, node, src, nbytes)
+                        : gasnete_shm_put(putget_names[form], node, dst, src, nbytes);
 }
 
 HOT void putget_start(enum gasnetc_form form, gasnet_node_t node, void *dst, void *src,
@@ -85,7 +84,7 @@ HOT void putget_blocking_far(enum gasnetc_form form, gasnet_node_t node, void *d
 HOT void putget_blocking(enum gasnetc_form form, gasnet_node_t node, void *dst, void *src,
                          size_t nbytes)
 {
-    if (!putget_near(form, node, dst, src, nbytes))
+    if (!putget_shm(form, node, dst, src, nbytes))
         putget_blocking_far(form, node, dst, src, nbytes);
 }
 
@@ -143,7 +142,7 @@ HOT gasnet_handle_t putget_explicit_far(enum gasnetc_form form, gasnet_node_t no
 HOT gasnet_handle_t putget_explicit(enum gasnetc_form form, gasnet_node_t node, void *dst,
                                     void *src, size_t nbytes)
 {
-    if (putget_near(form, node, dst, src, nbytes)) return GASNET_INVALID_HANDLE;
+    if (putget_shm(form, node, dst, src, nbytes)) return GASNET_INVALID_HANDLE;
     return putget_explicit_far(form, node, dst, src, nbytes);
 }
 
@@ -206,7 +205,7 @@ HOT void putget_implicit_far(enum gasnetc_form form, gasnet_node_t node, void *d
 HOT void putget_implicit(enum gasnetc_form form, gasnet_node_t node, void *dst, void *src,
                          size_t nbytes)
 {
-    if (!putget_near(form, node, dst, src, nbytes))
+    if (!putget_shm(form, node, dst, src, nbytes))
         putget_implicit_far(form, node, dst, src, nbytes);
 }
 

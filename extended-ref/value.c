@@ -9,7 +9,7 @@
 #include "core/job/progress.h"
 #include "core/rdma/synchronisation.h"
 #include "core/report.h"
-#include "extended-ref/near.h"
+#include "extended-ref/shm_transfer.h"
 #include "extended-ref/transfer.h"
 
 void gasnete_bad_value(const char *call, size_t nbytes)
@@ -77,7 +77,7 @@ static gasnet_valget_handle_t value_start_get(gasnet_node_t node, void *src, siz
     value_get_t *get = (value_get_t *)(void *)gasnete_op_pop(&me->free_values, GASNETE_OP_VALGET);
     get->value = 0;
     void *dst = gasneti_low_bytes(&get->value, nbytes);
-    if (!gasnete_near_get("gasnet_get_nb_val", dst, node, src, nbytes) &&
+    if (!gasnete_shm_get("gasnet_get_nb_val", dst, node, src, nbytes) &&
         !gasnete_copy_local("gasnet_get_nb_val", node, dst, src, nbytes))
         gasnete_transfer_get_into(node, dst, get->landing, src, nbytes, &get->op.counter);
     return (gasnet_valget_handle_t)get;
@@ -104,7 +104,7 @@ gasnet_register_value_t gasnete_get_val(gasnet_node_t node, void *src, size_t nb
 {
     gasnete_check_remote("gasnet_get_val", node, src, nbytes);
     gasnet_register_value_t value = 0;
-    if (gasnete_near_get("gasnet_get_val", gasneti_low_bytes(&value, nbytes), node, src, nbytes))
+    if (gasnete_shm_get("gasnet_get_val", gasneti_low_bytes(&value, nbytes), node, src, nbytes))
         return value;
     return gasnete_wait_syncnb_valget(value_start_get(node, src, nbytes));
 }

@@ -111,12 +111,12 @@ GASNETI_INLINE void gasnete_check_barrier(const char *call, int flags)
 
 /* Makes one of two calls, if gasnet_pshm.h has not done a transfer: `far` where the network alone
  * reaches the node, else `any`. */
-#define GASNETI_UNLESS_NEAR(outcome, far, any)                                                     \
+#define GASNETI_UNLESS_SHM(outcome, far, any)                                                      \
     do {                                                                                           \
         const int gasneti_outcome = (outcome);                                                     \
-        if (gasneti_outcome == GASNETI_NEAR_FAR)                                                   \
+        if (gasneti_outcome == GASNETI_SHM_FAR)                                                    \
             far;                                                                                   \
-        else if (gasneti_outcome != GASNETI_NEAR_DONE)                                             \
+        else if (gasneti_outcome != GASNETI_SHM_DONE)                                              \
             any;                                                                                   \
     } while (0)
 
@@ -125,30 +125,30 @@ GASNETI_INLINE void gasnete_check_barrier(const char *call, int flags)
 GASNETI_INLINE void gasnet_get(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get", node, src, nbytes);
-    GASNETI_UNLESS_NEAR(gasneti_near_get(dest, node, src, nbytes),
-                        gasnete_get_far(dest, node, src, nbytes),
-                        gasnete_get(dest, node, src, nbytes));
+    GASNETI_UNLESS_SHM(gasneti_shm_get(dest, node, src, nbytes),
+                       gasnete_get_far(dest, node, src, nbytes),
+                       gasnete_get(dest, node, src, nbytes));
 }
 GASNETI_INLINE void gasnet_get_bulk(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get_bulk", node, src, nbytes);
-    GASNETI_UNLESS_NEAR(gasneti_near_get(dest, node, src, nbytes),
-                        gasnete_get_far(dest, node, src, nbytes),
-                        gasnete_get(dest, node, src, nbytes));
+    GASNETI_UNLESS_SHM(gasneti_shm_get(dest, node, src, nbytes),
+                       gasnete_get_far(dest, node, src, nbytes),
+                       gasnete_get(dest, node, src, nbytes));
 }
 GASNETI_INLINE void gasnet_put(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put", node, dest, nbytes);
-    GASNETI_UNLESS_NEAR(gasneti_near_put(node, dest, src, nbytes),
-                        gasnete_put_far(node, dest, src, nbytes),
-                        gasnete_put(node, dest, src, nbytes));
+    GASNETI_UNLESS_SHM(gasneti_shm_put(node, dest, src, nbytes),
+                       gasnete_put_far(node, dest, src, nbytes),
+                       gasnete_put(node, dest, src, nbytes));
 }
 GASNETI_INLINE void gasnet_put_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_bulk", node, dest, nbytes);
-    GASNETI_UNLESS_NEAR(gasneti_near_put(node, dest, src, nbytes),
-                        gasnete_put_far(node, dest, src, nbytes),
-                        gasnete_put(node, dest, src, nbytes));
+    GASNETI_UNLESS_SHM(gasneti_shm_put(node, dest, src, nbytes),
+                       gasnete_put_far(node, dest, src, nbytes),
+                       gasnete_put(node, dest, src, nbytes));
 }
 /* Writes nbytes copies of (unsigned char)val. */
 GASNETI_INLINE void gasnet_memset(gasnet_node_t node, void *dest, int val, size_t nbytes)
@@ -170,9 +170,9 @@ GASNETI_INLINE gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, voi
 {
     gasnet_handle_t handle = GASNET_INVALID_HANDLE;
     gasnete_check_remote("gasnet_get_nb", node, src, nbytes);
-    GASNETI_UNLESS_NEAR(gasneti_near_get(dest, node, src, nbytes),
-                        handle = gasnete_get_nb_far(dest, node, src, nbytes),
-                        handle = gasnete_get_nb(dest, node, src, nbytes));
+    GASNETI_UNLESS_SHM(gasneti_shm_get(dest, node, src, nbytes),
+                       handle = gasnete_get_nb_far(dest, node, src, nbytes),
+                       handle = gasnete_get_nb(dest, node, src, nbytes));
     return handle;
 }
 GASNETI_INLINE gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node, void *src,
@@ -182,9 +182,9 @@ GASNETI_INLINE gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node
 {
     gasnet_handle_t handle = GASNET_INVALID_HANDLE;
     gasnete_check_remote("gasnet_get_nb_bulk", node, src, nbytes);
-    GASNETI_UNLESS_NEAR(gasneti_near_get(dest, node, src, nbytes),
-                        handle = gasnete_get_nb_far(dest, node, src, nbytes),
-                        handle = gasnete_get_nb(dest, node, src, nbytes));
+    GASNETI_UNLESS_SHM(gasneti_shm_get(dest, node, src, nbytes),
+                       handle = gasnete_get_nb_far(dest, node, src, nbytes),
+                       handle = gasnete_get_nb(dest, node, src, nbytes));
     return handle;
 }
 /* src may be reused on return.  */
@@ -195,9 +195,9 @@ GASNETI_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, voi
 {
     gasnet_handle_t handle = GASNET_INVALID_HANDLE;
     gasnete_check_remote("gasnet_put_nb", node, dest, nbytes);
-    GASNETI_UNLESS_NEAR(gasneti_near_put(node, dest, src, nbytes),
-                        handle = gasnete_put_nb_far(node, dest, src, nbytes),
-                        handle = gasnete_put_nb(node, dest, src, nbytes));
+    GASNETI_UNLESS_SHM(gasneti_shm_put(node, dest, src, nbytes),
+                       handle = gasnete_put_nb_far(node, dest, src, nbytes),
+                       handle = gasnete_put_nb(node, dest, src, nbytes));
     return handle;
 }
 /* src must not change until the synchronisation.  */
@@ -208,9 +208,9 @@ GASNETI_INLINE gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest
 {
     gasnet_handle_t handle = GASNET_INVALID_HANDLE;
     gasnete_check_remote("gasnet_put_nb_bulk", node, dest, nbytes);
-    GASNETI_UNLESS_NEAR(gasneti_near_put(node, dest, src, nbytes),
-                        handle = gasnete_put_nb_bulk_far(node, dest, src, nbytes),
-                        handle = gasnete_put_nb_bulk(node, dest, src, nbytes));
+    GASNETI_UNLESS_SHM(gasneti_shm_put(node, dest, src, nbytes),
+                       handle = gasnete_put_nb_bulk_far(node, dest, src, nbytes),
+                       handle = gasnete_put_nb_bulk(node, dest, src, nbytes));
     return handle;
 }
 GASNETI_INLINE gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int val,
@@ -272,32 +272,32 @@ GASNETI_INLINE int gasnet_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t
 GASNETI_INLINE void gasnet_get_nbi(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get_nbi", node, src, nbytes);
-    GASNETI_UNLESS_NEAR(gasneti_near_get(dest, node, src, nbytes),
-                        gasnete_get_nbi_far(dest, node, src, nbytes),
-                        gasnete_get_nbi(dest, node, src, nbytes));
+    GASNETI_UNLESS_SHM(gasneti_shm_get(dest, node, src, nbytes),
+                       gasnete_get_nbi_far(dest, node, src, nbytes),
+                       gasnete_get_nbi(dest, node, src, nbytes));
 }
 GASNETI_INLINE void gasnet_get_nbi_bulk(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get_nbi_bulk", node, src, nbytes);
-    GASNETI_UNLESS_NEAR(gasneti_near_get(dest, node, src, nbytes),
-                        gasnete_get_nbi_far(dest, node, src, nbytes),
-                        gasnete_get_nbi(dest, node, src, nbytes));
+    GASNETI_UNLESS_SHM(gasneti_shm_get(dest, node, src, nbytes),
+                       gasnete_get_nbi_far(dest, node, src, nbytes),
+                       gasnete_get_nbi(dest, node, src, nbytes));
 }
 /* src may be reused on return.  */
 GASNETI_INLINE void gasnet_put_nbi(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_nbi", node, dest, nbytes);
-    GASNETI_UNLESS_NEAR(gasneti_near_put(node, dest, src, nbytes),
-                        gasnete_put_nbi_far(node, dest, src, nbytes),
-                        gasnete_put_nbi(node, dest, src, nbytes));
+    GASNETI_UNLESS_SHM(gasneti_shm_put(node, dest, src, nbytes),
+                       gasnete_put_nbi_far(node, dest, src, nbytes),
+                       gasnete_put_nbi(node, dest, src, nbytes));
 }
 /* src must not change until the synchronisation.  */
 GASNETI_INLINE void gasnet_put_nbi_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_nbi_bulk", node, dest, nbytes);
-    GASNETI_UNLESS_NEAR(gasneti_near_put(node, dest, src, nbytes),
-                        gasnete_put_nbi_bulk_far(node, dest, src, nbytes),
-                        gasnete_put_nbi_bulk(node, dest, src, nbytes));
+    GASNETI_UNLESS_SHM(gasneti_shm_put(node, dest, src, nbytes),
+                       gasnete_put_nbi_bulk_far(node, dest, src, nbytes),
+                       gasnete_put_nbi_bulk(node, dest, src, nbytes));
 }
 GASNETI_INLINE void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
@@ -361,8 +361,7 @@ GASNETI_INLINE void gasnet_put_val(gasnet_node_t node, void *dest, gasnet_regist
                                    size_t nbytes)
 {
     gasnete_check_value("gasnet_put_val", nbytes);
-    if (gasneti_near_put(node, dest, gasneti_low_bytes(&value, nbytes), nbytes) !=
-        GASNETI_NEAR_DONE)
+    if (gasneti_shm_put(node, dest, gasneti_low_bytes(&value, nbytes), nbytes) != GASNETI_SHM_DONE)
         gasnete_put_val(node, dest, value, nbytes);
 }
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest,
@@ -372,8 +371,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest,
                                                  gasnet_register_value_t value, size_t nbytes)
 {
     gasnete_check_value("gasnet_put_nb_val", nbytes);
-    if (gasneti_near_put(node, dest, gasneti_low_bytes(&value, nbytes), nbytes) ==
-        GASNETI_NEAR_DONE)
+    if (gasneti_shm_put(node, dest, gasneti_low_bytes(&value, nbytes), nbytes) == GASNETI_SHM_DONE)
         return GASNET_INVALID_HANDLE;
     return gasnete_put_nb_val(node, dest, value, nbytes);
 }
@@ -381,15 +379,14 @@ GASNETI_INLINE void gasnet_put_nbi_val(gasnet_node_t node, void *dest,
                                        gasnet_register_value_t value, size_t nbytes)
 {
     gasnete_check_value("gasnet_put_nbi_val", nbytes);
-    if (gasneti_near_put(node, dest, gasneti_low_bytes(&value, nbytes), nbytes) !=
-        GASNETI_NEAR_DONE)
+    if (gasneti_shm_put(node, dest, gasneti_low_bytes(&value, nbytes), nbytes) != GASNETI_SHM_DONE)
         gasnete_put_nbi_val(node, dest, value, nbytes);
 }
 GASNETI_INLINE gasnet_register_value_t gasnet_get_val(gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnet_register_value_t value = 0;
     gasnete_check_value("gasnet_get_val", nbytes);
-    if (gasneti_near_get(gasneti_low_bytes(&value, nbytes), node, src, nbytes) == GASNETI_NEAR_DONE)
+    if (gasneti_shm_get(gasneti_low_bytes(&value, nbytes), node, src, nbytes) == GASNETI_SHM_DONE)
         return value;
     return gasnete_get_val(node, src, nbytes);
 }

@@ -1,5 +1,5 @@
-/* gasnet_pshm.h - shared memory within a host: the nodes whose segments this node has mapped, and
- * inlined puts and gets of few bytes to such nodes.
+/* gasnet_pshm.h - shared memory within a host: the ranks whose segments this rank has mapped, and
+ * inlined puts and gets of few bytes to such ranks.
  *
  * Private part of gasnet.h.
  */
@@ -9,47 +9,47 @@
 #ifndef GASNETI_PSHM_H
 #define GASNETI_PSHM_H
 
-/* The outcome of a transfer: done; not done, since the network alone reaches the node; not known,
+/* The outcome of a transfer: done; not done, since the network alone reaches the rank; not known,
  * so that the library decides. */
-enum { GASNETI_NEAR_DONE, GASNETI_NEAR_FAR, GASNETI_NEAR_UNKNOWN };
+enum { GASNETI_SHM_DONE, GASNETI_SHM_FAR, GASNETI_SHM_UNKNOWN };
 
 /* The longest transfer that is inlined, if its length is a constant. */
-#define GASNETI_NEAR_INLINE 64
+#define GASNETI_SHM_INLINE 64
 
 #if GASNET_PSHM
 
 GASNETI_EXPORTS_BEGIN
 
-/* The segment of a node, as this node reaches it by loads and stores. */
+/* The segment of a rank, as this rank reaches it by loads and stores. */
 typedef struct {
-    uintptr_t base;  /* its address in that node */
-    uintptr_t inner; /* GASNETI_NEAR_INLINE bytes at smaller offsets lie in the segment; 0: empty */
-    uintptr_t here;  /* the address of `base` in this node */
-    uint32_t place;  /* number of the node in this node's supernode, from 1; 0: not a member */
-} gasneti_near_t;
+    uintptr_t base;   /* its address in that rank */
+    uintptr_t inner;  /* GASNETI_SHM_INLINE bytes at smaller offsets lie in the segment; 0: empty */
+    uintptr_t mapped; /* the address of `base` in this rank */
+    uint32_t number;  /* of the rank in this rank's supernode, from 1; 0: not a member */
+} gasneti_shm_peer_t;
 
-/* The table of nodes.  The network alone reaches a node whose `place` is 0.  Each value of
+/* The table of ranks.  The network alone reaches a rank whose `number` is 0.  Each value of
  * gasnet_node_t has an entry, so that an invalid rank needs no test.
  *
  * Entries are 0 until gasnet_attach, and do not change after it.  No transfer is legal before it,
  * so the table is const for programs: a compiler may keep an entry in registers during a loop of
  * puts, which the fences of the puts would otherwise forbid.  core/shm/shm.c fills it. */
-#ifndef GASNETI_NEAR_CONST
-#define GASNETI_NEAR_CONST const
+#ifndef GASNETI_SHM_CONST
+#define GASNETI_SHM_CONST const
 #endif
-extern GASNETI_NEAR_CONST gasneti_near_t gasneti_near[GASNET_MAXNODES + 1];
+extern GASNETI_SHM_CONST gasneti_shm_peer_t gasneti_shm_peers[GASNET_MAXNODES + 1];
 
 GASNETI_EXPORTS_END
 
 /* Memory model of the copies of puts and gets: the stores of a put follow all earlier stores of the
  * thread and precede all later ones, and the loads of a get precede all later loads. */
-#define GASNETI_NEAR_STORE(copy)                                                                   \
+#define GASNETI_SHM_STORE(copy)                                                                    \
     do {                                                                                           \
         gasneti_local_wmb();                                                                       \
         copy;                                                                                      \
         gasneti_local_wmb();                                                                       \
     } while (0)
-#define GASNETI_NEAR_LOAD(copy)                                                                    \
+#define GASNETI_SHM_LOAD(copy)                                                                     \
     do {                                                                                           \
         copy;                                                                                      \
         gasneti_local_rmb();                                                                       \
@@ -59,51 +59,51 @@ GASNETI_EXPORTS_END
 
 #if GASNET_PSHM && defined(__GNUC__) && !GASNET_DEBUG
 
-#define GASNETI_NEAR_INLINES(nbytes)                                                               \
-    (__builtin_constant_p(nbytes) && (nbytes)-1 < (size_t)GASNETI_NEAR_INLINE)
+#define GASNETI_SHM_INLINES(nbytes)                                                                \
+    (__builtin_constant_p(nbytes) && (nbytes)-1 < (size_t)GASNETI_SHM_INLINE)
 
-GASNETI_INLINE int gasneti_near_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
+GASNETI_INLINE int gasneti_shm_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
-    if (GASNETI_NEAR_INLINES(nbytes)) {
-        const uintptr_t offset = (uintptr_t)dest - gasneti_near[node].base;
-        if (gasneti_near[node].place == 0) return GASNETI_NEAR_FAR;
-        if_pt(offset < gasneti_near[node].inner)
+    if (GASNETI_SHM_INLINES(nbytes)) {
+        const uintptr_t offset = (uintptr_t)dest - gasneti_shm_peers[node].base;
+        if (gasneti_shm_peers[node].number == 0) return GASNETI_SHM_FAR;
+        if_pt(offset < gasneti_shm_peers[node].inner)
         {
-            void *here = (void *)(gasneti_near[node].here + offset);
-            GASNETI_NEAR_STORE(__builtin_memcpy(here, src, nbytes));
-            return GASNETI_NEAR_DONE;
+            void *here = (void *)(gasneti_shm_peers[node].mapped + offset);
+            GASNETI_SHM_STORE(__builtin_memcpy(here, src, nbytes));
+            return GASNETI_SHM_DONE;
         }
     }
-    return GASNETI_NEAR_UNKNOWN;
+    return GASNETI_SHM_UNKNOWN;
 }
 
-GASNETI_INLINE int gasneti_near_get(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
+GASNETI_INLINE int gasneti_shm_get(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
-    if (GASNETI_NEAR_INLINES(nbytes)) {
-        const uintptr_t offset = (uintptr_t)src - gasneti_near[node].base;
-        if (gasneti_near[node].place == 0) return GASNETI_NEAR_FAR;
-        if_pt(offset < gasneti_near[node].inner)
+    if (GASNETI_SHM_INLINES(nbytes)) {
+        const uintptr_t offset = (uintptr_t)src - gasneti_shm_peers[node].base;
+        if (gasneti_shm_peers[node].number == 0) return GASNETI_SHM_FAR;
+        if_pt(offset < gasneti_shm_peers[node].inner)
         {
-            const void *here = (const void *)(gasneti_near[node].here + offset);
-            GASNETI_NEAR_LOAD(__builtin_memcpy(dest, here, nbytes));
-            return GASNETI_NEAR_DONE;
+            const void *here = (const void *)(gasneti_shm_peers[node].mapped + offset);
+            GASNETI_SHM_LOAD(__builtin_memcpy(dest, here, nbytes));
+            return GASNETI_SHM_DONE;
         }
     }
-    return GASNETI_NEAR_UNKNOWN;
+    return GASNETI_SHM_UNKNOWN;
 }
 
 #else
 
-GASNETI_INLINE int gasneti_near_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
+GASNETI_INLINE int gasneti_shm_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
     (void)node, (void)dest, (void)src, (void)nbytes;
-    return GASNETI_NEAR_UNKNOWN;
+    return GASNETI_SHM_UNKNOWN;
 }
 
-GASNETI_INLINE int gasneti_near_get(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
+GASNETI_INLINE int gasneti_shm_get(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
     (void)node, (void)dest, (void)src, (void)nbytes;
-    return GASNETI_NEAR_UNKNOWN;
+    return GASNETI_SHM_UNKNOWN;
 }
 
 #endif

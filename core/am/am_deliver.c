@@ -156,5 +156,5 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
         gasnetc_run_payload(handler, &token, payload, out.nbytes, numargs, out.args);
     gasneti_handler_leave();
     if (GASNETC_CHECKING) gasnetc_handler_ends(&token);
-    if (GASNETC_THREADED) gasnetc_common_wake_own(); /* another thread may wait for it */
+    if (GASNETC_THREADED) gasnetc_wakeup_own(); /* another thread may wait for it */
 }

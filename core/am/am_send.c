@@ -256,7 +256,7 @@ static void send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request,
         return;
     }
     gasnetc_check_remote(peer, (uintptr_t)am.dst, am.nbytes, "an AMLong");
-    if (gasnetc_pshm_put(peer->net.rank, am.dst, am.src, am.nbytes)) {
+    if (gasnetc_shm_put(peer->net.rank, am.dst, am.src, am.nbytes)) {
         gasneti_self()->counts.longs_unpacked++;
         send_message(peer, &am, request, 0, false, answers);
         return;

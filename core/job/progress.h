@@ -33,7 +33,7 @@ void gasneti_wait_poll(void);
 /* gasneti_wait_poll where the awaited event wakes all sleeping threads (core/shm/wake.h): the
  * first sleep is longer.  `others_got_on`: other processes have made progress since the last step;
  * the thread then only yields, and polls when a peer has woken this process, and now and then. */
-void gasnetc_wait_bell(bool others_got_on);
+void gasnetc_wait_woken(bool others_got_on);
 
 /* Ends a loop of these waiting steps: the next loop begins with short waits again. */
 void gasneti_wait_over(void);

@@ -10,8 +10,8 @@
  * which wakes nobody.  The limit is `first`, and doubles with each sleep, up to `longest`, which
  * the caller may change with each call: an event that wakes nobody is found at most twice as late.
  * The thread only yields while `longest` is so short that the kernel's timer slack of 50 us would
- * make the sleep much longer.  The first sleep is armed without the expensive barrier of bell.h:
- * where processes follow each other closely, as in a barrier, such a sleep ends early.
+ * make the sleep much longer.  The first sleep is armed without the expensive barrier of
+ * sleepers.h: where processes follow each other closely, as in a barrier, such a sleep ends early.
  */
 #ifndef GASNETC_DOZE_H
 #define GASNETC_DOZE_H

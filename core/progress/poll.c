@@ -105,7 +105,7 @@ static inline bool progress_due(void)
 static void found_for_others(void)
 {
     gasnetc_tidy_pins();
-    gasnetc_common_wake_own();
+    gasnetc_wakeup_own();
 }
 
 /* This thread has found an event, for which another thread may be sleeping. */
@@ -295,7 +295,7 @@ static int poll_at_hand(gasnetc_ring_t *ring)
     if (serve_at_hand(ring) && gasneti_trylock(&poll_lock)) return poll_turn(NULL);
     act_if_due(true);
     idle_polls = 0;
-    if (GASNETC_THREADED) gasnetc_common_wake_own();
+    if (GASNETC_THREADED) gasnetc_wakeup_own();
     return GASNET_OK;
 }
 
@@ -374,7 +374,7 @@ static uint32_t sleep_limit(void)
 {
     static GASNETI_OF_THREAD double since; /* start of the wait; 0: the thread does not sleep yet */
     const uint32_t longest = longest_sleep();
-    if (gasnetc_common_all_ring) return longest;
+    if (gasnetc_wakeup_always) return longest;
     if (doze.fruitless < GASNETC_DOZE_PATIENCE) {
         since = 0;
         return longest;
@@ -395,7 +395,7 @@ static void wait_more(uint32_t first_us)
     case GASNETC_DOZE_GO_ON:
         break;
     case GASNETC_DOZE_ARM:
-        armed_at = gasnetc_common_arm(doze.brief);
+        armed_at = gasnetc_wakeup_arm(doze.brief);
         misses_at_arm = misses;
         break;
     case GASNETC_DOZE_SLEEP:
@@ -403,7 +403,7 @@ static void wait_more(uint32_t first_us)
             gasnetc_doze_not_yet(&doze);
             misses_at_arm = misses;
         } else if (!pending()) {
-            gasnetc_common_sleep(armed_at, doze.us);
+            gasnetc_wakeup_sleep(armed_at, doze.us);
         }
         break;
     }
@@ -433,17 +433,17 @@ static bool may_skip_poll(void)
 {
     enum { MOST = 16 };
     static GASNETI_OF_THREAD unsigned skipped;
-    const unsigned most = !gasnetc_common_all_ring ? 1 : gasnetc_common_quiet() ? MOST : 0;
+    const unsigned most = !gasnetc_wakeup_always ? 1 : gasnetc_wakeup_quiet() ? MOST : 0;
     if (skipped < most) {
         skipped++;
         return true;
     }
     skipped = 0;
-    if (gasnetc_common_all_ring) gasnetc_common_watch();
+    if (gasnetc_wakeup_always) gasnetc_wakeup_watch();
     return false;
 }
 
-void gasnetc_wait_bell(bool others_got_on)
+void gasnetc_wait_woken(bool others_got_on)
 {
     const bool yields = spins() == 1; /* waiting threads yield after each poll */
     if (yields && others_got_on && gasnetc_doze_others_got_on(&doze) && may_skip_poll())

@@ -141,14 +141,14 @@ int gasnetc_segment_attach(uintptr_t size)
 {
     const int error = gasnetc_segment_check(size);
     if (error != GASNET_OK) return error;
-    char *base = gasnetc_pshm_alloc(size);
+    char *base = gasnetc_shm_alloc(size);
     if (size && !base) gasnetc_segment_not_allocated(size);
     if (gasnet_client_attach_hook) gasnet_client_attach_hook(base, size);
     settle_pin_shift();
     register_pieces(base, size);
     gasnetc_segment_exchange((uintptr_t)base, size);
     exchange_keys();
-    gasnetc_pshm_enter();
+    gasnetc_shm_enter();
     return GASNET_OK;
 }
 

@@ -141,7 +141,7 @@ HOT void gasnetc_shm_written(gasnetc_peer_t *peer, enum gasnetc_shm_kind kind, s
     atomic_store_explicit((_Atomic uint64_t *)(void *)gasnetc_shm_trailer(out, number),
                           amrdma_trailer(number, 0, (uint32_t)length), memory_order_release);
     if (shm->asleep) gasnetc_shm_rouse(shm->asleep);
-    gasnetc_common_wake(peer->net.rank);
+    gasnetc_wakeup_rank(peer->net.rank);
 }
 
 /* The handler of a Request of the peer has sent no Reply. */

@@ -7,8 +7,8 @@
  * process maps the whole file, which contains its own segment.  The file is closed then, so that
  * the kernel frees it however the job ends.
  */
-/* The table gasneti_near is written in this file alone. */
-#define GASNETI_NEAR_CONST
+/* The table gasneti_shm_peers is written in this file alone. */
+#define GASNETI_SHM_CONST
 #include "core/shm/shm.h"
 
 #include <errno.h>
@@ -27,10 +27,10 @@
 #include "core/report.h"
 #include "other/base/hostmem/hostmem.h"
 
-gasneti_near_t gasneti_near[GASNET_MAXNODES + 1];
+gasneti_shm_peer_t gasneti_shm_peers[GASNET_MAXNODES + 1];
 
 static uint32_t *supernode_of; /* [ranks]; NULL: each rank is a supernode */
-static uint32_t near_count;    /* ranks in this supernode */
+static uint32_t shm_count;     /* ranks in this supernode */
 static int shared_file = -1;   /* this process's file, then the supernode's until it is mapped */
 static char *shared;           /* the supernode's file, mapped */
 
@@ -42,14 +42,14 @@ typedef struct part {
 } part_t;
 static part_t *parts; /* [ranks], during attach */
 
-uint32_t gasnetc_pshm_supernode(uint32_t rank)
+uint32_t gasnetc_shm_supernode(uint32_t rank)
 {
     return supernode_of ? supernode_of[rank] : rank;
 }
 
-static bool is_near(uint32_t rank)
+static bool is_shm(uint32_t rank)
 {
-    return gasnetc_pshm_supernode(rank) == gasnetc_pshm_supernode(gasnetc_job.rank);
+    return gasnetc_shm_supernode(rank) == gasnetc_shm_supernode(gasnetc_job.rank);
 }
 
 static void *allocate(size_t count, size_t size)
@@ -68,7 +68,7 @@ static void close_file(void)
 /* --- init: supernodes --- */
 
 /* True if two processes of the job are on one host, from what this process knows already. */
-static bool job_has_neighbours(void)
+static bool job_shares_hosts(void)
 {
     const uint32_t n = gasnetc_job.size;
     uint8_t *seen = allocate(n, 1);
@@ -78,23 +78,23 @@ static bool job_has_neighbours(void)
     return found;
 }
 
-/* Where this process is (gasnetc_place_t); *mine describes its file, if it shares memory. */
-static gasnetc_place_t own_place(hostmem_file_t *mine)
+/* Where this process is (gasnetc_location_t); *mine describes its file, if it shares memory. */
+static gasnetc_location_t own_location(hostmem_file_t *mine)
 {
-    gasnetc_place_t place = {
+    gasnetc_location_t location = {
         .rank = gasnetc_job.rank, .host = gasnetc_job.host, .user = (uint32_t)geteuid()};
     shared_file = hostmem_create("gasnet", 0);
     if (shared_file < 0 && bootstrap_getenv("GASNET_VERBOSEENV"))
         fprintf(stderr, "gasnet: rank %u shares no memory with its host: memfd_create: %s%s\n",
                 gasnetc_job.rank, strerror(errno), hostmem_advice(errno));
-    place.shares =
-        shared_file >= 0 && hostmem_describe(shared_file, mine) && hostmem_space(place.space);
-    return place;
+    location.shares =
+        shared_file >= 0 && hostmem_describe(shared_file, mine) && hostmem_space(location.space);
+    return location;
 }
 
 /* What every process sends to all others. */
 typedef struct greeting {
-    gasnetc_place_t place;
+    gasnetc_location_t location;
     hostmem_file_t file;
 } greeting_t;
 
@@ -103,13 +103,13 @@ static void find_supernodes(void)
 {
     const uint32_t n = gasnetc_job.size, me = gasnetc_job.rank;
     greeting_t mine = {.file = {0}}, *all = allocate(n, sizeof *all);
-    gasnetc_place_t *places = allocate(n, sizeof *places);
+    gasnetc_location_t *locations = allocate(n, sizeof *locations);
     uint32_t *group = allocate(n, sizeof *group), *scratch = allocate(n, sizeof *scratch);
     uint8_t *alone = allocate(n, 1);
-    mine.place = own_place(&mine.file);
+    mine.location = own_location(&mine.file);
     bootstrap_exchange(&mine, sizeof mine, all);
-    for (uint32_t r = 0; r < n; r++) places[r] = all[r].place;
-    gasnetc_supernodes_group(places, n, (uint32_t)gasnetc_params.supernode_maxsize, group);
+    for (uint32_t r = 0; r < n; r++) locations[r] = all[r].location;
+    gasnetc_supernodes_group(locations, n, (uint32_t)gasnetc_params.supernode_maxsize, group);
     const uint32_t first = group[me];
     const int first_file = first != me ? hostmem_open(&all[first].file) : shared_file;
     const uint8_t i_am_alone = first != me && first_file < 0;
@@ -121,14 +121,14 @@ static void find_supernodes(void)
     free(alone);
     free(scratch);
     free(group);
-    free(places);
+    free(locations);
     free(all);
 }
 
 static void count_near(void)
 {
-    near_count = 0;
-    for (uint32_t r = 0; r < gasnetc_job.size; r++) near_count += is_near(r);
+    shm_count = 0;
+    for (uint32_t r = 0; r < gasnetc_job.size; r++) shm_count += is_shm(r);
 }
 
 static void report(void)
@@ -136,13 +136,13 @@ static void report(void)
     if (gasnetc_job.rank != 0 || !bootstrap_getenv("GASNET_VERBOSEENV")) return;
     uint32_t last = 0;
     for (uint32_t r = 0; r < gasnetc_job.size; r++)
-        if (gasnetc_pshm_supernode(r) > last) last = gasnetc_pshm_supernode(r);
+        if (gasnetc_shm_supernode(r) > last) last = gasnetc_shm_supernode(r);
     fprintf(stderr, "gasnet: %u processes in %u supernodes\n", gasnetc_job.size, last + 1);
 }
 
-void gasnetc_pshm_find(void)
+void gasnetc_shm_find(void)
 {
-    if (gasnetc_params.supernode_maxsize != 1 && job_has_neighbours()) find_supernodes();
+    if (gasnetc_params.supernode_maxsize != 1 && job_shares_hosts()) find_supernodes();
     count_near();
     report();
 }
@@ -156,7 +156,7 @@ static void __attribute__((noreturn, cold)) refused(uint64_t size)
     gasneti_fatal_once("cannot map the segments of the %u processes that share memory here, %llu "
                        "KB: %s%s; ask for smaller segments (GASNET_MAX_SEGSIZE), or do without "
                        "memory shared within a host (GASNET_SUPERNODE_MAXSIZE=1)",
-                       near_count, (unsigned long long)size / 1024, strerror(error),
+                       shm_count, (unsigned long long)size / 1024, strerror(error),
                        error == ENOMEM ? " (see ulimit -v)" : hostmem_advice(error));
 }
 
@@ -169,10 +169,10 @@ static uint64_t pages(uint64_t size)
  * the file. */
 static uint64_t part_at(uint32_t rank)
 {
-    const uint64_t messages = pages(gasnetc_shm_messages_size(near_count));
-    uint64_t at = pages(gasnetc_common_size(near_count));
+    const uint64_t messages = pages(gasnetc_shm_messages_size(shm_count));
+    uint64_t at = pages(gasnetc_wakeup_size(shm_count));
     for (uint32_t r = 0; r < rank; r++)
-        if (is_near(r)) at += parts[r].segment + messages;
+        if (is_shm(r)) at += parts[r].segment + messages;
     return at;
 }
 
@@ -192,27 +192,27 @@ static void map_file(void)
     }
 }
 
-void *gasnetc_pshm_alloc(size_t size)
+void *gasnetc_shm_alloc(size_t size)
 {
     if (supernode_of) {
         const part_t mine = {pages(size), gasnetc_params.rcv_thread};
         parts = allocate(gasnetc_job.size, sizeof *parts);
         bootstrap_exchange(&mine, sizeof mine, parts);
     }
-    if (near_count == 1) return size ? net_alloc(size) : NULL;
+    if (shm_count == 1) return size ? net_alloc(size) : NULL;
     map_file();
     return size ? shared + part_at(gasnetc_job.rank) : NULL;
 }
 
 /* Enters a rank of this supernode, whose segment is mapped at `here`, in the table. */
-static void enter(uint32_t rank, uint32_t place, void *here)
+static void enter(uint32_t rank, uint32_t number, void *here)
 {
     const gasnetc_segment_t *segment = &gasnetc_peers[rank].segment;
-    gasneti_near[rank] = (gasneti_near_t){
+    gasneti_shm_peers[rank] = (gasneti_shm_peer_t){
         .base = segment->base,
-        .inner = segment->size ? segment->size - GASNETI_NEAR_INLINE + 1 : 0,
-        .here = segment->size ? (uintptr_t)here : 0,
-        .place = place,
+        .inner = segment->size ? segment->size - GASNETI_SHM_INLINE + 1 : 0,
+        .mapped = segment->size ? (uintptr_t)here : 0,
+        .number = number,
     };
 }
 
@@ -220,27 +220,26 @@ static void enter(uint32_t rank, uint32_t place, void *here)
 static void enter_all(void)
 {
     const uint32_t me = gasnetc_job.rank;
-    uint32_t place = 0, my_place = 0;
-    for (uint32_t r = 0; r < me; r++) my_place += is_near(r);
-    gasnetc_shm_messages_open(shared + part_at(me) + parts[me].segment, my_place);
+    uint32_t number = 0, my_index = 0;
+    for (uint32_t r = 0; r < me; r++) my_index += is_shm(r);
+    gasnetc_shm_messages_open(shared + part_at(me) + parts[me].segment, my_index);
     for (uint32_t r = 0; r < gasnetc_job.size; r++) {
-        if (!is_near(r)) continue;
+        if (!is_shm(r)) continue;
         char *here = shared + part_at(r);
         if (r != me)
-            gasnetc_shm_messages_peer(&gasnetc_peers[r], here + parts[r].segment, place,
+            gasnetc_shm_messages_peer(&gasnetc_peers[r], here + parts[r].segment, number,
                                       parts[r].sleeps);
-        enter(r, ++place, here);
+        enter(r, ++number, here);
     }
-    gasnetc_common_open(shared, near_count == gasnetc_job.host_size,
-                        near_count == gasnetc_job.size);
+    gasnetc_wakeup_open(shared, shm_count == gasnetc_job.host_size, shm_count == gasnetc_job.size);
 }
 
 /* Closes the file: the exchanges of segments and keys came after the mapping, so every process has
  * mapped it. */
-void gasnetc_pshm_enter(void)
+void gasnetc_shm_enter(void)
 {
     const uint32_t me = gasnetc_job.rank;
-    if (near_count == 1)
+    if (shm_count == 1)
         enter(me, 1, (void *)gasnetc_peers[me].segment.base);
     else
         enter_all();
@@ -249,7 +248,7 @@ void gasnetc_pshm_enter(void)
     parts = NULL;
 }
 
-_Atomic uint64_t *gasnetc_pshm_barrier(void)
+_Atomic uint64_t *gasnetc_shm_barrier(void)
 {
-    return gasnetc_common ? gasnetc_common->barrier : NULL;
+    return gasnetc_wakeup ? gasnetc_wakeup->barrier : NULL;
 }

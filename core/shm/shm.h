@@ -2,7 +2,7 @@
  * which holds their segments.
  *
  * SEGMENT_FAST alone; elsewhere, and with --disable-pshm, each process is a supernode.  Called by
- * init, attach and segment.c; the fast paths read gasneti_near (gasnet_pshm.h).
+ * init, attach and segment.c; the fast paths read gasneti_shm_peers (gasnet_pshm.h).
  */
 #ifndef GASNETC_PSHM_H
 #define GASNETC_PSHM_H
@@ -18,70 +18,70 @@
 #if GASNET_PSHM
 
 /* Init, collective: decides which processes form supernodes; attach cannot change that. */
-void gasnetc_pshm_find(void);
+void gasnetc_shm_find(void);
 
 /* The supernode of a rank; numbers are from 0 without gaps. */
-uint32_t gasnetc_pshm_supernode(uint32_t rank);
+uint32_t gasnetc_shm_supernode(uint32_t rank);
 
 /* Attach, collective: maps the supernode's file, and returns this rank's segment in it; NULL if
  * size is 0.  The memory for messages follows the segment.  Fatal if the file cannot
  * be mapped.  A supernode of one rank uses net_alloc. */
-void *gasnetc_pshm_alloc(size_t size);
+void *gasnetc_shm_alloc(size_t size);
 
-/* Attach, after all ranks have returned from gasnetc_pshm_alloc and their segments are known: puts
+/* Attach, after all ranks have returned from gasnetc_shm_alloc and their segments are known: puts
  * and Active Messages to the ranks of this supernode may be stores from now on. */
-void gasnetc_pshm_enter(void);
+void gasnetc_shm_enter(void);
 
 /* After attach: the words of the barrier, 0 at first, if this supernode has several processes; else
  * NULL. */
-_Atomic uint64_t *gasnetc_pshm_barrier(void);
+_Atomic uint64_t *gasnetc_shm_barrier(void);
 
 /* Copies to the segment of a rank of this supernode; false, with nothing done, if the rank is in
  * another one.  The caller has checked the range. */
-static inline bool gasnetc_pshm_put(uint32_t rank, void *dst, const void *src, size_t nbytes)
+static inline bool gasnetc_shm_put(uint32_t rank, void *dst, const void *src, size_t nbytes)
 {
-    const gasneti_near_t *near = &gasneti_near[rank];
-    if (near->place == 0) return false;
-    void *here = (void *)(near->here + ((uintptr_t)dst - near->base));
-    GASNETI_NEAR_STORE(memmove(here, src, nbytes));
+    const gasneti_shm_peer_t *shm = &gasneti_shm_peers[rank];
+    if (shm->number == 0) return false;
+    void *here = (void *)(shm->mapped + ((uintptr_t)dst - shm->base));
+    GASNETI_SHM_STORE(memmove(here, src, nbytes));
     return true;
 }
 
 /* The `offset` and the `supernode` of gasnet_getNodeInfo. */
-static inline void gasnetc_pshm_info(uint32_t rank, gasnet_nodeinfo_t *info)
+static inline void gasnetc_shm_info(uint32_t rank, gasnet_nodeinfo_t *info)
 {
-    info->supernode = (gasnet_node_t)gasnetc_pshm_supernode(rank);
-    info->offset = gasneti_near[rank].here - gasneti_near[rank].base;
+    info->supernode = (gasnet_node_t)gasnetc_shm_supernode(rank);
+    info->offset = gasneti_shm_peers[rank].mapped - gasneti_shm_peers[rank].base;
 }
 
 #else
 
-static inline void gasnetc_pshm_find(void) {}
+static inline void gasnetc_shm_find(void) {}
 
-static inline uint32_t gasnetc_pshm_supernode(uint32_t rank)
+static inline uint32_t gasnetc_shm_supernode(uint32_t rank)
 {
     return rank;
 }
 
-static inline void *gasnetc_pshm_alloc(size_t size)
+static inline void *gasnetc_shm_alloc(size_t size)
 {
     return size ? net_alloc(size) : NULL;
 }
 
-static inline void gasnetc_pshm_enter(void) {}
+static inline void gasnetc_shm_enter(void) {}
 
-static inline _Atomic uint64_t *gasnetc_pshm_barrier(void)
+static inline _Atomic uint64_t *gasnetc_shm_barrier(void)
 {
     return NULL;
 }
 
-static inline bool gasnetc_pshm_put(uint32_t rank, void *dst, const void *src, size_t nbytes)
+static inline bool gasnetc_shm_put(uint32_t rank, void *dst, const void *src, size_t nbytes)
 {
     (void)rank, (void)dst, (void)src, (void)nbytes;
     return false;
 }
 
-static inline void gasnetc_pshm_info(uint32_t rank, gasnet_nodeinfo_t *info)
+static inline void gasnetc_shm_info(uint32_t rank, gasnet_nodeinfo_t *info)
 {
     info->supernode = (gasnet_node_t)rank;
 }

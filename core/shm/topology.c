@@ -10,7 +10,7 @@ static int compare(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-static int compare_places(const gasnetc_place_t *a, const gasnetc_place_t *b)
+static int compare_locations(const gasnetc_location_t *a, const gasnetc_location_t *b)
 {
     int order = compare(a->host, b->host);
     if (!order) order = compare(a->user, b->user);
@@ -22,21 +22,22 @@ static int compare_places(const gasnetc_place_t *a, const gasnetc_place_t *b)
 
 static int compare_entries(const void *a, const void *b)
 {
-    const gasnetc_place_t *x = a, *y = b;
-    int order = compare_places(x, y);
+    const gasnetc_location_t *x = a, *y = b;
+    int order = compare_locations(x, y);
     return order ? order : compare(x->rank, y->rank);
 }
 
-void gasnetc_supernodes_group(gasnetc_place_t *places, uint32_t n, uint32_t most, uint32_t *group)
+void gasnetc_supernodes_group(gasnetc_location_t *locations, uint32_t n, uint32_t most,
+                              uint32_t *group)
 {
     uint32_t first = 0;
-    qsort(places, n, sizeof *places, compare_entries);
+    qsort(locations, n, sizeof *locations, compare_entries);
     for (uint32_t i = 0; i < n; i++) {
-        const bool joins = i > 0 && places[i].shares &&
-                           compare_places(&places[i], &places[first]) == 0 &&
+        const bool joins = i > 0 && locations[i].shares &&
+                           compare_locations(&locations[i], &locations[first]) == 0 &&
                            (most == 0 || i - first < most);
         if (!joins) first = i;
-        group[places[i].rank] = places[first].rank;
+        group[locations[i].rank] = locations[first].rank;
     }
 }
 

@@ -13,70 +13,70 @@
 
 static _Atomic uint32_t awake; /* 0 */
 
-gasnetc_common_t *gasnetc_common;
-bool gasnetc_common_all_ring;
-_Atomic uint32_t *gasnetc_common_asleep = &awake;
+gasnetc_wakeup_t *gasnetc_wakeup;
+bool gasnetc_wakeup_always;
+_Atomic uint32_t *gasnetc_wakeup_asleep = &awake;
 
 static bool prepared;
 static _Atomic uint32_t *sleeper; /* the network's word of this process */
 
-void gasnetc_common_prepare(void)
+void gasnetc_wakeup_prepare(void)
 {
-    prepared = hostmem_bell_prepare();
+    prepared = hostmem_sleepers_prepare();
 }
 
-size_t gasnetc_common_size(uint32_t processes)
+size_t gasnetc_wakeup_size(uint32_t processes)
 {
-    return offsetof(gasnetc_common_t, bell) + hostmem_bell_size(processes);
+    return offsetof(gasnetc_wakeup_t, sleepers) + hostmem_sleepers_size(processes);
 }
 
-static inline bool has_bell(void)
+static inline bool has_sleepers(void)
 {
-    return gasnetc_common && prepared;
+    return gasnetc_wakeup && prepared;
 }
 
-/* The index of a rank of this supernode in the bell. */
-static uint32_t place_of(uint32_t rank)
+/* The index of a rank of this supernode in `sleepers`. */
+static uint32_t index_of(uint32_t rank)
 {
-    return gasneti_near[rank].place - 1;
+    return gasneti_shm_peers[rank].number - 1;
 }
 
 /* Called by the network, in the process that has sent a message. */
 static void wake(uint32_t rank)
 {
-    if (rank < gasnetc_job.size && gasneti_near[rank].place) gasnetc_common_wake(rank);
+    if (rank < gasnetc_job.size && gasneti_shm_peers[rank].number) gasnetc_wakeup_rank(rank);
 }
 
-void gasnetc_common_open(void *memory, bool whole, bool all)
+void gasnetc_wakeup_open(void *memory, bool whole, bool all)
 {
-    gasnetc_common = memory;
-    gasnetc_common_asleep = &gasnetc_common->bell.asleep[place_of(gasnetc_job.rank)];
+    gasnetc_wakeup = memory;
+    gasnetc_wakeup_asleep = &gasnetc_wakeup->sleepers.asleep[index_of(gasnetc_job.rank)];
     if (whole) sleeper = net_sleeper(wake);
-    gasnetc_common_all_ring = prepared && (sleeper || all);
+    gasnetc_wakeup_always = prepared && (sleeper || all);
 }
 
-uint32_t gasnetc_common_arm(bool brief)
+uint32_t gasnetc_wakeup_arm(bool brief)
 {
     const uint32_t me = gasnetc_job.rank;
-    if (!has_bell()) return 0;
-    return hostmem_bell_arm(&gasnetc_common->bell, place_of(me), sleeper, me + 1, brief);
+    if (!has_sleepers()) return 0;
+    return hostmem_sleepers_arm(&gasnetc_wakeup->sleepers, index_of(me), sleeper, me + 1, brief);
 }
 
-void gasnetc_common_sleep(uint32_t rings, uint32_t us)
+void gasnetc_wakeup_sleep(uint32_t wakes, uint32_t us)
 {
-    if (has_bell())
-        hostmem_bell_sleep(&gasnetc_common->bell, place_of(gasnetc_job.rank), rings, us);
+    if (has_sleepers())
+        hostmem_sleepers_sleep(&gasnetc_wakeup->sleepers, index_of(gasnetc_job.rank), wakes, us);
     else
-        gasnetc_common_sleep_alone(us);
+        gasnetc_wakeup_sleep_alone(us);
 }
 
-void gasnetc_common_watch(void)
+void gasnetc_wakeup_watch(void)
 {
     const uint32_t me = gasnetc_job.rank;
-    hostmem_bell_watch(&gasnetc_common->bell, place_of(me), sleeper, me + 1);
+    hostmem_sleepers_watch(&gasnetc_wakeup->sleepers, index_of(me), sleeper, me + 1);
 }
 
-void gasnetc_common_wake(uint32_t rank)
+void gasnetc_wakeup_rank(uint32_t rank)
 {
-    hostmem_bell_ring(&gasnetc_common->bell, place_of(rank));
+    hostmem_wake(&gasnetc_wakeup->sleepers, index_of(rank));
 }

@@ -1,5 +1,5 @@
 /* wake.h - the memory that the processes of a supernode share beside their segments: the words by
- * which they sleep and are woken (other/base/hostmem/bell.h), and those of the barrier.
+ * which they sleep and are woken (other/base/hostmem/sleepers.h), and those of the barrier.
  *
  * A supernode of one process has no such memory.  Called by attach, the poll engine, the barrier
  * and all code that stores what a shared-memory peer may wait for.
@@ -16,7 +16,7 @@
 #include "other/base/uncancelled.h"
 
 /* Sleeps `us` microseconds, less than a second. */
-static inline void gasnetc_common_sleep_alone(uint32_t us)
+static inline void gasnetc_wakeup_sleep_alone(uint32_t us)
 {
     GASNETI_UNCANCELLED;
     const struct timespec time = {.tv_nsec = us * 1000L};
@@ -25,96 +25,96 @@ static inline void gasnetc_common_sleep_alone(uint32_t us)
 
 #if GASNET_PSHM
 
-#include "other/base/hostmem/bell.h"
+#include "other/base/hostmem/sleepers.h"
 
-typedef struct gasnetc_common {
+typedef struct gasnetc_wakeup {
     _Atomic uint64_t barrier[4]; /* words of the Extended API */
-    hostmem_bell_t bell __attribute__((aligned(64)));
-} __attribute__((aligned(64))) gasnetc_common_t;
+    hostmem_sleepers_t sleepers __attribute__((aligned(64)));
+} __attribute__((aligned(64))) gasnetc_wakeup_t;
 
 #pragma GCC visibility push(hidden)
-extern gasnetc_common_t *gasnetc_common; /* NULL: the supernode is one process */
-extern bool gasnetc_common_all_ring;     /* arrivals, with few exceptions, wake this process */
-extern _Atomic uint32_t *gasnetc_common_asleep; /* own flag in the bell, or a word that is 0 */
+extern gasnetc_wakeup_t *gasnetc_wakeup; /* NULL: the supernode is one process */
+extern bool gasnetc_wakeup_always;       /* arrivals, with few exceptions, wake this process */
+extern _Atomic uint32_t *gasnetc_wakeup_asleep; /* own flag in `sleepers`, or a word that is 0 */
 #pragma GCC visibility pop
 
 /* Prepares the process for wake-ups, in gasnet_init as early as possible: this is faster with one
  * thread. */
-void gasnetc_common_prepare(void);
+void gasnetc_wakeup_prepare(void);
 
 /* The size of the memory for a supernode of so many processes. */
-size_t gasnetc_common_size(uint32_t processes);
+size_t gasnetc_wakeup_size(uint32_t processes);
 
 /* Attach: the memory is mapped at `memory`.  `whole`: all the host's processes are in the
  * supernode; `all`: all processes of the job are. */
-void gasnetc_common_open(void *memory, bool whole, bool all);
+void gasnetc_wakeup_open(void *memory, bool whole, bool all);
 
 /* Arms, before the thread's last look at what it waits for.  The result is for
- * gasnetc_common_sleep, which returns when the process was woken after arming, or when the time is
+ * gasnetc_wakeup_sleep, which returns when the process was woken after arming, or when the time is
  * over.  `brief`: arming is cheaper, but may miss a wake-up that comes while it runs. */
-uint32_t gasnetc_common_arm(bool brief);
-void gasnetc_common_sleep(uint32_t rings, uint32_t us);
+uint32_t gasnetc_wakeup_arm(bool brief);
+void gasnetc_wakeup_sleep(uint32_t wakes, uint32_t us);
 
-/* Begins a watch, before a poll; only if gasnetc_common_all_ring.  Until the next watch
- * gasnetc_common_quiet is false once a message has arrived, except one that arrives while the watch
+/* Begins a watch, before a poll; only if gasnetc_wakeup_always.  Until the next watch
+ * gasnetc_wakeup_quiet is false once a message has arrived, except one that arrives while the watch
  * begins. */
-void gasnetc_common_watch(void);
+void gasnetc_wakeup_watch(void);
 
-static inline bool gasnetc_common_quiet(void)
+static inline bool gasnetc_wakeup_quiet(void)
 {
-    return atomic_load_explicit(gasnetc_common_asleep, memory_order_acquire) != 0;
+    return atomic_load_explicit(gasnetc_wakeup_asleep, memory_order_acquire) != 0;
 }
 
 /* Wakes the process of `rank`, which shares the memory, after data was stored for it alone. */
-void gasnetc_common_wake(uint32_t rank);
+void gasnetc_wakeup_rank(uint32_t rank);
 
 /* Wakes threads of this process, after another thread has found an event. */
-static inline void gasnetc_common_wake_own(void)
+static inline void gasnetc_wakeup_own(void)
 {
     atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(gasnetc_common_asleep, memory_order_relaxed))
-        gasnetc_common_wake(gasneti_mynode);
+    if (atomic_load_explicit(gasnetc_wakeup_asleep, memory_order_relaxed))
+        gasnetc_wakeup_rank(gasneti_mynode);
 }
 
 /* Wakes all processes of the supernode, after data was stored for all of them. */
-static inline void gasnetc_common_wake_all(void)
+static inline void gasnetc_wakeup_all(void)
 {
-    hostmem_bell_ring_all(&gasnetc_common->bell);
+    hostmem_wake_all(&gasnetc_wakeup->sleepers);
 }
 
 #else
 
-enum { gasnetc_common_all_ring = false };
+enum { gasnetc_wakeup_always = false };
 
-static inline void gasnetc_common_prepare(void) {}
+static inline void gasnetc_wakeup_prepare(void) {}
 
-static inline uint32_t gasnetc_common_arm(bool brief)
+static inline uint32_t gasnetc_wakeup_arm(bool brief)
 {
     (void)brief;
     return 0;
 }
 
-static inline void gasnetc_common_sleep(uint32_t rings, uint32_t us)
+static inline void gasnetc_wakeup_sleep(uint32_t wakes, uint32_t us)
 {
-    (void)rings;
-    gasnetc_common_sleep_alone(us);
+    (void)wakes;
+    gasnetc_wakeup_sleep_alone(us);
 }
 
-static inline void gasnetc_common_watch(void) {}
+static inline void gasnetc_wakeup_watch(void) {}
 
-static inline bool gasnetc_common_quiet(void)
+static inline bool gasnetc_wakeup_quiet(void)
 {
     return false;
 }
 
-static inline void gasnetc_common_wake(uint32_t rank)
+static inline void gasnetc_wakeup_rank(uint32_t rank)
 {
     (void)rank;
 }
 
-static inline void gasnetc_common_wake_own(void) {}
+static inline void gasnetc_wakeup_own(void) {}
 
-static inline void gasnetc_common_wake_all(void) {}
+static inline void gasnetc_wakeup_all(void) {}
 
 #endif
 #endif

@@ -42,9 +42,9 @@ void gasnete_barrier_attach(void)
     uint32_t *leaders = calloc(ranks, sizeof *leaders), members = 0;
     gasnete_barrier_shape_t shape = {.members = 1, .rank_at = barrier_rank_at, .whose = leaders};
     if (!leaders) gasneti_fatal("out of memory for the barrier of %u nodes", ranks);
-    shape.supernode = by_am ? me : gasnetc_pshm_supernode(me);
+    shape.supernode = by_am ? me : gasnetc_shm_supernode(me);
     for (uint32_t r = 0; r < ranks; r++) {
-        const uint32_t supernode = by_am ? r : gasnetc_pshm_supernode(r);
+        const uint32_t supernode = by_am ? r : gasnetc_shm_supernode(r);
         if (supernode == shape.supernodes) leaders[shape.supernodes++] = r;
         members += supernode == shape.supernode;
     }
@@ -52,7 +52,7 @@ void gasnete_barrier_attach(void)
     barrier->leader = whole ? GASNETE_BARRIER_NOBODY : leaders[shape.supernode];
     barrier->counts = members > 1 && barrier->leader != me;
     if (members > 1) {
-        barrier->words = (gasnete_barrier_words_t *)(void *)gasnetc_pshm_barrier();
+        barrier->words = (gasnete_barrier_words_t *)(void *)gasnetc_shm_barrier();
         barrier->counting = members - !whole;
     }
     if (!whole && !by_am)
@@ -75,9 +75,9 @@ static void barrier_send_shared(gasnete_barrier_t *barrier,
     const enum gasnete_barrier_wake wake =
         gasnete_barrier_words_send(barrier->words, message, barrier->counting, whole);
     if (wake == GASNETE_WAKE_LEADER)
-        gasnetc_common_wake(barrier->leader);
+        gasnetc_wakeup_rank(barrier->leader);
     else if (wake == GASNETE_WAKE_ALL)
-        gasnetc_common_wake_all();
+        gasnetc_wakeup_all();
 }
 
 static void barrier_send(gasnete_barrier_t *barrier, uint32_t team,
@@ -229,7 +229,7 @@ static void barrier_wait_step(const gasnete_barrier_t *barrier, uint32_t *arrive
         return;
     }
     const uint32_t now = gasnete_barrier_words_arrived(barrier->words, barrier->state.parity);
-    gasnetc_wait_bell(now != *arrived);
+    gasnetc_wait_woken(now != *arrived);
     *arrived = now;
 }
 

@@ -14,7 +14,7 @@
 #include "core/report.h"
 #include "extended-ref/coll/messages.h"
 #include "extended-ref/internal_am.h"
-#include "extended-ref/near.h"
+#include "extended-ref/shm_transfer.h"
 #include "extended-ref/transfer.h"
 
 enum {
@@ -205,7 +205,7 @@ static gasnete_coll_item_t *transfer_take(gasnete_coll_item_t **list)
 static void fetch(gasnete_coll_item_t *item)
 {
     const gasnet_node_t from = (gasnet_node_t)item->key.peer;
-    if (!gasnete_near_get("a collective", item->memory, from, item->remote, item->nbytes))
+    if (!gasnete_shm_get("a collective", item->memory, from, item->remote, item->nbytes))
         gasnete_transfer_get(from, item->memory, item->remote, item->nbytes, &item->counter);
     gasneti_lock(&gasnete_coll_lock);
     item->link = fetches;

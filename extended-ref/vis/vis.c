@@ -12,7 +12,7 @@
 #include "core/report.h"
 #include "extended-ref/handles.h"
 #include "extended-ref/internal_am.h"
-#include "extended-ref/near.h"
+#include "extended-ref/shm_transfer.h"
 #include "extended-ref/transfer.h"
 #include "extended-ref/vis/choose.h"
 
@@ -88,13 +88,12 @@ static void vis_copy(gasnete_vis_pair_t *pair, uintptr_t dst_offset, uintptr_t s
 static bool vis_copy_near(const vis_call_t *call, gasnete_vis_pair_t *pair,
                           const gasnete_vis_shape_t *remote)
 {
-    const gasnete_near_t *near = gasnete_near(call->node);
-    if (!near || !gasnete_near_at(near, (void *)remote->low, remote->high - remote->low))
-        return false;
+    const gasnete_shm_peer_t *shm = gasnete_shm_peer(call->node);
+    if (!shm || !gasnete_shm_at(shm, (void *)remote->low, remote->high - remote->low)) return false;
     if (call->direction == PUT)
-        GASNETE_NEAR_STORE(vis_copy(pair, near->here - near->base, 0));
+        GASNETE_SHM_STORE(vis_copy(pair, shm->mapped - shm->base, 0));
     else
-        GASNETE_NEAR_LOAD(vis_copy(pair, 0, near->here - near->base));
+        GASNETE_SHM_LOAD(vis_copy(pair, 0, shm->mapped - shm->base));
     return true;
 }
 

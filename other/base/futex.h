@@ -1,7 +1,7 @@
 /* futex.h - sleep on a word of memory until another thread has changed it and wakes the sleeper.
  *
- * A sleep may end early: the caller reads the word again.  The bell (other/base/hostmem/bell.h) is
- * for many that sleep on one word.
+ * A sleep may end early: the caller reads the word again.  The word for many sleepers
+ * (other/base/hostmem/sleepers.h) is for many that sleep on one word.
  */
 #ifndef GASNETI_FUTEX_H
 #define GASNETI_FUTEX_H

@@ -1,6 +1,6 @@
 #!/bin/bash
 # many.sh - more processes than processors: a rank that waits sleeps, and any arrival wakes it; a rank that dies leaves no
-# sleeper behind.  unit/bell.c has the bell itself.
+# sleeper behind.  unit/sleepers.c has the word itself.
 # family: many
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
@@ -74,7 +74,7 @@ long syscall(long number, ...)
     }
     return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
-/* So sleeps a process without a bell. */
+/* So sleeps a process that nobody wakes. */
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *rest)
 {
     static int (*next)(clockid_t, int, const struct timespec *, struct timespec *);

@@ -58,9 +58,9 @@ tests_unit_supernodes_LDADD = other/base/hostmem/libhostmem.la tests/unit/libche
 check_PROGRAMS += tests/unit/ask
 tests_unit_ask_SOURCES = tests/unit/ask.c other/launch/modules/module_answer.c other/launch/modules/module.h
 tests_unit_ask_LDADD = other/launch/liblauncher.la tests/unit/libcheck.a -lpthread
-check_PROGRAMS += tests/unit/bell
-tests_unit_bell_SOURCES = tests/unit/bell.c core/progress/doze.h $(barrier_machine_sources)
-tests_unit_bell_LDADD = other/base/hostmem/libhostmem.la tests/unit/libcheck.a -lpthread
+check_PROGRAMS += tests/unit/sleepers
+tests_unit_sleepers_SOURCES = tests/unit/sleepers.c core/progress/doze.h $(barrier_machine_sources)
+tests_unit_sleepers_LDADD = other/base/hostmem/libhostmem.la tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/host_addresses
 tests_unit_host_addresses_SOURCES = tests/unit/host_addresses.c core/job/host_addresses.c core/job/host_addresses.h core/job/secret.c core/job/secret.h other/softhca/src/settings/job_hosts.c
 tests_unit_host_addresses_CPPFLAGS = $(AM_CPPFLAGS)
@@ -149,7 +149,7 @@ tests_unit_host_lists_LDADD = tests/unit/libcheck.a other/launch/liblauncher.la
 check_PROGRAMS += tests/unit/am_engine tests/unit/am_flow tests/unit/am_loopback \
 	tests/unit/am_malformed tests/unit/am_wire tests/unit/handlers tests/unit/params \
 	tests/unit/leases tests/unit/params_init tests/unit/rdma_engine tests/unit/remote_flags tests/unit/connecting
-# Where processes share memory, with a bell in it.
+# Where processes share memory, with a word to sleep on.
 check_PROGRAMS += tests/unit/waiting
 tests_unit_waiting_SOURCES = tests/unit/waiting.c core/progress/poll.c core/rings/local_rings.c
 tests_unit_waiting_CPPFLAGS = $(unit_cppflags) -UGASNETI_PSHM -DGASNETI_PSHM=1

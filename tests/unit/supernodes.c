@@ -26,12 +26,12 @@ enum { MOST = 12 };
  * open the files of its group. */
 static bool forms(const char *hosts, uint32_t most, const char *alone, const char *expected)
 {
-    gasnetc_place_t place[MOST];
+    gasnetc_location_t place[MOST];
     uint32_t group[MOST], number[MOST], supernode[MOST], n = (uint32_t)strlen(hosts);
     uint8_t left[MOST];
     char found[MOST + 1] = "";
     for (uint32_t r = 0; r < n; r++) {
-        place[r] = (gasnetc_place_t){.rank = r, .host = (uint32_t)hosts[r], .shares = 1};
+        place[r] = (gasnetc_location_t){.rank = r, .host = (uint32_t)hosts[r], .shares = 1};
         if (hosts[r] == '-') place[r].shares = 0;
         left[r] = alone[r] == '1';
     }
@@ -42,9 +42,9 @@ static bool forms(const char *hosts, uint32_t most, const char *alone, const cha
     return !strcmp(found, expected);
 }
 
-static bool differ(gasnetc_place_t a, gasnetc_place_t b)
+static bool differ(gasnetc_location_t a, gasnetc_location_t b)
 {
-    gasnetc_place_t place[2] = {a, b};
+    gasnetc_location_t place[2] = {a, b};
     uint32_t group[2];
     place[0].rank = 0;
     place[1].rank = 1;
@@ -65,9 +65,9 @@ static void grouping(void)
     check(forms("aaaa", 0, "0010", "0010"), "one that cannot open the others' files leaves");
     check(forms("aaaa", 0, "1000", "0111"), "also the first");
     check(forms("aaaa", 0, "1111", "0123"), "or all");
-    const gasnetc_place_t one = {.host = 1, .user = 2, .shares = 1, .space = {3, 4}};
-    gasnetc_place_t other = one;
-    check(!differ(one, other), "equal places share");
+    const gasnetc_location_t one = {.host = 1, .user = 2, .shares = 1, .space = {3, 4}};
+    gasnetc_location_t other = one;
+    check(!differ(one, other), "equal locations share");
     other.user = 7;
     check(differ(one, other), "two users do not");
     other = one, other.space[1] = 9;

@@ -18,34 +18,34 @@ enum { LONGEST_US = 1000, MOST_STEPS = 1000, H_QUIET = 130 };
 /* --- the bell --- */
 
 static _Atomic uint32_t asleep;
-_Atomic uint32_t *gasnetc_common_asleep = &asleep;
-bool gasnetc_common_all_ring = true;
+_Atomic uint32_t *gasnetc_wakeup_asleep = &asleep;
+bool gasnetc_wakeup_always = true;
 
 static struct {
     unsigned sleeps, wakes, watches;
     uint32_t us; /* of the last sleep */
 } seen;
 
-uint32_t gasnetc_common_arm(bool brief)
+uint32_t gasnetc_wakeup_arm(bool brief)
 {
     (void)brief;
     return seen.wakes;
 }
 
-void gasnetc_common_sleep(uint32_t rings, uint32_t us)
+void gasnetc_wakeup_sleep(uint32_t rings, uint32_t us)
 {
     (void)rings;
     seen.sleeps++;
     seen.us = us;
 }
 
-void gasnetc_common_watch(void)
+void gasnetc_wakeup_watch(void)
 {
     seen.watches++;
     asleep = 1;
 }
 
-void gasnetc_common_wake(uint32_t rank)
+void gasnetc_wakeup_rank(uint32_t rank)
 {
     (void)rank;
     seen.wakes++;
@@ -81,7 +81,7 @@ static void message_arrives(void)
 
 static void wait_ring(void)
 {
-    gasnetc_wait_bell(false);
+    gasnetc_wait_woken(false);
 }
 
 /* Waits in vain until the thread has slept once more; returns the steps that took. */
@@ -133,7 +133,7 @@ static double us_to_sleep(double since)
 static void silence(void)
 {
     begin();
-    gasnetc_common_all_ring = false;
+    gasnetc_wakeup_always = false;
     gasneti_wait_over();
     double since = gasneti_clock();
     const unsigned before = seen.sleeps;
@@ -152,7 +152,7 @@ static void silence(void)
     check(waited / 8 / gasnetc_job.size >= GASNETC_DOZE_LEAST_US && seen.us == 20,
           "after a message the next sleep is as late and as short as the first: %u us",
           (unsigned)seen.us);
-    gasnetc_common_all_ring = true;
+    gasnetc_wakeup_always = true;
     gasneti_wait_over();
     unit_job_end();
 }
@@ -182,7 +182,7 @@ static unsigned steps_to_handler(void)
     const unsigned before = handled;
     unsigned steps = 0;
     while (handled == before && steps < MOST_STEPS) {
-        gasnetc_wait_bell(true);
+        gasnetc_wait_woken(true);
         steps++;
     }
     return steps;
@@ -203,11 +203,11 @@ static void watches(void)
     check(steps_to_handler() == 1 && asleep == 1,
           "after a ring it polls at once, and watches again");
     const unsigned before = seen.watches;
-    gasnetc_common_all_ring = false;
+    gasnetc_wakeup_always = false;
     message_arrives();
     check(steps_to_handler() == 2 && seen.watches == before,
           "where not all that arrives rings it polls at every second turn");
-    gasnetc_common_all_ring = true;
+    gasnetc_wakeup_always = true;
     gasnetc_set_waiting(2, LONGEST_US);
     message_arrives();
     check(steps_to_handler() == 1, "one that need not yield after each poll polls each time");

@@ -346,7 +346,7 @@ static inline void ptli_eq_news(struct ptli_eq *eq)
 /* Calls the handler for the staged events.  */
 void ptli_eq_call_handler(struct ptli_eq *eq);
 void ptli_eq_close(struct ptli_eq *eq);
-void ptli_ring_bell(struct ptli_engine *engine);
+void ptli_wake_sleepers(struct ptli_engine *engine);
 
 /* --- access.c --- */
 

@@ -94,7 +94,7 @@ void ptli_eq_call_handler(struct ptli_eq *eq)
         if (eq->staged_first == eq->staged_count)
             atomic_store_explicit(&eq->any_staged, false, memory_order_release);
         ptli_mutex_unlock(&eq->lock);
-        ptli_ring_bell(eq->engine);
+        ptli_wake_sleepers(eq->engine);
     }
     pthread_mutex_unlock(&eq->handling);
 }
@@ -148,7 +148,7 @@ void ptli_log(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t k
         eq_show(eq);
     }
     ptli_mutex_unlock(&eq->lock);
-    if (atomic_load(&engine->sleepers) > 0) ptli_ring_bell(engine);
+    if (atomic_load(&engine->sleepers) > 0) ptli_wake_sleepers(engine);
 }
 
 static inline bool none_to_take(const struct ptli_eq *eq)
@@ -402,7 +402,7 @@ static bool is_due(const struct wait *wait)
 }
 
 /* Waits until an event is due or the deadline (ms, 0: none) has passed.  */
-static void sleep_on_bell(struct wait *wait, uint64_t deadline)
+static void sleep_among(struct wait *wait, uint64_t deadline)
 {
     struct ptli_engine *engine = wait->engine;
     struct timespec until = {.tv_sec = (time_t)(deadline / 1000),
@@ -438,7 +438,7 @@ static int wait_for_any(struct wait *wait, ptl_time_t timeout)
         }
         if (engine->transport->threaded) {
             engine->transport->ops->wake(engine->transport); /* idle while this thread polled */
-            sleep_on_bell(wait, deadline);
+            sleep_among(wait, deadline);
         } else {
             uint64_t now = gasneti_clock_ms(), left = deadline > now ? deadline - now : 0;
             eq_progress(engine, forever || left > 100 ? 100 : (ptl_time_t)left);
@@ -580,7 +580,7 @@ int PtlEQFree(ptl_handle_eq_t handle)
     ptli_unlock(engine);
     if (result != PTL_OK) return result;
     atomic_thread_fence(memory_order_seq_cst);
-    ptli_ring_bell(engine); /* waiting threads return PTL_EQ_INVALID */
+    ptli_wake_sleepers(engine); /* waiting threads return PTL_EQ_INVALID */
     /* Staged events are passed to the handler, then lost; waits for a running call of it. */
     if (eq->handler) ptli_eq_call_handler(eq);
     ptli_eq_close(eq);

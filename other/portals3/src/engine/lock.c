@@ -57,7 +57,7 @@ bool ptli_work(struct ptli_engine *engine)
     return true;
 }
 
-void ptli_ring_bell(struct ptli_engine *engine)
+void ptli_wake_sleepers(struct ptli_engine *engine)
 {
     if (atomic_load(&engine->sleepers) == 0) return;
     pthread_mutex_lock(&engine->bell_lock);

@@ -224,7 +224,7 @@ static void close_engine(struct ptli_engine *engine)
     ptli_fast_ways(engine);
     atomic_store(&engine->closing, true);
     while (atomic_load(&engine->inside) > 0) {
-        ptli_ring_bell(engine);
+        ptli_wake_sleepers(engine);
         nanosleep(&tick, NULL);
     }
     engine->transport->ops->close(engine->transport);

@@ -315,7 +315,7 @@ static inline void fast_wake_sleepers(struct ptli_verbs *v, const struct logging
 {
     struct ptli_engine *engine = v->face.engine;
     if (!logging->logged) return;
-    if (atomic_fetch_add(&engine->sleepers, 0) > 0) ptli_ring_bell(engine);
+    if (atomic_fetch_add(&engine->sleepers, 0) > 0) ptli_wake_sleepers(engine);
 }
 
 /* Stores the data of the events in the slot.  */

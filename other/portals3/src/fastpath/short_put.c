@@ -32,7 +32,7 @@ static void short_show(struct ptli_short_run *run)
 void ptli_short_end(struct ptli_short_run *run)
 {
     short_show(run);
-    if (atomic_load(&run->engine->sleepers) > 0) ptli_ring_bell(run->engine);
+    if (atomic_load(&run->engine->sleepers) > 0) ptli_wake_sleepers(run->engine);
     ptli_unlock_up(run->engine);
 }
 

@@ -1,10 +1,10 @@
-/* bell.c - a thread that sleeps on the futex word of other/base/hostmem/bell.h is woken: the word
- * itself between threads, a waiting thread's state machine, and the barrier's word.
+/* sleepers.c - a thread that sleeps on the futex word of other/base/hostmem/sleepers.h is woken:
+ * the word itself between threads, a waiting thread's state machine, and the barrier's word.
  *
  * No sleep in these tests may reach its limit, which is far longer than any of them takes: a sleep
  * that does has lost its wake-up.
  */
-#include "other/base/hostmem/bell.h"
+#include "other/base/hostmem/sleepers.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,13 +16,13 @@
 
 enum { THREADS = 4, LIMIT_US = 20 * 1000 * 1000 };
 
-static hostmem_bell_t *bell;
+static hostmem_sleepers_t *sleepers;
 static atomic_uint late;                  /* sleeps that reached their limit */
 static _Atomic uint32_t carrier[THREADS]; /* words of another carrier, by index */
 
-static void sleep_for(uint32_t place, uint32_t rings)
+static void sleep_for(uint32_t place, uint32_t wakes)
 {
-    if (!hostmem_bell_sleep(bell, place, rings, LIMIT_US)) atomic_fetch_add(&late, 1);
+    if (!hostmem_sleepers_sleep(sleepers, place, wakes, LIMIT_US)) atomic_fetch_add(&late, 1);
 }
 
 /* --- letters from one thread to another --- */
@@ -35,18 +35,18 @@ static void send(uint32_t to, uint32_t number, bool by_carrier)
     atomic_store_explicit(&letter[to], number, memory_order_release);
     atomic_signal_fence(memory_order_seq_cst);
     if (!by_carrier)
-        hostmem_bell_ring(bell, to);
+        hostmem_wake(sleepers, to);
     else if (atomic_load_explicit(&carrier[to], memory_order_relaxed) &&
              atomic_exchange(&carrier[to], 0))
-        hostmem_bell_ring(bell, to);
+        hostmem_wake(sleepers, to);
 }
 
 static void await(uint32_t me, uint32_t number)
 {
     while (atomic_load_explicit(&letter[me], memory_order_acquire) < number) {
-        const uint32_t rings = hostmem_bell_arm(bell, me, &carrier[me], me + 1, false);
+        const uint32_t wakes = hostmem_sleepers_arm(sleepers, me, &carrier[me], me + 1, false);
         if (atomic_load_explicit(&letter[me], memory_order_acquire) >= number) return;
-        sleep_for(me, rings);
+        sleep_for(me, wakes);
     }
 }
 
@@ -80,12 +80,12 @@ static void *meet(void *number)
             if (!gasnete_barrier_words_joined(&host, parity, THREADS, &all))
                 atomic_fetch_add(&wrong, 1);
             gasnete_barrier_words_end(&host, parity, all);
-            hostmem_bell_ring_all(bell);
+            hostmem_wake_all(sleepers);
         }
         while (!gasnete_barrier_words_complete(&host, parity, &all)) {
-            const uint32_t rings = hostmem_bell_arm(bell, me, NULL, 0, true);
+            const uint32_t wakes = hostmem_sleepers_arm(sleepers, me, NULL, 0, true);
             if (gasnete_barrier_words_complete(&host, parity, &all)) break;
-            sleep_for(me, rings);
+            sleep_for(me, wakes);
         }
         if (all.kind != GASNETE_BARRIER_NAMED || all.id != (int32_t)i) atomic_fetch_add(&wrong, 1);
     }
@@ -102,41 +102,43 @@ static void run_all(void *(*run)(void *))
 /* Tests watching; no thread sleeps. */
 static void watches(void)
 {
-    const uint32_t rings = bell->rings;
+    const uint32_t wakes = sleepers->wakes;
     _Atomic uint32_t other_carrier = 0;
-    hostmem_bell_watch(bell, 0, &other_carrier, 7);
-    check(bell->asleep[0] != 0 && other_carrier == 7, "a watched place has its flags set");
-    hostmem_bell_ring(bell, 0);
-    check(bell->asleep[0] == 0 && bell->rings == rings, "a ring clears the flag, and wakes nobody");
-    const uint32_t armed = hostmem_bell_arm(bell, 0, NULL, 0, true);
-    hostmem_bell_watch(bell, 0, NULL, 0);
-    hostmem_bell_ring(bell, 0);
-    check(hostmem_bell_sleep(bell, 0, armed, LIMIT_US),
-          "a ring for a place that one thread watches ends the sleep of another");
+    hostmem_sleepers_watch(sleepers, 0, &other_carrier, 7);
+    check(sleepers->asleep[0] != 0 && other_carrier == 7, "a watched place has its flags set");
+    hostmem_wake(sleepers, 0);
+    check(sleepers->asleep[0] == 0 && sleepers->wakes == wakes,
+          "a wake-up clears the flag, and wakes nobody");
+    const uint32_t armed = hostmem_sleepers_arm(sleepers, 0, NULL, 0, true);
+    hostmem_sleepers_watch(sleepers, 0, NULL, 0);
+    hostmem_wake(sleepers, 0);
+    check(hostmem_sleepers_sleep(sleepers, 0, armed, LIMIT_US),
+          "a wake-up of an index that one thread watches ends the sleep of another");
 }
 
-static void bells(void)
+static void sleepers_words(void)
 {
-    if (!hostmem_bell_prepare()) {
-        check(true, "a bell # SKIP membarrier is refused here");
+    if (!hostmem_sleepers_prepare()) {
+        check(true, "a word to sleep on # SKIP membarrier is refused here");
         return;
     }
-    bell = calloc(1, hostmem_bell_size(THREADS));
-    atomic_init(&bell->rings, UINT32_MAX - LETTERS); /* its count of rings passes the wrap */
+    sleepers = calloc(1, hostmem_sleepers_size(THREADS));
+    atomic_init(&sleepers->wakes, UINT32_MAX - LETTERS); /* its count of wake-ups passes the wrap */
     run_all(pass_on);
     check(late == 0, "a letter round %d sleeping threads: %u wake-ups lost", THREADS, late);
     late = 0;
     run_all(meet);
     check(late == 0, "a barrier of %d sleeping threads: %u wake-ups lost", THREADS, late);
     check(wrong == 0, "whose phases have the value that one of them named");
-    memset(bell, 0, hostmem_bell_size(THREADS));
-    const uint32_t rings = hostmem_bell_arm(bell, 0, NULL, 0, false);
-    hostmem_bell_ring(bell, 1);
-    check(!hostmem_bell_sleep(bell, 0, rings, 1000), "a ring for another does not end a sleep");
-    hostmem_bell_ring(bell, 0);
-    check(hostmem_bell_sleep(bell, 0, rings, LIMIT_US), "one before the sleep prevents it");
+    memset(sleepers, 0, hostmem_sleepers_size(THREADS));
+    const uint32_t wakes = hostmem_sleepers_arm(sleepers, 0, NULL, 0, false);
+    hostmem_wake(sleepers, 1);
+    check(!hostmem_sleepers_sleep(sleepers, 0, wakes, 1000),
+          "a wake-up of another does not end a sleep");
+    hostmem_wake(sleepers, 0);
+    check(hostmem_sleepers_sleep(sleepers, 0, wakes, LIMIT_US), "one before the sleep prevents it");
     watches();
-    free(bell);
+    free(sleepers);
 }
 
 /* --- the state machine of a waiting thread --- */
@@ -230,6 +232,6 @@ int main(int argc, char **argv)
     check_begin(argc, argv);
     dozes();
     barrier_words();
-    bells();
+    sleepers_words();
     return check_end();
 }

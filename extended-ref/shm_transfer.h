@@ -1,0 +1,81 @@
+/* shm_transfer.h - transfers to and from ranks whose segments this rank has mapped, itself among
+ * them (gasnet_pshm.h): copies, complete when they return.
+ *
+ * Each function returns true if it has done the transfer, and false, with nothing done, if it is
+ * for the network: the other rank shares no memory with this one, or the memory is outside its
+ * segment.  In a library without PSHM all functions return false, also for this rank.
+ */
+#ifndef GASNETE_SHM_H
+#define GASNETE_SHM_H
+
+#include <string.h>
+
+#include "extended-ref/handles.h"
+
+#if GASNET_PSHM
+#define GASNETE_SHARED    1
+#define GASNETE_SHM_STORE GASNETI_SHM_STORE
+#define GASNETE_SHM_LOAD  GASNETI_SHM_LOAD
+typedef gasneti_shm_peer_t gasnete_shm_peer_t;
+static inline const gasnete_shm_peer_t *gasnete_shm_peer(gasnet_node_t node)
+{
+    return gasneti_shm_peers[node].number ? &gasneti_shm_peers[node] : NULL;
+}
+#else
+#define GASNETE_SHARED          0
+#define GASNETE_SHM_STORE(copy) copy
+#define GASNETE_SHM_LOAD(copy)  copy
+typedef struct gasnete_shm_peer {
+    uintptr_t base, inner, mapped;
+} gasnete_shm_peer_t;
+static inline const gasnete_shm_peer_t *gasnete_shm_peer(gasnet_node_t node)
+{
+    (void)node;
+    return NULL;
+}
+#endif
+
+/* The local address of [start, start+nbytes) of the other rank, or NULL if that range is not in its
+ * segment.  */
+static inline void *gasnete_shm_at(const gasnete_shm_peer_t *shm, const void *start, size_t nbytes)
+{
+    const uintptr_t size = shm->inner ? shm->inner + GASNETI_SHM_INLINE - 1 : 0;
+    const uintptr_t offset = (uintptr_t)start - shm->base;
+    if (offset >= size || nbytes > size - offset) return NULL;
+    return (void *)(shm->mapped + offset);
+}
+
+static inline bool gasnete_shm_put(const char *call, gasnet_node_t node, void *dst, const void *src,
+                                   size_t nbytes)
+{
+    const gasnete_shm_peer_t *shm = gasnete_shm_peer(node);
+    if (!shm) return false;
+    if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
+    void *here = gasnete_shm_at(shm, dst, nbytes);
+    if (!here) return gasnete_copy_local(call, node, dst, src, nbytes);
+    GASNETE_SHM_STORE(memmove(here, src, nbytes));
+    return true;
+}
+
+static inline bool gasnete_shm_get(const char *call, void *dst, gasnet_node_t node, const void *src,
+                                   size_t nbytes)
+{
+    const gasnete_shm_peer_t *shm = gasnete_shm_peer(node);
+    if (!shm) return false;
+    if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
+    const void *here = gasnete_shm_at(shm, src, nbytes);
+    if (!here) return gasnete_copy_local(call, node, dst, src, nbytes);
+    GASNETE_SHM_LOAD(memmove(dst, here, nbytes));
+    return true;
+}
+
+static inline bool gasnete_shm_fill(gasnet_node_t node, void *dst, int value, size_t nbytes)
+{
+    const gasnete_shm_peer_t *shm = gasnete_shm_peer(node);
+    void *here = shm ? gasnete_shm_at(shm, dst, nbytes) : NULL;
+    if (!here) return false;
+    GASNETE_SHM_STORE(memset(here, value, nbytes));
+    return true;
+}
+
+#endif
