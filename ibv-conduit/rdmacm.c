@@ -22,23 +22,23 @@
 #include "core/report.h"
 #include "other/connect/rdmacm/engine.h"
 #include "other/connect/rdmacm/greeting.h"
-#include "other/connect/rdmacm/link.h"
+#include "other/connect/rdmacm/connection.h"
 #include "other/base/clock.h"
 
 _Static_assert(sizeof(rdmacm_address_t) <= sizeof((net_ib_place_t *)0)->managed.address,
                "an address fits");
 
 /* A peer to which a connection has begun. */
-typedef struct link {
-    rdmacm_link_t link;
+typedef struct connection {
+    rdmacm_connection_t connection;
     net_peer_t *peer;
     struct rdma_cm_id *id;
     net_qp_t *qp; /* until the peer's record has it */
     bool called;  /* this end called: on iWARP it sends first */
     char failure[128];
     uint8_t greeting[RDMACM_GREETING];
-    struct link *next;
-} link_t;
+    struct connection *next;
+} connection_t;
 
 static struct {
     uint32_t processes;
@@ -47,8 +47,8 @@ static struct {
     rdmacm_address_t address;
     uint64_t key;
     int wake;
-    link_t **link; /* [processes]; NULL: no connection has begun */
-    link_t *links;
+    connection_t **connection; /* [processes]; NULL: no connection has begun */
+    connection_t *connections;
     rdmacm_times_t times;
 } cm = {.wake = -1};
 
@@ -94,43 +94,44 @@ static void rdmacm_close(void)
     cm.wake = -1;
 }
 
-/* --- links --- */
+/* --- connections --- */
 
 static const char *device(void)
 {
     return net_ib_rails.hca[0].name;
 }
 
-static rdmacm_address_t address_of(const link_t *link)
+static rdmacm_address_t address_of(const connection_t *connection)
 {
     rdmacm_address_t address;
-    memcpy(&address, net_ib_contact(link->peer->rank)->place.managed.address, sizeof address);
+    memcpy(&address, net_ib_contact(connection->peer->rank)->place.managed.address, sizeof address);
     return address;
 }
 
-static link_t *link_to(uint32_t rank)
+static connection_t *link_to(uint32_t rank)
 {
-    link_t *link = cm.link[rank];
-    if (link) return link;
-    link = calloc(1, sizeof *link);
-    if (!link) net_ib_cannot_connect(rank, device(), "no record of it", ENOMEM);
-    link->peer = net_ib_peer(rank);
-    link->link.lower = gasnetc_job.rank < rank;
+    connection_t *connection = cm.connection[rank];
+    if (connection) return connection;
+    connection = calloc(1, sizeof *connection);
+    if (!connection) net_ib_cannot_connect(rank, device(), "no record of it", ENOMEM);
+    connection->peer = net_ib_peer(rank);
+    connection->connection.lower = gasnetc_job.rank < rank;
     const rdmacm_greeting_t greeting = {.key = net_ib_contact(rank)->place.managed.key,
                                         .from = gasnetc_job.rank,
                                         .to = rank,
                                         .word = RDMACM_HELLO};
-    rdmacm_greeting_encode(&greeting, link->greeting);
-    snprintf(link->failure, sizeof link->failure, "it does not answer the connection manager");
-    link->next = cm.links;
-    return cm.links = cm.link[rank] = link;
+    rdmacm_greeting_encode(&greeting, connection->greeting);
+    snprintf(connection->failure, sizeof connection->failure,
+             "it does not answer the connection manager");
+    connection->next = cm.connections;
+    return cm.connections = cm.connection[rank] = connection;
 }
 
-static rdmacm_terms_t terms(const link_t *link)
+static rdmacm_terms_t terms(const connection_t *connection)
 {
     const net_ib_reads_t reads = net_ib_reads();
-    return (rdmacm_terms_t){.private_data = link->greeting,
-                            .private_length = sizeof link->greeting,
+    return (rdmacm_terms_t){.private_data = connection->greeting,
+                            .private_length = sizeof connection->greeting,
                             .reads_served = reads.served,
                             .reads_started = reads.started,
                             .timeout = (uint8_t)gasnetc_params.qp_timeout,
@@ -138,128 +139,130 @@ static rdmacm_terms_t terms(const link_t *link)
 }
 
 /* A step of an attempt was refused by this host, or an event reports its failure. */
-static unsigned failed(link_t *link, const char *failure)
+static unsigned failed(connection_t *connection, const char *failure)
 {
-    snprintf(link->failure, sizeof link->failure, "%s", failure);
-    return rdmacm_failed(&link->link, false, gasneti_clock(), &cm.times);
+    snprintf(connection->failure, sizeof connection->failure, "%s", failure);
+    return rdmacm_failed(&connection->connection, false, gasneti_clock(), &cm.times);
 }
 
-static unsigned step_failed(link_t *link, const char *what, int error)
+static unsigned step_failed(connection_t *connection, const char *what, int error)
 {
-    char text[sizeof link->failure];
+    char text[sizeof connection->failure];
     if (!error) return 0;
     snprintf(text, sizeof text, "%s: %s", what, strerror(error));
-    return failed(link, text);
+    return failed(connection, text);
 }
 
-static void abandon(link_t *link)
+static void abandon(connection_t *connection)
 {
-    if (link->id) rdmacm_id_destroy(link->id);
-    if (link->qp) net_ib_destroy_qps(link->qp);
-    link->id = NULL;
-    link->qp = NULL;
+    if (connection->id) rdmacm_id_destroy(connection->id);
+    if (connection->qp) net_ib_destroy_qps(connection->qp);
+    connection->id = NULL;
+    connection->qp = NULL;
 }
 
-static unsigned resolve(link_t *link)
+static unsigned resolve(connection_t *connection)
 {
-    const rdmacm_address_t to = address_of(link);
-    link->called = true;
-    return step_failed(link, "its address is refused",
-                       rdmacm_id_create(&cm.address, &to, link, &link->id));
+    const rdmacm_address_t to = address_of(connection);
+    connection->called = true;
+    return step_failed(connection, "its address is refused",
+                       rdmacm_id_create(&cm.address, &to, connection, &connection->id));
 }
 
-static unsigned call(link_t *link)
+static unsigned call(connection_t *connection)
 {
-    const rdmacm_terms_t how = terms(link);
-    link->qp = net_ib_make_qps(link->peer);
-    int error = rdmacm_id_prepare(link->id, link->qp->qp);
-    if (!error) error = rdmacm_id_call(link->id, link->qp->qp, &how);
-    return step_failed(link, "the request is refused", error);
+    const rdmacm_terms_t how = terms(connection);
+    connection->qp = net_ib_make_qps(connection->peer);
+    int error = rdmacm_id_prepare(connection->id, connection->qp->qp);
+    if (!error) error = rdmacm_id_call(connection->id, connection->qp->qp, &how);
+    return step_failed(connection, "the request is refused", error);
 }
 
 /* Hands the queue pair over to the peer's record. */
-static void adopt(link_t *link)
+static void adopt(connection_t *connection)
 {
-    const net_ib_contact_t *contact = net_ib_contact(link->peer->rank);
-    net_ib_adopt_qp(link->peer, link->qp, contact->rail[0].device, &contact->rings);
-    link->qp = NULL;
+    const net_ib_contact_t *contact = net_ib_contact(connection->peer->rank);
+    net_ib_adopt_qp(connection->peer, connection->qp, contact->rail[0].device, &contact->rings);
+    connection->qp = NULL;
 }
 
-static void cannot(const link_t *link, const char *what, int error)
+static void cannot(const connection_t *connection, const char *what, int error)
 {
-    if (error && !gasneti_ending()) net_ib_cannot_connect(link->peer->rank, device(), what, error);
+    if (error && !gasneti_ending())
+        net_ib_cannot_connect(connection->peer->rank, device(), what, error);
 }
 
-static void accept_call(link_t *link, struct rdma_cm_id *id)
+static void accept_call(connection_t *connection, struct rdma_cm_id *id)
 {
-    const rdmacm_terms_t how = terms(link);
+    const rdmacm_terms_t how = terms(connection);
     hca_qp_t qp;
-    link->id = id;
-    id->context = link;
-    link->called = false;
-    link->qp = net_ib_make_qps(link->peer);
-    qp = link->qp->qp;
+    connection->id = id;
+    id->context = connection;
+    connection->called = false;
+    connection->qp = net_ib_make_qps(connection->peer);
+    qp = connection->qp->qp;
     int error = rdmacm_id_prepare(id, qp);
-    if (!error) adopt(link);
+    if (!error) adopt(connection);
     if (!error) error = rdmacm_id_accept(id, qp, &how);
-    cannot(link, "its connection cannot be accepted", error);
+    cannot(connection, "its connection cannot be accepted", error);
 }
 
-static void establish(link_t *link)
+static void establish(connection_t *connection)
 {
-    const rdmacm_terms_t how = terms(link);
-    hca_qp_t qp = link->qp->qp;
-    adopt(link);
-    cannot(link, "its queue pair is refused", rdmacm_id_establish(link->id, qp, &how));
+    const rdmacm_terms_t how = terms(connection);
+    hca_qp_t qp = connection->qp->qp;
+    adopt(connection);
+    cannot(connection, "its queue pair is refused", rdmacm_id_establish(connection->id, qp, &how));
 }
 
 /* Opens the send rings.  On iWARP the end that was called opens them when the first message arrives
  * (system_messages.c). */
-static void open_link(link_t *link)
+static void open_link(connection_t *connection)
 {
-    if (net_ib.wordy && !link->called) return;
-    if (net_ib.wordy) net_ib_send_first(net_ib_am(link->peer));
-    net_ib_open_qps(link->peer);
+    if (net_ib.wordy && !connection->called) return;
+    if (net_ib.wordy) net_ib_send_first(net_ib_am(connection->peer));
+    net_ib_open_qps(connection->peer);
 }
 
-static void reject(const link_t *link, struct rdma_cm_id *id)
+static void reject(const connection_t *connection, struct rdma_cm_id *id)
 {
     uint8_t bytes[RDMACM_GREETING];
-    const rdmacm_greeting_t greeting = {.key = net_ib_contact(link->peer->rank)->place.managed.key,
-                                        .from = gasnetc_job.rank,
-                                        .to = link->peer->rank,
-                                        .word = RDMACM_CROSSED};
+    const rdmacm_greeting_t greeting = {
+        .key = net_ib_contact(connection->peer->rank)->place.managed.key,
+        .from = gasnetc_job.rank,
+        .to = connection->peer->rank,
+        .word = RDMACM_CROSSED};
     rdmacm_greeting_encode(&greeting, bytes);
     rdmacm_id_reject(id, bytes, sizeof bytes);
     rdmacm_id_destroy(id);
 }
 
-static void give_up(const link_t *link)
+static void give_up(const connection_t *connection)
 {
     char text[RDMACM_ADDRESS_TEXT];
-    const rdmacm_address_t address = address_of(link);
-    net_ib_unanswered(link->peer->rank);
+    const rdmacm_address_t address = address_of(connection);
+    net_ib_unanswered(connection->peer->rank);
     if (gasneti_ending()) return;
-    net_ib_not_met(link->peer->rank, device(), rdmacm_address_text(&address, text), link->failure,
-                   cm.times.give_up);
+    net_ib_not_met(connection->peer->rank, device(), rdmacm_address_text(&address, text),
+                   connection->failure, cm.times.give_up);
 }
 
 /* `id`: of the request that has arrived, if any.  A step that fails at once gives further actions.
  */
-static void perform(link_t *link, unsigned actions, struct rdma_cm_id *id)
+static void perform(connection_t *connection, unsigned actions, struct rdma_cm_id *id)
 {
     while (actions) {
         unsigned more = 0;
-        if (actions & RDMACM_ABANDON) abandon(link);
-        if (actions & RDMACM_RESOLVE) more = resolve(link);
+        if (actions & RDMACM_ABANDON) abandon(connection);
+        if (actions & RDMACM_RESOLVE) more = resolve(connection);
         if (actions & RDMACM_ROUTE)
-            more = step_failed(link, "no route to it", rdmacm_id_route(link->id));
-        if (actions & RDMACM_CALL) more = call(link);
-        if (id && actions & RDMACM_ACCEPT) accept_call(link, id);
-        if (id && actions & RDMACM_REJECT) reject(link, id);
-        if (actions & RDMACM_ESTABLISH) establish(link);
-        if (actions & RDMACM_OPEN) open_link(link);
-        if (actions & RDMACM_GIVE_UP) give_up(link);
+            more = step_failed(connection, "no route to it", rdmacm_id_route(connection->id));
+        if (actions & RDMACM_CALL) more = call(connection);
+        if (id && actions & RDMACM_ACCEPT) accept_call(connection, id);
+        if (id && actions & RDMACM_REJECT) reject(connection, id);
+        if (actions & RDMACM_ESTABLISH) establish(connection);
+        if (actions & RDMACM_OPEN) open_link(connection);
+        if (actions & RDMACM_GIVE_UP) give_up(connection);
         actions = more;
     }
 }
@@ -281,35 +284,35 @@ static void on_request(rdmacm_event_t *event)
     const bool ours = parse(event, &greeting) && greeting.word == RDMACM_HELLO;
     rdmacm_done(event);
     if (ours) {
-        link_t *link = link_to(greeting.from);
-        perform(link, rdmacm_requested(&link->link), id);
+        connection_t *connection = link_to(greeting.from);
+        perform(connection, rdmacm_requested(&connection->connection), id);
     } else {
         rdmacm_id_reject(id, NULL, 0);
         rdmacm_id_destroy(id);
     }
 }
 
-static unsigned on_failure(link_t *link, const rdmacm_event_t *event)
+static unsigned on_failure(connection_t *connection, const rdmacm_event_t *event)
 {
     rdmacm_greeting_t greeting;
     if (parse(event, &greeting) && greeting.word == RDMACM_CROSSED)
-        return rdmacm_failed(&link->link, true, gasneti_clock(), &cm.times);
-    return failed(link, event->text);
+        return rdmacm_failed(&connection->connection, true, gasneti_clock(), &cm.times);
+    return failed(connection, event->text);
 }
 
-static unsigned on_event(link_t *link, const rdmacm_event_t *event)
+static unsigned on_event(connection_t *connection, const rdmacm_event_t *event)
 {
     switch (event->kind) {
     case RDMACM_EVENT_RESOLVED:
-        return rdmacm_resolved(&link->link);
+        return rdmacm_resolved(&connection->connection);
     case RDMACM_EVENT_ROUTED:
-        return rdmacm_routed(&link->link);
+        return rdmacm_routed(&connection->connection);
     case RDMACM_EVENT_ANSWERED:
-        return rdmacm_answered(&link->link);
+        return rdmacm_answered(&connection->connection);
     case RDMACM_EVENT_ESTABLISHED:
-        return rdmacm_established(&link->link);
+        return rdmacm_established(&connection->connection);
     case RDMACM_EVENT_FAILED:
-        return on_failure(link, event);
+        return on_failure(connection, event);
     default:
         return 0;
     }
@@ -323,10 +326,10 @@ static void meet_receive(void)
             on_request(&event);
             continue;
         }
-        link_t *link = event.context;
-        const unsigned actions = link ? on_event(link, &event) : 0;
+        connection_t *connection = event.context;
+        const unsigned actions = connection ? on_event(connection, &event) : 0;
         rdmacm_done(&event);
-        if (actions) perform(link, actions, NULL);
+        if (actions) perform(connection, actions, NULL);
     }
 }
 
@@ -335,9 +338,9 @@ static void meet_receive(void)
 static bool meet_open(uint32_t processes, char *why, size_t why_size)
 {
     cm.processes = processes;
-    cm.link = calloc(processes, sizeof *cm.link);
+    cm.connection = calloc(processes, sizeof *cm.connection);
     cm.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (!cm.link || cm.wake < 0)
+    if (!cm.connection || cm.wake < 0)
         gasneti_fatal("cannot prepare to connect %u peers: %s", processes - 1, strerror(errno));
     if (getrandom(&cm.key, sizeof cm.key, 0) != sizeof cm.key)
         gasneti_fatal("getrandom: no random numbers for the key of this process");
@@ -363,16 +366,16 @@ static void meet_arm(void) {}
 
 static void meet_want(uint32_t rank)
 {
-    link_t *link = link_to(rank);
-    perform(link, rdmacm_want(&link->link, gasneti_clock(), &cm.times), NULL);
+    connection_t *connection = link_to(rank);
+    perform(connection, rdmacm_want(&connection->connection, gasneti_clock(), &cm.times), NULL);
 }
 
 static double meet_repeat(void)
 {
     double first = -1;
-    for (link_t *link = cm.links; link; link = link->next) {
-        perform(link, rdmacm_tick(&link->link, gasneti_clock(), &cm.times), NULL);
-        const double due = rdmacm_due(&link->link, &cm.times);
+    for (connection_t *connection = cm.connections; connection; connection = connection->next) {
+        perform(connection, rdmacm_tick(&connection->connection, gasneti_clock(), &cm.times), NULL);
+        const double due = rdmacm_due(&connection->connection, &cm.times);
         if (due >= 0 && (first < 0 || due < first)) first = due;
     }
     const double now = gasneti_clock();
@@ -395,14 +398,14 @@ static void meet_wake(void)
 
 static void meet_close(void)
 {
-    for (link_t *link = cm.links, *next; link; link = next) {
-        next = link->next;
-        abandon(link);
-        free(link);
+    for (connection_t *connection = cm.connections, *next; connection; connection = next) {
+        next = connection->next;
+        abandon(connection);
+        free(connection);
     }
-    free(cm.link);
-    cm.link = NULL;
-    cm.links = NULL;
+    free(cm.connection);
+    cm.connection = NULL;
+    cm.connections = NULL;
     close(cm.wake);
     cm.wake = -1;
 }

@@ -106,8 +106,8 @@ static net_slot_t *arrive_ticket(const ptl_event_t *event)
 static net_chunk_t *arrive_reply_chunk(uint64_t place, const ptl_event_t *event)
 {
     net_peer_t *peer = arrive_sender(event);
-    uint64_t number = place / PLAN_CHUNK;
-    if (place % PLAN_CHUNK || number >= net_portals.chunks.total ||
+    uint64_t number = place / RECEIVE_CHUNK;
+    if (place % RECEIVE_CHUNK || number >= net_portals.chunks.total ||
         !net_portals.chunk[number].request || net_portals.chunk[number].message.peer != peer)
         gasneti_malformed(peer->rank, (uint32_t)event->mlength,
                           "place (no Request awaits a Reply there)");
@@ -126,7 +126,7 @@ static void arrive_reply_header(const ptl_event_t *event)
 {
     net_chunk_t *chunk = arrive_reply_chunk(event->offset, event);
     net_peer_t *peer = chunk->message.peer;
-    if (chunk->header || event->mlength > PLAN_CHUNK ||
+    if (chunk->header || event->mlength > RECEIVE_CHUNK ||
         !net_portals_credits_back(peer, bits_credits(event->hdr_data)))
         gasneti_malformed(peer->rank, (uint32_t)event->mlength, "credit byte of a Reply");
     chunk->message.data = net_portals.reqsb_memory + event->offset;
@@ -191,7 +191,7 @@ void net_portals_chunk_ended(const net_slot_t *slot)
 {
     if (slot->got) net_portals_copy_got(slot->bounce, slot->got);
     net_portals_give(&net_portals.chunks,
-                     (uint32_t)((size_t)(slot->bounce - net_portals.reqsb_memory) / PLAN_CHUNK));
+                     (uint32_t)((size_t)(slot->bounce - net_portals.reqsb_memory) / RECEIVE_CHUNK));
 }
 
 void net_portals_note_failed(const net_slot_t *slot)
@@ -245,7 +245,7 @@ static void on_rplsb(const ptl_event_t *event)
 {
     if (event->type != PTL_EVENT_SEND_END) return;
     net_portals_landed(arrive_ticket(event));
-    net_portals_answer_used(&net_portals.answer[event->offset / PLAN_CHUNK]);
+    net_portals_answer_used(&net_portals.answer[event->offset / RECEIVE_CHUNK]);
 }
 
 static void __attribute__((noreturn, cold)) arrive_caught(const ptl_event_t *event)

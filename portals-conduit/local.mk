@@ -3,7 +3,7 @@
 portals_network_sources = portals-conduit/lending.h portals-conduit/lending.c \
 	portals-conduit/conduit_network.h portals-conduit/network_portals.h portals-conduit/portals.h portals-conduit/params.def \
 	portals-conduit/bits.h portals-conduit/stock.h portals-conduit/reqrb.h \
-	portals-conduit/long_id.h portals-conduit/long_id.c portals-conduit/plan.h portals-conduit/plan.c \
+	portals-conduit/long_id.h portals-conduit/long_id.c portals-conduit/receive_space.h portals-conduit/receive_space.c \
 	portals-conduit/open.c portals-conduit/memory.c portals-conduit/credits.c portals-conduit/send.c \
 	portals-conduit/arrive.c portals-conduit/status.c \
 	portals-conduit/environment.c other/portals3/src/base/settings.def

@@ -21,7 +21,7 @@
 #include "core/network_defaults.h"
 #include "core/report.h"
 #include "long_id.h"
-#include "plan.h"
+#include "receive_space.h"
 #include "reqrb.h"
 #include "stock.h"
 
@@ -29,15 +29,15 @@
 #define NET_HAS_FLOW_CONTROL 1
 
 enum {
-    NET_STACK_MESSAGE = PLAN_CHUNK,
+    NET_STACK_MESSAGE = RECEIVE_CHUNK,
     NET_DELIVER_MAX = 64,
     NET_PAIRS_LONGS = 1,
     NET_REAP_TELLS = 1,
     NET_SPARE =
         GASNETC_THREADED ? 2 : 1, /* receive buffers beyond those that the credits can fill */
     NET_LANDING = 64,             /* longest get whose destination region is in its ticket */
-    NET_BUFFER_PUT = PLAN_CHUNK,
-    NET_BUFFER_GET = PLAN_CHUNK - sizeof(void *), /* the destination is in front of the data */
+    NET_BUFFER_PUT = RECEIVE_CHUNK,
+    NET_BUFFER_GET = RECEIVE_CHUNK - sizeof(void *), /* the destination is in front of the data */
     NET_CHECK_EVERY = 1024, /* polls without an event between two checks for broken connections */
 };
 
@@ -327,7 +327,7 @@ HOT enum net_result net_portals_reserve(uint32_t tickets, uint32_t *chunk)
 
 static inline char *net_portals_chunk(uint32_t number)
 {
-    return net_portals.reqsb_memory + (size_t)number * PLAN_CHUNK;
+    return net_portals.reqsb_memory + (size_t)number * RECEIVE_CHUNK;
 }
 
 /* Counts an operation in flight.  The caller holds the peer's lock. */

@@ -32,34 +32,34 @@ enum { SB_CHUNKS_DEFAULT = 2048, SB_CHUNKS_LEAST = 64 };
 
 enum { MAXVICTIM_R_DEFAULT = 1024 }; /* of GASNET_FIREHOSE_MAXVICTIM_R */
 
-static void open_plan(uint32_t nodes, plan_t *plan)
+static void open_receive_space(uint32_t nodes, receive_space_t *space)
 {
     const gasnetc_params_t *p = &gasnetc_params;
     char why[300] = "";
-    const plan_input_t input = {.nodes = nodes,
-                                .spare = NET_SPARE,
-                                .each = p->cred_per_node,
-                                .bank = p->banked_credits,
-                                .space = p->amrecv_space,
-                                .tickets = (uint32_t)p->msg_limit,
-                                .send_chunks = (uint32_t)p->sb_chunks,
-                                .reply_chunks = (uint32_t)p->rpl_chunks};
-    plan_make(&input, plan, why, sizeof why);
+    const receive_space_input_t input = {.nodes = nodes,
+                                         .spare = NET_SPARE,
+                                         .each = p->cred_per_node,
+                                         .bank = p->banked_credits,
+                                         .space = p->amrecv_space,
+                                         .tickets = (uint32_t)p->msg_limit,
+                                         .send_chunks = (uint32_t)p->sb_chunks,
+                                         .reply_chunks = (uint32_t)p->rpl_chunks};
+    receive_space_compute(&input, space, why, sizeof why);
     gasneti_fatal_if_any(why);
 }
 
-static void open_credits(const plan_t *plan, uint32_t peers)
+static void open_credits(const receive_space_t *space, uint32_t peers)
 {
     const gasnetc_params_t *p = &gasnetc_params;
     uint16_t ceiling = (uint16_t)p->max_cred_per_node;
-    if (ceiling < plan->each) ceiling = plan->each;
+    if (ceiling < space->each) ceiling = space->each;
     net_portals.flow = p->flow_control;
-    if (!gasnetc_lending_init(&net_portals.lending, plan->credits, peers, plan->each,
-                              PLAN_COST_MOST, ceiling, (uint32_t)p->epoch_duration,
+    if (!gasnetc_lending_init(&net_portals.lending, space->credits, peers, space->each,
+                              RECEIVE_COST_MOST, ceiling, (uint32_t)p->epoch_duration,
                               p->dynamic_credits && p->flow_control))
         gasneti_fatal("Portals: %u credits cannot be divided among %u peers, %u each",
-                      plan->credits, peers, plan->each);
-    net_portals_rest.each = plan->each;
+                      space->credits, peers, space->each);
+    net_portals_rest.each = space->each;
 }
 
 /* The value of a limit whose 0 means `most`. */
@@ -80,7 +80,7 @@ static int64_t open_temporaries(void)
 static void open_chunks(uint32_t peers)
 {
     gasnetc_params_t *p = &gasnetc_params;
-    const uint64_t limit = net_portals_memlock() / 4 / PLAN_CHUNK;
+    const uint64_t limit = net_portals_memlock() / 4 / RECEIVE_CHUNK;
     const int64_t credits = (int64_t)peers * net_portals.lending.ceiling;
     const int64_t used = p->msg_limit + NET_DELIVER_MAX + credits;
     if (p->flow_control && p->sb_chunks > used) p->sb_chunks = used;
@@ -88,7 +88,7 @@ static void open_chunks(uint32_t peers)
         p->sb_chunks = limit < SB_CHUNKS_LEAST ? SB_CHUNKS_LEAST : (int64_t)limit;
 }
 
-static void open_stocks(const plan_t *plan, uint32_t nodes)
+static void open_stocks(const receive_space_t *space, uint32_t nodes)
 {
     const gasnetc_params_t *p = &gasnetc_params;
     uint32_t chunks = (uint32_t)p->sb_chunks, answers = (uint32_t)p->rpl_chunks;
@@ -97,12 +97,12 @@ static void open_stocks(const plan_t *plan, uint32_t nodes)
     net_portals.answer = calloc(answers, sizeof *net_portals.answer);
     net_portals.words_size = 3 * nodes + 4;
     net_portals.words = calloc(net_portals.words_size, sizeof *net_portals.words);
-    net_portals_rest.reqrb = calloc(plan->buffers, sizeof *net_portals_rest.reqrb);
-    net_portals_rest.buffers = plan->buffers;
-    net_portals_rest.reqrb_size = (size_t)plan->chunks * PLAN_CHUNK;
+    net_portals_rest.reqrb = calloc(space->buffers, sizeof *net_portals_rest.reqrb);
+    net_portals_rest.buffers = space->buffers;
+    net_portals_rest.reqrb_size = (size_t)space->chunks * RECEIVE_CHUNK;
     if (!net_portals.chunk || !net_portals.answer || !net_portals.words ||
         !net_portals_rest.reqrb || !stock_init(&net_portals.chunks, chunks) ||
-        !long_ids_init(&net_portals_rest.longs, plan->credits / 8))
+        !long_ids_init(&net_portals_rest.longs, space->credits / 8))
         gasneti_fatal("out of memory for %u chunks", chunks + answers);
     for (uint32_t i = 0; i < chunks; i++) net_portals.chunk[i].message.mark = NET_MARK_CHUNK;
     for (uint32_t i = answers; i > 0; i--) net_portals_push_answer(&net_portals.answer[i - 1]);
@@ -155,7 +155,7 @@ void net_portals_attach(net_reqrb_t *buffer)
     const ptl_md_t md = {.start = buffer->memory,
                          .length = net_portals_rest.reqrb_size,
                          .threshold = PTL_MD_THRESH_INF,
-                         .max_size = PLAN_CHUNK,
+                         .max_size = RECEIVE_CHUNK,
                          .options = PTL_MD_OP_PUT | PTL_MD_MAX_SIZE | PTL_MD_EVENT_START_DISABLE |
                                     PTL_MD_EVENT_AUTO_UNLINK_ENABLE | PTL_MD_FLAG_AUTO_UNLINK,
                          .user_ptr = buffer,
@@ -217,8 +217,8 @@ static void open_tickets(void)
 /* Makes the match list of NET_PT_AM, in order: all receive buffers, CB, ReqSB, SYS. */
 static void open_descriptors(void)
 {
-    size_t sb = (size_t)gasnetc_params.sb_chunks * PLAN_CHUNK,
-           rpl = (size_t)gasnetc_params.rpl_chunks * PLAN_CHUNK,
+    size_t sb = (size_t)gasnetc_params.sb_chunks * RECEIVE_CHUNK,
+           rpl = (size_t)gasnetc_params.rpl_chunks * RECEIVE_CHUNK,
            rb = net_portals_rest.reqrb_size * net_portals_rest.buffers;
     ptl_handle_md_t all;
     net_portals.reqsb_memory = open_alloc(sb, "send buffers", "GASNET_PORTAL_SB_CHUNKS");
@@ -325,7 +325,7 @@ static void open_set_pinnable(struct net_caps *caps)
     const uint64_t chunks = (uint64_t)(gasnetc_params.sb_chunks + gasnetc_params.rpl_chunks),
                    requests = net_portals_rest.reqrb_size * net_portals_rest.buffers;
     if (limit == UINT64_MAX || net_portals_rest.peers == 0) return;
-    const uint64_t own = net_portals_library_bytes() + chunks * PLAN_CHUNK + requests +
+    const uint64_t own = net_portals_library_bytes() + chunks * RECEIVE_CHUNK + requests +
                          open_tickets_size(),
                    rest = limit - limit / 8;
     caps->pinnable = rest > own ? rest - own : 1;
@@ -344,15 +344,15 @@ static void open_set_caps(struct net_caps *caps)
                               .transfer_max = (size_t)1 << 31,
                               .copy_put_max = put,
                               .copy_get_max = get,
-                              .am_max = PLAN_CHUNK,
+                              .am_max = RECEIVE_CHUNK,
                               .region_max = SIZE_MAX,
                               .credits = net_portals_rest.each};
     open_set_pinnable(caps);
     char port[120] = "";
     PtlDeviceText(net_portals.ni, port, sizeof port);
     snprintf(caps->device, sizeof caps->device, "Portals 3.3, %u credits of %d bytes; %s; %s",
-             net_portals.lending.bank + net_portals_rest.peers * net_portals_rest.each, PLAN_CREDIT,
-             port, softhca_describe());
+             net_portals.lending.bank + net_portals_rest.peers * net_portals_rest.each,
+             RECEIVE_CREDIT, port, softhca_describe());
 }
 
 /* GASNET_PORTAL_PUTGET_BOUNCE_LIMIT is the default of both limits (PO-13). */
@@ -366,30 +366,30 @@ static void open_bounce_limits(void)
     if (p->put_bounce_limit < 0) p->put_bounce_limit = p->putget_bounce_limit;
     if (p->get_bounce_limit < 0) p->get_bounce_limit = p->putget_bounce_limit;
     /* In addition to the payload a packed Long has up to 80 bytes of header and address. */
-    p->packedlong_limit = p->packed_long ? PLAN_CHUNK - 80 : 0;
+    p->packedlong_limit = p->packed_long ? RECEIVE_CHUNK - 80 : 0;
 }
 
 void net_open(uint32_t peers, struct net_caps *caps)
 {
-    plan_t plan;
+    receive_space_t space;
     net_portals_rest.peers = peers;
     open_bounce_limits();
     softhca_number(gasnetc_job.rank);
     net_portals_trouble_init();
     net_portals_environment();
     open_interface();
-    open_plan(peers + 1, &plan);
+    open_receive_space(peers + 1, &space);
     if (peers) {
-        open_credits(&plan, peers);
+        open_credits(&space, peers);
         open_chunks(peers);
-        open_stocks(&plan, peers + 1);
+        open_stocks(&space, peers + 1);
         net_portals_rest.peer = calloc(peers + 1, sizeof(net_peer_t *));
         if (!net_portals_rest.peer) gasneti_fatal("out of memory for %u peers", peers);
         net_portals.rank = gasnetc_job.rank;
         net_portals_wake_init();
-        open_queue(plan.safe_events, "the SAFE event queue", &net_portals.safe_eq);
-        open_queue(plan.am_events, "the AM event queue", &net_portals.am_eq);
-        open_queue(plan.system_events, "the SYS event queue", &net_portals.sys_eq);
+        open_queue(space.safe_events, "the SAFE event queue", &net_portals.safe_eq);
+        open_queue(space.am_events, "the AM event queue", &net_portals.am_eq);
+        open_queue(space.system_events, "the SYS event queue", &net_portals.sys_eq);
         open_descriptors();
     } else {
         net_portals.safe_eq = PTL_EQ_NONE;

@@ -68,7 +68,7 @@ HOT enum net_result send_acquire(net_peer_t *peer, size_t length, bool pair, sen
     means->tickets = 1 + pair;
     const enum net_result result = net_portals_reserve(means->tickets, &means->chunk);
     if (result != NET_POSTED) return result == NET_NO_SEND_BUF ? NET_NO_REPLY_BUF : result;
-    if (net_portals_take_credits(peer, plan_cost(length) + pair, &means->credits))
+    if (net_portals_take_credits(peer, receive_cost(length) + pair, &means->credits))
         return NET_POSTED;
     send_release(means);
     return NET_NO_CREDIT;
@@ -79,7 +79,7 @@ static void send_from_chunk(net_peer_t *peer, const void *data, size_t length,
                             const send_means_t *means, enum bits_kind kind)
 {
     static const gasnetc_sent_t nothing;
-    uint32_t place = means->chunk * PLAN_CHUNK;
+    uint32_t place = means->chunk * RECEIVE_CHUNK;
     net_slot_t *ticket = net_portals_reserved_ticket();
     memcpy(net_portals_chunk(means->chunk), data, length);
     net_portals_launch(peer, ticket, &nothing);
@@ -98,8 +98,8 @@ HOT void send_request(net_peer_t *peer, char *data, size_t length, const send_me
     chunk->request = true;
     chunk->header = chunk->data = chunk->pair = false;
     for (size_t i = length; i < sent; i++) data[i] = 0;
-    if (send_bytes(peer, data, sent, bits_pack(means->chunk * PLAN_CHUNK, 0, kind, BITS_REQRB), 0,
-                   send_header(means->credits, length, sent)))
+    if (send_bytes(peer, data, sent, bits_pack(means->chunk * RECEIVE_CHUNK, 0, kind, BITS_REQRB),
+                   0, send_header(means->credits, length, sent)))
         net_portals_unreserve(1);
     else
         send_from_chunk(peer, data, length, means, kind);
@@ -120,7 +120,7 @@ static void send_from_reserve(net_peer_t *peer, const void *data, size_t length,
                               net_answer_t *answer, enum bits_kind kind, uint64_t header)
 {
     static const gasnetc_sent_t nothing;
-    uint32_t place = (uint32_t)(answer - net_portals.answer) * PLAN_CHUNK;
+    uint32_t place = (uint32_t)(answer - net_portals.answer) * RECEIVE_CHUNK;
     net_slot_t *ticket = net_portals_reserved_ticket();
     answer->tickets--;
     atomic_store_explicit(&answer->uses, 2, memory_order_relaxed);
@@ -224,7 +224,7 @@ enum net_result net_portals_long(net_peer_t *peer, void *header, size_t length,
         if (!payload->local) net_portals_give_temporary();
         return result;
     }
-    send_payload(peer, payload, means.chunk * PLAN_CHUNK, BITS_RARAM, sent);
+    send_payload(peer, payload, means.chunk * RECEIVE_CHUNK, BITS_RARAM, sent);
     send_request(peer, header, length, &means, BITS_HEADER);
     return NET_POSTED;
 }

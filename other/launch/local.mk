@@ -20,11 +20,11 @@ other_launch_liblauncher_la_SOURCES = \
 	other/launch/ssh/ssh_control.c other/launch/ssh/ssh_launch.h \
 	other/launch/ssh/ssh_input.c \
 	other/launch/ssh/ssh_job.c other/launch/ssh/ssh_job.h \
-	other/launch/ssh/ssh_link.c other/launch/ssh/ssh_link.h \
+	other/launch/ssh/ssh_stream.c other/launch/ssh/ssh_stream.h \
 	other/launch/ssh/ssh_master.c other/launch/ssh/ssh_master.h \
 	other/launch/ssh/ssh_meeting.c other/launch/ssh/ssh_meeting.h \
 	other/launch/ssh/ssh_seal.c other/launch/ssh/ssh_seal.h \
-	other/launch/ssh/ssh_place.c other/launch/ssh/ssh_place.h \
+	other/launch/ssh/ssh_placement.c other/launch/ssh/ssh_placement.h \
 	other/launch/ssh/ssh_remote.c other/launch/ssh/ssh_unauthenticated.c \
 	other/launch/ssh/ssh_shell.c other/launch/ssh/ssh_shell.h \
 	other/base/descriptors.c other/base/descriptors.h \

@@ -7,8 +7,8 @@
 #include "other/launch/lines.h"
 #include "other/launch/shell_quote.h"
 #include "other/launch/ssh/ssh_job.h"
-#include "other/launch/ssh/ssh_link.h"
-#include "other/launch/ssh/ssh_place.h"
+#include "other/launch/ssh/ssh_stream.h"
+#include "other/launch/ssh/ssh_placement.h"
 #include "tests/unit/check.h"
 
 #include <errno.h>
@@ -151,13 +151,13 @@ static void test_many_hosts(void)
 {
     char *list = malloc(16 * (size_t)MANY), *at = list;
     struct ssh_request request = {.ranks = MANY};
-    struct ssh_plan plan;
+    struct ssh_placement placement;
     for (uint32_t i = 0; i < MANY; i++) at += sprintf(at, "h%" PRIu32 " ", i % (MANY / 2));
     setenv("GASNET_SSH_SERVERS", list, 1);
-    int good = ssh_plan_make(&plan, &request) && plan.count == MANY;
-    for (uint32_t i = 0; good && i < MANY; i++) good = plan.host_of[i] == i % (MANY / 2);
+    int good = ssh_placement_make(&placement, &request) && placement.count == MANY;
+    for (uint32_t i = 0; good && i < MANY; i++) good = placement.host_of[i] == i % (MANY / 2);
     check(good, "200,000 names of hosts, each of them twice");
-    ssh_plan_free(&plan);
+    ssh_placement_free(&placement);
     unsetenv("GASNET_SSH_SERVERS");
     free(list);
 }
@@ -324,20 +324,20 @@ static void test_cut(void)
 {
     int ends[2];
     const char *why = "";
-    struct ssh_link link;
+    struct ssh_stream stream;
     if (!check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "a socket pair")) return;
-    ssh_link_open(&link, ends[0], false);
+    ssh_stream_open(&stream, ends[0], false);
     struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_ECHO, SSH_WIRE_ALL, "word", 4);
     memcpy(send_errors, (int[]){ETIMEDOUT, EPIPE, EPIPE, EPIPE}, sizeof send_errors);
     sends = 0;
-    for (int i = 0; i < 3; i++) ssh_link_post(&link, parcel);
+    for (int i = 0; i < 3; i++) ssh_stream_post(&stream, parcel);
     sends = -1;
     close(ends[1]);
-    bool eof = ssh_link_read(&link, ignore_frame, NULL, &why) == SSH_LINK_EOF;
+    bool eof = ssh_stream_read(&stream, ignore_frame, NULL, &why) == SSH_STREAM_EOF;
     check(eof && strstr(why, "its host or the network is down"),
-          "the first error of a link is reported");
+          "the first error of a stream is reported");
     ssh_parcel_drop(parcel);
-    ssh_link_close(&link);
+    ssh_stream_close(&stream);
 }
 
 /* An end that comes without an error: errno is of some earlier call. */
@@ -345,14 +345,14 @@ static void test_end_of_link(void)
 {
     int ends[2];
     const char *why = "";
-    struct ssh_link link;
+    struct ssh_stream stream;
     if (!check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "a socket pair")) return;
-    ssh_link_open(&link, ends[0], false);
+    ssh_stream_open(&stream, ends[0], false);
     close(ends[1]);
     errno = ENOSPC;
-    bool eof = ssh_link_read(&link, ignore_frame, NULL, &why) == SSH_LINK_EOF;
-    check(eof && strstr(why, "connection closed"), "a link that is closed is said to be");
-    ssh_link_close(&link);
+    bool eof = ssh_stream_read(&stream, ignore_frame, NULL, &why) == SSH_STREAM_EOF;
+    check(eof && strstr(why, "connection closed"), "a stream that is closed is said to be");
+    ssh_stream_close(&stream);
 }
 
 static void test_job(void)
@@ -707,38 +707,38 @@ static void test_sealed_link(void)
 {
     enum { LONG = 3 << 20 };
     int ends[2];
-    struct ssh_link from, to;
+    struct ssh_stream from, to;
     const char *why = "";
     struct ssh_seals a = seals_of("s", "xy", true), b = seals_of("s", "xy", false);
     uint8_t *bytes = malloc(LONG);
     for (size_t i = 0; i < LONG; i++) bytes[i] = (uint8_t)check_below(256);
     socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
-    ssh_link_open(&from, ends[0], false);
-    ssh_link_open(&to, ends[1], false);
-    ssh_link_seal(&from, &a);
-    ssh_link_seal(&to, &b);
+    ssh_stream_open(&from, ends[0], false);
+    ssh_stream_open(&to, ends[1], false);
+    ssh_stream_seal(&from, &a);
+    ssh_stream_seal(&to, &b);
     struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_RESULT, 1, bytes, LONG);
-    ssh_link_post(&from, parcel);
+    ssh_stream_post(&from, parcel);
     ssh_parcel_drop(parcel);
     sealed_bytes = 0;
     sealed_good = true;
-    enum ssh_link_state news = SSH_LINK_OPEN;
-    for (int i = 0; i < LONG && sealed_bytes < LONG && news == SSH_LINK_OPEN; i++) {
-        ssh_link_flush(&from);
-        news = ssh_link_read(&to, note_sealed, bytes, &why);
+    enum ssh_stream_state news = SSH_STREAM_OPEN;
+    for (int i = 0; i < LONG && sealed_bytes < LONG && news == SSH_STREAM_OPEN; i++) {
+        ssh_stream_flush(&from);
+        news = ssh_stream_read(&to, note_sealed, bytes, &why);
     }
-    check(sealed_good && sealed_bytes == LONG && news == SSH_LINK_OPEN && !to.in.len &&
-              !(ssh_link_events(&from) & POLLOUT),
-          "a long message arrives through a sealed link");
+    check(sealed_good && sealed_bytes == LONG && news == SSH_STREAM_OPEN && !to.in.len &&
+              !(ssh_stream_events(&from) & POLLOUT),
+          "a long message arrives through a sealed stream");
     send(from.fd, bytes, 64, 0);
-    while (news == SSH_LINK_OPEN && sealed_bytes == LONG) {
-        news = ssh_link_read(&to, note_sealed, bytes, &why);
-        if (news == SSH_LINK_OPEN) ssh_link_close(&from); /* ends the stream in any case */
+    while (news == SSH_STREAM_OPEN && sealed_bytes == LONG) {
+        news = ssh_stream_read(&to, note_sealed, bytes, &why);
+        if (news == SSH_STREAM_OPEN) ssh_stream_close(&from); /* ends the stream in any case */
     }
-    check(news == SSH_LINK_GARBAGE && sealed_bytes == LONG && strstr(why, "changed"),
+    check(news == SSH_STREAM_GARBAGE && sealed_bytes == LONG && strstr(why, "changed"),
           "what was not sealed does not");
-    ssh_link_close(&from);
-    ssh_link_close(&to);
+    ssh_stream_close(&from);
+    ssh_stream_close(&to);
     free(bytes);
 }
 

@@ -237,7 +237,7 @@ tests_unit_rdma_engine_LDADD = $(unit_ldadd)
 # portals-conduit: its pure parts, and all of it on a scripted libportals, for one thread and for many.
 check_PROGRAMS += tests/unit/portals_parts
 tests_unit_portals_parts_SOURCES = tests/unit/portals_parts.c portals-conduit/bits.h portals-conduit/stock.h \
-	portals-conduit/reqrb.h portals-conduit/long_id.c portals-conduit/long_id.h portals-conduit/plan.c portals-conduit/plan.h
+	portals-conduit/reqrb.h portals-conduit/long_id.c portals-conduit/long_id.h portals-conduit/receive_space.c portals-conduit/receive_space.h
 tests_unit_portals_parts_LDADD = tests/unit/libcheck.a
 portals_job_sources = tests/unit/portals_job.c tests/unit/portals_job.h tests/unit/ptl_script.c tests/unit/ptl_script.h \
 	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/given_back.c core/rdma/lease.c core/rdma/watched.c core/am/context.c \

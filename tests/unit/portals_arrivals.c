@@ -88,7 +88,7 @@ static void long_arrivals(void)
 static void refresh(void)
 {
     job_begin();
-    uint32_t chunks = (uint32_t)(net_portals_rest.reqrb_size / PLAN_CHUNK);
+    uint32_t chunks = (uint32_t)(net_portals_rest.reqrb_size / RECEIVE_CHUNK);
     unsigned wanted = 10 * net_portals_rest.buffers * chunks;
     message_t medium = {
         .category = MEDIUM, .handler = H_PAYLOAD, .payload = source, .nbytes = 1900};
@@ -157,7 +157,7 @@ static void threads_in_buffers(void)
     job_begin();
     message_t medium = {
         .category = MEDIUM, .handler = H_PAYLOAD, .payload = source, .nbytes = 1900};
-    uint32_t some = 3 * (uint32_t)(net_portals_rest.reqrb_size / PLAN_CHUNK);
+    uint32_t some = 3 * (uint32_t)(net_portals_rest.reqrb_size / RECEIVE_CHUNK);
     for (uint32_t i = 0; i < some; i++) request(1, i, medium, BITS_AM, 8);
     unsigned count = serve_but_first(kept, 0);
     check(count == NET_SPARE, "PO-8 threads are in %u receive buffers, as many as are spare",

@@ -1,11 +1,11 @@
 /* portals_parts.c - the pure parts of portals-conduit: match bits, stocks, the meeting of halves,
- * receive buffers, and the plan of credits (PO-5, PO-6, PO-7, PO-8, PO-9, PO-11, PO-17).
+ * receive buffers, and the space for credits (PO-5, PO-6, PO-7, PO-8, PO-9, PO-11, PO-17).
  */
 #include <string.h>
 
 #include "portals-conduit/bits.h"
 #include "portals-conduit/long_id.h"
-#include "portals-conduit/plan.h"
+#include "portals-conduit/receive_space.h"
 #include "portals-conduit/reqrb.h"
 #include "portals-conduit/stock.h"
 #include "tests/unit/check.h"
@@ -74,7 +74,7 @@ static void halves(void)
         uint32_t s = check_below(SOURCES), n = check_below(NUMBERS);
         bool is_header = check_below(2);
         long_id_half_t *half = NULL;
-        enum long_id_meeting met = long_ids_meet(&ids, s, n * PLAN_CHUNK, is_header, &half);
+        enum long_id_meeting met = long_ids_meet(&ids, s, n * RECEIVE_CHUNK, is_header, &half);
         int bit = 1 << is_header;
         if (came[s][n] & bit) {
             check_each(met == LONG_ID_TWICE, "the same half twice is %d", met);
@@ -126,7 +126,7 @@ static void buffers(void)
 
 /* Without parameters: the table, its rows and what lies between and beyond them.  What the last
  * receive buffer holds more goes to the bank. */
-static void plan_defaults(void)
+static void space_defaults(void)
 {
     static const struct {
         uint32_t nodes, each, bank;
@@ -134,68 +134,73 @@ static void plan_defaults(void)
                 {32, 64, 1024},     {128, 32, 2048},   {512, 20, 4096},  {2048, 14, 8192},
                 {10000, 10, 20000}, {65536, 8, 65536}, {70000, 8, 65536}};
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const plan_input_t input = {rows[i].nodes, 2, -1, -1, 0, 250, 2048, 256};
+        const receive_space_input_t input = {rows[i].nodes, 2, -1, -1, 0, 250, 2048, 256};
         char why[300];
-        plan_t plan;
-        plan_make(&input, &plan, why, sizeof why);
-        uint64_t bank = plan.credits - (uint64_t)plan.each * (rows[i].nodes - 1);
-        check_each(plan.each == rows[i].each && bank >= rows[i].bank &&
-                       bank < rows[i].bank + (uint64_t)(plan.chunks - 1) * PLAN_COST_MOST,
+        receive_space_t space;
+        receive_space_compute(&input, &space, why, sizeof why);
+        uint64_t bank = space.credits - (uint64_t)space.each * (rows[i].nodes - 1);
+        check_each(space.each == rows[i].each && bank >= rows[i].bank &&
+                       bank < rows[i].bank + (uint64_t)(space.chunks - 1) * RECEIVE_COST_MOST,
                    "%u nodes: %u credits each, not %u; %llu in the bank, not %u", rows[i].nodes,
-                   plan.each, rows[i].each, (unsigned long long)bank, rows[i].bank);
+                   space.each, rows[i].each, (unsigned long long)bank, rows[i].bank);
     }
     check_all("PO-11 credits of each peer and of the bank, by the number of nodes");
 }
 
-static void plans(void)
+static void spaces(void)
 {
     char why[300];
-    plan_t plan;
+    receive_space_t space;
     uint32_t before = UINT32_MAX;
     for (uint32_t nodes = 2; nodes < 70000; nodes += 1 + nodes / 7) {
-        const plan_input_t input = {nodes, 2, -1, -1, 0, 250, 2048, 256};
-        bool made = plan_make(&input, &plan, why, sizeof why);
+        const receive_space_input_t input = {nodes, 2, -1, -1, 0, 250, 2048, 256};
+        bool made = receive_space_compute(&input, &space, why, sizeof why);
         check_each(made, "%u nodes: %s", nodes, why);
-        check_each(plan.each >= PLAN_COST_MOST && plan.each <= before, "%u nodes: %u credits each",
-                   nodes, plan.each);
-        check_each((uint64_t)plan.each * (nodes - 1) <= plan.credits, "%u nodes: %u credits", nodes,
-                   plan.credits);
+        check_each(space.each >= RECEIVE_COST_MOST && space.each <= before,
+                   "%u nodes: %u credits each", nodes, space.each);
+        check_each((uint64_t)space.each * (nodes - 1) <= space.credits, "%u nodes: %u credits",
+                   nodes, space.credits);
         /* Requests within the credits, of any cost, fit in the buffers that are not spare. */
-        uint64_t space = (uint64_t)(plan.buffers - 2) * (plan.chunks - 1) * PLAN_CHUNK;
-        check_each((uint64_t)plan.credits * PLAN_CREDIT <= space, "%u nodes: %llu bytes", nodes,
-                   (unsigned long long)space);
-        check_each(plan.am_events >= plan.credits + plan.buffers, "%u nodes: AM queue", nodes);
-        before = plan.each;
+        uint64_t bytes = (uint64_t)(space.buffers - 2) * (space.chunks - 1) * RECEIVE_CHUNK;
+        check_each((uint64_t)space.credits * RECEIVE_CREDIT <= bytes, "%u nodes: %llu bytes", nodes,
+                   (unsigned long long)bytes);
+        check_each(space.am_events >= space.credits + space.buffers, "%u nodes: AM queue", nodes);
+        before = space.each;
     }
     check_all(
         "PO-11 the table of credits: fewer for each peer in larger jobs, never too few, and the "
         "receive space holds them all");
-    const plan_input_t large = {10000, 1, -1, -1, 0, 250, 2048, 256};
-    plan_make(&large, &plan, why, sizeof why);
-    check((uint64_t)plan.buffers * plan.chunks * PLAN_CHUNK < 40u << 20,
+    const receive_space_input_t large = {10000, 1, -1, -1, 0, 250, 2048, 256};
+    receive_space_compute(&large, &space, why, sizeof why);
+    check((uint64_t)space.buffers * space.chunks * RECEIVE_CHUNK < 40u << 20,
           "PO-17 10,000 nodes: %llu KB of receive space at each",
-          (unsigned long long)plan.buffers * plan.chunks * PLAN_CHUNK / 1024);
-    const plan_input_t own = {4, 1, 10, 33, 0, 250, 2048, 256};
-    check(plan_make(&own, &plan, why, sizeof why) && plan.each == 10 && plan.credits >= 63,
+          (unsigned long long)space.buffers * space.chunks * RECEIVE_CHUNK / 1024);
+    const receive_space_input_t own = {4, 1, 10, 33, 0, 250, 2048, 256};
+    check(receive_space_compute(&own, &space, why, sizeof why) && space.each == 10 &&
+              space.credits >= 63,
           "PO-11 GASNET_PORTAL_CRED_PER_NODE and _BANKED_CREDITS are taken");
-    for (int each = 0; each < PLAN_COST_MOST; each++) {
-        const plan_input_t few = {20, 1, each, 0, 0, 250, 2048, 256};
-        check_each(plan_make(&few, &plan, why, sizeof why) && plan.each == PLAN_COST_MOST &&
-                       plan.credits >= 19 * PLAN_COST_MOST,
-                   "GASNET_PORTAL_CRED_PER_NODE=%d: %u each of %u", each, plan.each, plan.credits);
+    for (int each = 0; each < RECEIVE_COST_MOST; each++) {
+        const receive_space_input_t few = {20, 1, each, 0, 0, 250, 2048, 256};
+        check_each(receive_space_compute(&few, &space, why, sizeof why) &&
+                       space.each == RECEIVE_COST_MOST && space.credits >= 19 * RECEIVE_COST_MOST,
+                   "GASNET_PORTAL_CRED_PER_NODE=%d: %u each of %u", each, space.each,
+                   space.credits);
     }
     check_all("PO-9 no rank begins with fewer credits than the largest Request costs");
-    const plan_input_t space = {4, 1, -1, -1, 1 << 20, 250, 2048, 256};
-    check(plan_make(&space, &plan, why, sizeof why) &&
-              (uint64_t)plan.buffers * plan.chunks * PLAN_CHUNK <= 1 << 20 && plan.each >= 8,
+    const receive_space_input_t bounded = {4, 1, -1, -1, 1 << 20, 250, 2048, 256};
+    check(receive_space_compute(&bounded, &space, why, sizeof why) &&
+              (uint64_t)space.buffers * space.chunks * RECEIVE_CHUNK <= 1 << 20 && space.each >= 8,
           "PO-11 GASNET_PORTAL_AMRECV_SPACE is not exceeded");
-    const plan_input_t small = {100, 1, -1, -1, 65536, 250, 2048, 256};
-    check(!plan_make(&small, &plan, why, sizeof why) && strstr(why, "GASNET_PORTAL_AMRECV_SPACE"),
+    const receive_space_input_t small = {100, 1, -1, -1, 65536, 250, 2048, 256};
+    check(!receive_space_compute(&small, &space, why, sizeof why) &&
+              strstr(why, "GASNET_PORTAL_AMRECV_SPACE"),
           "PO-11 too little space is refused: %s", why);
-    const plan_input_t greedy = {4, 1, 5000, -1, 1 << 20, 250, 2048, 256};
-    check(!plan_make(&greedy, &plan, why, sizeof why) && strstr(why, "GASNET_PORTAL_CRED_PER_NODE"),
+    const receive_space_input_t greedy = {4, 1, 5000, -1, 1 << 20, 250, 2048, 256};
+    check(!receive_space_compute(&greedy, &space, why, sizeof why) &&
+              strstr(why, "GASNET_PORTAL_CRED_PER_NODE"),
           "PO-11 so are credits that it does not hold: %s", why);
-    check(plan_cost(0) == 1 && plan_cost(256) == 1 && plan_cost(257) == 2 && plan_cost(2048) == 8,
+    check(receive_cost(0) == 1 && receive_cost(256) == 1 && receive_cost(257) == 2 &&
+              receive_cost(2048) == 8,
           "PO-9 a credit is 256 bytes: 1 for a Short, up to 8 for a chunk");
 }
 
@@ -206,7 +211,7 @@ int main(int argc, char **argv)
     stocks();
     halves();
     buffers();
-    plan_defaults();
-    plans();
+    space_defaults();
+    spaces();
     return check_end();
 }

@@ -6,7 +6,7 @@
 
 #include "other/connect/rdmacm/failure.h"
 #include "other/connect/rdmacm/greeting.h"
-#include "other/connect/rdmacm/link.h"
+#include "other/connect/rdmacm/connection.h"
 #include "tests/unit/check.h"
 
 static const rdmacm_times_t times = {.first = 0.02, .longest = 0.5, .give_up = 60};
@@ -25,7 +25,7 @@ static void expect(unsigned actions, unsigned expected, const char *what)
 
 static void calls(void)
 {
-    rdmacm_link_t a = {.lower = true}, b = {.lower = false};
+    rdmacm_connection_t a = {.lower = true}, b = {.lower = false};
     expect(rdmacm_want(&a, 0, &times), RDMACM_RESOLVE,
            "an end that wants to send resolves the address");
     expect(rdmacm_want(&a, 1, &times), 0, "wanting twice is wanting once");
@@ -38,20 +38,20 @@ static void calls(void)
     expect(rdmacm_established(&b), RDMACM_OPEN, "the confirmation the other");
     expect(rdmacm_requested(&b), RDMACM_REJECT, "a request to an open end is refused");
     check(rdmacm_due(&a, &times) < 0 && rdmacm_due(&b, &times) < 0, "nothing is due");
-    rdmacm_link_t c = {.state = RDMACM_CALLING};
+    rdmacm_connection_t c = {.state = RDMACM_CALLING};
     expect(rdmacm_established(&c), RDMACM_ESTABLISH | RDMACM_OPEN,
            "a manager may connect the queue pair itself");
 }
 
 static void collides(void)
 {
-    rdmacm_link_t low = {.lower = true}, high = {.lower = false};
+    rdmacm_connection_t low = {.lower = true}, high = {.lower = false};
     rdmacm_want(&low, 0, &times);
     rdmacm_want(&high, 0, &times);
     expect(rdmacm_requested(&low), RDMACM_REJECT, "both call: the lower end refuses");
     expect(rdmacm_requested(&high), RDMACM_ABANDON | RDMACM_ACCEPT,
            "and the higher abandons its attempt and accepts");
-    rdmacm_link_t other = {.lower = false};
+    rdmacm_connection_t other = {.lower = false};
     rdmacm_want(&other, 0, &times);
     expect(rdmacm_failed(&other, true, 0, &times), RDMACM_ABANDON,
            "the higher end may be refused before the request arrives");
@@ -61,7 +61,7 @@ static void collides(void)
 
 static void retries(void)
 {
-    rdmacm_link_t a = {.lower = true};
+    rdmacm_connection_t a = {.lower = true};
     double now = 0, interval = times.first;
     rdmacm_want(&a, now, &times);
     for (int i = 0; i < 10; i++) {
@@ -77,16 +77,16 @@ static void retries(void)
            "an attempt without an end is given up");
     expect(rdmacm_resolved(&a), 0, "after which its events have no effect");
     expect(rdmacm_want(&a, 61, &times), RDMACM_GIVE_UP, "and wanting again reports it again");
-    a = (rdmacm_link_t){.lower = true};
+    a = (rdmacm_connection_t){.lower = true};
     rdmacm_want(&a, 0, &times);
     expect(rdmacm_failed(&a, false, 60, &times), RDMACM_ABANDON | RDMACM_GIVE_UP,
            "so is a failure at the end of the time");
-    rdmacm_link_t b = {.lower = true};
+    rdmacm_connection_t b = {.lower = true};
     rdmacm_requested(&b);
     expect(rdmacm_failed(&b, false, 0, &times), 0,
            "an accepted connection fails: silently, if unwanted");
     expect(rdmacm_want(&b, 0, &times), RDMACM_GIVE_UP, "and aloud when it is wanted");
-    b = (rdmacm_link_t){.lower = true};
+    b = (rdmacm_connection_t){.lower = true};
     rdmacm_requested(&b);
     rdmacm_want(&b, 0, &times);
     expect(rdmacm_failed(&b, false, 0, &times), RDMACM_GIVE_UP, "or if it was wanted before");
@@ -103,7 +103,7 @@ typedef struct happening {
 } happening_t;
 
 typedef struct end {
-    rdmacm_link_t link;
+    rdmacm_connection_t connection;
     int attempt; /* the own one, or the accepted one; 0: none */
     bool open;
 } end_t;
@@ -172,24 +172,24 @@ static void next_happening(void)
     end_t *e = &model.end[h.to];
     model.list[i] = model.list[--model.count];
     if (h.kind == REQUEST) {
-        perform(h.to, rdmacm_requested(&e->link), h.attempt);
+        perform(h.to, rdmacm_requested(&e->connection), h.attempt);
         return;
     }
     if (e->attempt != h.attempt) return;
     unsigned actions = 0;
-    if (h.kind == RESOLVED) actions = rdmacm_resolved(&e->link);
-    if (h.kind == ROUTED) actions = rdmacm_routed(&e->link);
-    if (h.kind == ANSWERED) actions = rdmacm_answered(&e->link);
-    if (h.kind == ESTABLISHED) actions = rdmacm_established(&e->link);
+    if (h.kind == RESOLVED) actions = rdmacm_resolved(&e->connection);
+    if (h.kind == ROUTED) actions = rdmacm_routed(&e->connection);
+    if (h.kind == ANSWERED) actions = rdmacm_answered(&e->connection);
+    if (h.kind == ESTABLISHED) actions = rdmacm_established(&e->connection);
     if (h.kind == REFUSED || h.kind == BROKEN)
-        actions = rdmacm_failed(&e->link, h.kind == REFUSED, model.now, &times);
+        actions = rdmacm_failed(&e->connection, h.kind == REFUSED, model.now, &times);
     perform(h.to, actions, 0);
 }
 
 static void random_pair(void)
 {
     memset(&model, 0, sizeof model);
-    model.end[0].link.lower = true;
+    model.end[0].connection.lower = true;
     model.losses = (int)below(6);
     const unsigned wanting = 1 + below(3);
     unsigned wants = 0;
@@ -197,12 +197,12 @@ static void random_pair(void)
         const int self = (int)below(2);
         if (wanting >> self & ~wants >> self & 1) {
             wants |= 1u << self;
-            perform(self, rdmacm_want(&model.end[self].link, model.now, &times), 0);
+            perform(self, rdmacm_want(&model.end[self].connection, model.now, &times), 0);
         } else if (model.count && below(4)) {
             next_happening();
         } else {
             model.now += 0.01;
-            perform(self, rdmacm_tick(&model.end[self].link, model.now, &times), 0);
+            perform(self, rdmacm_tick(&model.end[self].connection, model.now, &times), 0);
         }
     }
     check_each(model.end[0].open && model.end[1].open, "both ends are open");

@@ -100,7 +100,7 @@ bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t other
     kids->groups = mmap(NULL, kids->slots * sizeof *kids->groups, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (!kids->ranks || kids->groups == MAP_FAILED) return false;
-    for (uint32_t i = 0; i < ranks; i++) kids->ranks[i].link.fd = kids->ranks[i].program = -1;
+    for (uint32_t i = 0; i < ranks; i++) kids->ranks[i].stream.fd = kids->ranks[i].program = -1;
 
     sigset_t set;
     sigemptyset(&set);
@@ -386,7 +386,7 @@ bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t
     children_note_group(kids, pid);
     kids->ranks[index].pid = pid;
     kids->ranks[index].rank = rank;
-    ssh_link_open(&kids->ranks[index].link, ends[0], true);
+    ssh_stream_open(&kids->ranks[index].stream, ends[0], true);
     return true;
 }
 
@@ -420,7 +420,7 @@ void ssh_children_note_program(const struct ssh_children *kids, struct ssh_child
 
 void ssh_children_forget(struct ssh_child *child)
 {
-    ssh_link_close(&child->link);
+    ssh_stream_close(&child->stream);
     if (child->program >= 0) close(child->program);
     child->program = -1;
     child->program_pid = 0;
@@ -454,7 +454,8 @@ void ssh_children_poll(const struct ssh_children *kids, struct pollfd *fds)
 {
     for (uint32_t i = 0; i < kids->count; i++) {
         const struct ssh_child *child = &kids->ranks[i];
-        fds[2 * i] = (struct pollfd){.fd = child->link.fd, .events = ssh_link_events(&child->link)};
+        fds[2 * i] =
+            (struct pollfd){.fd = child->stream.fd, .events = ssh_stream_events(&child->stream)};
         fds[2 * i + 1] = (struct pollfd){.fd = child->program, .events = POLLIN};
     }
 }

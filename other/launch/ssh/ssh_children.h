@@ -8,7 +8,7 @@
 #ifndef SSH_CHILDREN_H
 #define SSH_CHILDREN_H
 
-#include "other/launch/ssh/ssh_link.h"
+#include "other/launch/ssh/ssh_stream.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ struct ssh_child {
     uint32_t rank;
     pid_t program_pid; /* the program behind a wrapper; 0: none is known */
     int program;       /* pidfd of program_pid; else -1 */
-    struct ssh_link link;
+    struct ssh_stream stream;
 };
 
 struct ssh_children {
@@ -81,7 +81,7 @@ bool ssh_children_ending(const struct ssh_child *child);
 void ssh_children_signal(struct ssh_children *kids, uint32_t index, int signo);
 void ssh_children_kill_helper(pid_t pid, int signo);
 
-/* Fills 2 * kids->count entries: child i's link at 2i, its program's end at 2i + 1. */
+/* Fills 2 * kids->count entries: child i's stream at 2i, its program's end at 2i + 1. */
 void ssh_children_poll(const struct ssh_children *kids, struct pollfd *fds);
 
 /* Returns the next child that ended and its wait status; 0 when no more have ended. The rest of the

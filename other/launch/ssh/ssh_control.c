@@ -41,7 +41,7 @@ struct below {
 };
 
 struct control {
-    struct ssh_link up; /* to the launcher */
+    struct ssh_stream up; /* to the launcher */
     struct ssh_wire_assembly in;
     struct ssh_children kids;
     struct hosts_block block;
@@ -85,8 +85,8 @@ static bool control_join(struct control *c, char *addresses, uint16_t port, uint
         return control_complain("standard input", "not the launcher's"), false;
     int fd = ssh_meeting_find(addresses, port, slot, c->secret, &seals, why, sizeof why);
     if (fd < 0) return control_complain("cannot connect to the launcher", why), false;
-    ssh_link_open(&c->up, fd, false);
-    if (!ssh_link_seal(&c->up, &seals))
+    ssh_stream_open(&c->up, fd, false);
+    if (!ssh_stream_seal(&c->up, &seals))
         return control_complain("cannot prepare", "no memory"), false;
     return true;
 }
@@ -98,7 +98,7 @@ static void control_send(struct control *c, enum ssh_wire_type type, uint32_t ra
     uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
                         (uint8_t)(value >> 24)};
     struct ssh_parcel *parcel = ssh_parcel_new(type, rank, bytes, sizeof bytes);
-    ssh_link_post(&c->up, parcel);
+    ssh_stream_post(&c->up, parcel);
     ssh_parcel_drop(parcel);
 }
 
@@ -112,7 +112,7 @@ static void control_report_shell(struct control *c, pid_t pid, int status)
         ssh_wire_put_u32(&buf, c->below[i].slot);
         ssh_wire_put_u32(&buf, ssh_wire_shell(status, (int)c->below[i].shell.key));
         struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_SHELL, SSH_WIRE_ALL, buf.data, buf.len);
-        ssh_link_post(&c->up, parcel);
+        ssh_stream_post(&c->up, parcel);
         ssh_parcel_drop(parcel);
         ssh_wire_free(&buf);
     }
@@ -135,7 +135,7 @@ static void control_pass_up(void *ctx, const struct ssh_wire_frame *frame)
     if (frame->type == SSH_WIRE_HELLO && frame->len == 4)
         ssh_children_note_program(&from->c->kids, from->child, (pid_t)ssh_wire_u32(frame->data));
     struct ssh_parcel *parcel = ssh_parcel_of_frame(frame);
-    ssh_link_post(&from->c->up, parcel);
+    ssh_stream_post(&from->c->up, parcel);
     ssh_parcel_drop(parcel);
 }
 
@@ -143,11 +143,11 @@ static void control_read_child(struct control *c, struct ssh_child *child)
 {
     struct from_child from = {c, child, false};
     const char *why;
-    enum ssh_link_state state = ssh_link_read(&child->link, control_pass_up, &from, &why);
-    if (state == SSH_LINK_OPEN && !from.wrong) return;
-    ssh_link_close(&child->link);
+    enum ssh_stream_state state = ssh_stream_read(&child->stream, control_pass_up, &from, &why);
+    if (state == SSH_STREAM_OPEN && !from.wrong) return;
+    ssh_stream_close(&child->stream);
     control_send(c, SSH_WIRE_SILENT, child->rank,
-                 state == SSH_LINK_EOF && ssh_children_ending(child));
+                 state == SSH_STREAM_EOF && ssh_children_ending(child));
 }
 
 static void control_reap_children(struct control *c)
@@ -161,7 +161,7 @@ static void control_reap_children(struct control *c)
             continue;
         }
         child->pid = 0;
-        if (child->link.fd >= 0) control_read_child(c, child);
+        if (child->stream.fd >= 0) control_read_child(c, child);
         ssh_children_forget(child);
         control_send(c, SSH_WIRE_ENDED, child->rank, (uint32_t)status);
         c->alive--;
@@ -268,7 +268,7 @@ static void control_pass_down(struct control *c, const struct ssh_wire_frame *fr
     struct ssh_parcel *parcel = ssh_parcel_of_frame(frame);
     for (uint32_t i = 0; i < c->kids.count; i++)
         if (frame->rank == SSH_WIRE_ALL || frame->rank == hosts_rank(&c->block, i))
-            ssh_link_post(&c->kids.ranks[i].link, parcel);
+            ssh_stream_post(&c->kids.ranks[i].stream, parcel);
     ssh_parcel_drop(parcel);
 }
 
@@ -400,7 +400,7 @@ static void control_report_loss(struct control *c, enum output_stream stream,
     ssh_wire_put_u32(&buf, (uint32_t)loss->error);
     ssh_wire_put_u64(&buf, loss->bytes);
     struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_LOST, SSH_WIRE_ALL, buf.data, buf.len);
-    ssh_link_post(&c->up, parcel);
+    ssh_stream_post(&c->up, parcel);
     ssh_parcel_drop(parcel);
     ssh_wire_free(&buf);
 }
@@ -416,8 +416,8 @@ static void control_report_losses(struct control *c)
     }
     for (;;) {
         struct pollfd room = {.fd = c->up.fd, .events = POLLOUT};
-        if (!(ssh_link_events(&c->up) & POLLOUT) || poll(&room, 1, OUTPUT_GRACE) <= 0) break;
-        ssh_link_flush(&c->up);
+        if (!(ssh_stream_events(&c->up) & POLLOUT) || poll(&room, 1, OUTPUT_GRACE) <= 0) break;
+        ssh_stream_flush(&c->up);
     }
     output_finish();
 }
@@ -444,7 +444,7 @@ static void control_count_input(struct control *c)
 static void control_hang_up(struct control *c)
 {
     if (c->up.fd >= 0) shutdown(c->up.fd, SHUT_RDWR); /* the guard has the descriptor too */
-    ssh_link_close(&c->up);
+    ssh_stream_close(&c->up);
 }
 
 /* --- the loop --- */
@@ -455,7 +455,7 @@ static bool control_step(struct control *c, struct pollfd *fds, size_t max)
     size_t n = 0, kids = c->set_up ? c->kids.count : 0;
     const char *why;
     if (3 + 4 * kids + 2 * (size_t)c->below_most > max) return false;
-    fds[n++] = (struct pollfd){.fd = c->up.fd, .events = ssh_link_events(&c->up)};
+    fds[n++] = (struct pollfd){.fd = c->up.fd, .events = ssh_stream_events(&c->up)};
     fds[n++] = (struct pollfd){.fd = c->set_up ? c->kids.signals : -1, .events = POLLIN};
     if (c->set_up) ssh_children_poll(&c->kids, fds + n);
     n += 2 * kids;
@@ -472,21 +472,21 @@ static bool control_step(struct control *c, struct pollfd *fds, size_t max)
     }
     for (size_t i = 0; i < kids; i++) {
         struct ssh_child *child = &c->kids.ranks[i];
-        if (fds[2 + 2 * i].revents && child->link.fd >= 0) {
-            ssh_link_flush(&child->link);
+        if (fds[2 + 2 * i].revents && child->stream.fd >= 0) {
+            ssh_stream_flush(&child->stream);
             control_read_child(c, child);
         }
         if (fds[3 + 2 * i].revents && child->program >= 0) { /* the wrapper still runs */
-            if (child->link.fd >= 0) control_read_child(c, child);
+            if (child->stream.fd >= 0) control_read_child(c, child);
             ssh_children_forget(child);
             control_send(c, SSH_WIRE_SILENT, child->rank, 0);
         }
     }
     if (!fds[0].revents) return true;
-    ssh_link_flush(&c->up);
-    const enum ssh_link_state state = ssh_link_read(&c->up, control_take_order, c, &why);
-    if (state == SSH_LINK_GARBAGE) c->wrong = control_complain("connection to the launcher", why);
-    return state == SSH_LINK_OPEN && !c->wrong;
+    ssh_stream_flush(&c->up);
+    const enum ssh_stream_state state = ssh_stream_read(&c->up, control_take_order, c, &why);
+    if (state == SSH_STREAM_GARBAGE) c->wrong = control_complain("connection to the launcher", why);
+    return state == SSH_STREAM_OPEN && !c->wrong;
 }
 
 int ssh_control_main(int argc, char **argv)

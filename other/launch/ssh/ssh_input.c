@@ -63,7 +63,7 @@ size_t ssh_input_poll(struct ssh_master *m, struct pollfd *fds)
 {
     const struct ssh_host_slot *slot = input_slot(m);
     size_t n = 0;
-    if (slot->shell.input < 0 || (slot->plan->remote && !slot->joined)) return 0;
+    if (slot->shell.input < 0 || (slot->placement->remote && !slot->joined)) return 0;
     if (m->input.at < m->input.len)
         ssh_poll_add(fds, &n, slot->shell.input, POLLOUT);
     else if (input_is_ours())

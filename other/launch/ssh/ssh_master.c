@@ -58,8 +58,8 @@ static int master_next_timeout(const struct ssh_master *m)
 static struct ssh_child *master_local_child(struct ssh_master *m, uint32_t rank)
 {
     struct ssh_host_slot *slot = &m->slots[m->slot_of[rank]];
-    if (slot->plan->remote) return NULL;
-    return &m->kids.ranks[slot->local_first + hosts_index(&slot->plan->block, rank)];
+    if (slot->placement->remote) return NULL;
+    return &m->kids.ranks[slot->local_first + hosts_index(&slot->placement->block, rank)];
 }
 
 /* The send callback of the job. */
@@ -71,13 +71,14 @@ static void master_send(void *ctx, uint32_t rank, enum ssh_wire_type type, const
     if (rank != SSH_WIRE_ALL) {
         struct ssh_child *child = master_local_child(m, rank);
         if (child)
-            ssh_link_post(&child->link, parcel);
+            ssh_stream_post(&child->stream, parcel);
         else
             ssh_remote_send(&m->slots[m->slot_of[rank]], parcel);
     } else {
-        for (uint32_t i = 0; i < m->kids.count; i++) ssh_link_post(&m->kids.ranks[i].link, parcel);
-        for (uint32_t s = 0; s < m->plan.count; s++)
-            if (m->slots[s].plan->remote) ssh_remote_send(&m->slots[s], parcel);
+        for (uint32_t i = 0; i < m->kids.count; i++)
+            ssh_stream_post(&m->kids.ranks[i].stream, parcel);
+        for (uint32_t s = 0; s < m->placement.count; s++)
+            if (m->slots[s].placement->remote) ssh_remote_send(&m->slots[s], parcel);
     }
     ssh_parcel_drop(parcel);
 }
@@ -86,11 +87,11 @@ static void master_signal_rank(struct ssh_master *m, uint32_t rank, int signo)
 {
     struct ssh_host_slot *slot = &m->slots[m->slot_of[rank]];
     if (m->job.ranks[rank].phase == SSH_RANK_GONE) return;
-    if (slot->plan->remote)
+    if (slot->placement->remote)
         ssh_remote_signal(slot, rank, signo);
     else
-        ssh_children_signal(&m->kids, slot->local_first + hosts_index(&slot->plan->block, rank),
-                            signo);
+        ssh_children_signal(&m->kids,
+                            slot->local_first + hosts_index(&slot->placement->block, rank), signo);
 }
 
 static void master_signal_all(struct ssh_master *m, int signo)
@@ -300,10 +301,11 @@ static void master_read_child(struct ssh_master *m, struct ssh_child *child)
 {
     const char *why;
     struct local_frame from = {m, child};
-    enum ssh_link_state state = ssh_link_read(&child->link, master_take_local_frame, &from, &why);
-    if (state == SSH_LINK_OPEN) return;
-    ssh_link_close(&child->link);
-    if (state == SSH_LINK_EOF)
+    enum ssh_stream_state state =
+        ssh_stream_read(&child->stream, master_take_local_frame, &from, &why);
+    if (state == SSH_STREAM_OPEN) return;
+    ssh_stream_close(&child->stream);
+    if (state == SSH_STREAM_EOF)
         ssh_master_silent(m, child->rank, ssh_children_ending(child));
     else
         ssh_job_fail(&m->job, 1,
@@ -323,7 +325,7 @@ static void master_reap_children(struct ssh_master *m)
             continue;
         }
         child->pid = 0;
-        if (child->link.fd >= 0) master_read_child(m, child); /* frames come before the end */
+        if (child->stream.fd >= 0) master_read_child(m, child); /* frames come before the end */
         ssh_children_forget(child);
         ssh_job_ended(&m->job, child->rank, status);
     }
@@ -332,7 +334,7 @@ static void master_reap_children(struct ssh_master *m)
 /* The program ended; its wrapper still runs. */
 static void master_program_ended(struct ssh_master *m, struct ssh_child *child)
 {
-    if (child->link.fd >= 0) master_read_child(m, child);
+    if (child->stream.fd >= 0) master_read_child(m, child);
     ssh_children_forget(child);
     ssh_master_silent(m, child->rank, false);
 }
@@ -456,8 +458,8 @@ static void master_loop(struct ssh_master *m)
             if (fds[0].revents) master_read_signals(m);
             for (size_t i = 0; i < locals; i++) {
                 struct ssh_child *child = &m->kids.ranks[i];
-                if (fds[1 + 2 * i].revents && child->link.fd >= 0) {
-                    ssh_link_flush(&child->link);
+                if (fds[1 + 2 * i].revents && child->stream.fd >= 0) {
+                    ssh_stream_flush(&child->stream);
                     master_read_child(m, child);
                 }
                 if (fds[2 + 2 * i].revents && child->program >= 0) master_program_ended(m, child);
@@ -478,7 +480,7 @@ static void master_make_welcome(struct ssh_master *m)
 {
     struct ssh_wire_buf buf = {0};
     ssh_wire_put_u32(&buf, m->job.size);
-    for (uint32_t r = 0; r < m->job.size; r++) ssh_wire_put_u32(&buf, m->plan.host_of[r]);
+    for (uint32_t r = 0; r < m->job.size; r++) ssh_wire_put_u32(&buf, m->placement.host_of[r]);
     for (char **e = environ; *e; e++) ssh_wire_put_string(&buf, *e);
     m->welcome =
         buf.failed ? NULL : ssh_parcel_new(SSH_WIRE_WELCOME, SSH_WIRE_ALL, buf.data, buf.len);
@@ -488,7 +490,7 @@ static void master_make_welcome(struct ssh_master *m)
 static void master_start_local_rank(struct ssh_master *m, uint32_t rank, int null)
 {
     struct ssh_host_slot *slot = &m->slots[m->slot_of[rank]];
-    uint32_t index = slot->local_first + hosts_index(&slot->plan->block, rank);
+    uint32_t index = slot->local_first + hosts_index(&slot->placement->block, rank);
     const int input = rank == 0 ? ssh_input_local(m) : null;
     const int fds[3] = {input, STDOUT_FILENO, STDERR_FILENO};
     const bool good = !m->job.ending && ssh_children_start_rank(&m->kids, index, rank, fds);
@@ -502,7 +504,7 @@ static void master_start_local_rank(struct ssh_master *m, uint32_t rank, int nul
         ssh_job_unreachable(&m->job, rank, 1);
         return;
     }
-    ssh_link_post(&m->kids.ranks[index].link, m->welcome);
+    ssh_stream_post(&m->kids.ranks[index].stream, m->welcome);
 }
 
 static void master_start_all(struct ssh_master *m)
@@ -520,7 +522,7 @@ static void master_start_all(struct ssh_master *m)
     if (!m->welcome) ssh_job_fail(&m->job, 1, "out of memory for the environment of the ranks");
     if (!m->job.ending) ssh_remote_start(m); /* remote shells take longest */
     for (uint32_t r = 0; r < m->job.size; r++)
-        if (!m->slots[m->slot_of[r]].plan->remote) master_start_local_rank(m, r, null);
+        if (!m->slots[m->slot_of[r]].placement->remote) master_start_local_rank(m, r, null);
     ssh_children_close_nursery(&m->kids);
     if (null >= 0) close(null);
 }
@@ -544,8 +546,8 @@ static void master_describe(const struct ssh_master *m)
     char *line = shell_join(m->request->argv);
     if (!m->request->dry_run)
         launcher_log("this is job %d; --stats %d shows its counters", (int)getpid(), (int)getpid());
-    for (uint32_t s = 0; s < m->plan.count; s++) {
-        const struct ssh_host_slot_plan *slot = &m->plan.slots[s];
+    for (uint32_t s = 0; s < m->placement.count; s++) {
+        const struct ssh_placed_slot *slot = &m->placement.slots[s];
         struct shell_words command = {0};
         char ranks[64];
         master_name_ranks(&slot->block, ranks, sizeof ranks);
@@ -556,7 +558,7 @@ static void master_describe(const struct ssh_master *m)
             uint32_t starter = m->slots[s].starter;
             launcher_log("  by %s%s%s", text ? text : "",
                          starter == SSH_LAUNCHER ? "" : " on host ",
-                         starter == SSH_LAUNCHER ? "" : m->plan.slots[starter].host);
+                         starter == SSH_LAUNCHER ? "" : m->placement.slots[starter].host);
             free(text);
         }
         shell_free(&command);
@@ -569,9 +571,10 @@ static void master_describe(const struct ssh_master *m)
  */
 static void master_grow_tree(struct ssh_master *m)
 {
-    uint32_t *remote = calloc(m->plan.count, sizeof *remote), count = 0, degree = m->plan.degree;
-    for (uint32_t s = 0; remote && degree && s < m->plan.count; s++) {
-        if (!m->slots[s].plan->remote) continue;
+    uint32_t *remote = calloc(m->placement.count, sizeof *remote), count = 0,
+             degree = m->placement.degree;
+    for (uint32_t s = 0; remote && degree && s < m->placement.count; s++) {
+        if (!m->slots[s].placement->remote) continue;
         if (count >= degree) {
             m->slots[s].starter = remote[count / degree - 1];
             m->slots[m->slots[s].starter].below++;
@@ -584,26 +587,26 @@ static void master_grow_tree(struct ssh_master *m)
 static bool master_lay_out(struct ssh_master *m, uint32_t *locals)
 {
     *locals = 0;
-    m->slots = calloc(m->plan.count, sizeof *m->slots);
+    m->slots = calloc(m->placement.count, sizeof *m->slots);
     m->slot_of = calloc(m->request->ranks, sizeof *m->slot_of);
     m->silent = calloc(m->request->ranks, sizeof *m->silent);
     if (!m->slots || !m->slot_of || !m->silent) {
         launcher_log("out of memory for the tables of %" PRIu32 " processes", m->request->ranks);
         return false;
     }
-    for (uint32_t s = 0; s < m->plan.count; s++) {
+    for (uint32_t s = 0; s < m->placement.count; s++) {
         struct ssh_host_slot *slot = &m->slots[s];
-        slot->plan = &m->plan.slots[s];
+        slot->placement = &m->placement.slots[s];
         slot->local_first = *locals;
-        slot->link.fd = -1;
+        slot->stream.fd = -1;
         slot->starter = SSH_LAUNCHER;
         ssh_shell_init(&slot->shell);
-        if (slot->plan->remote)
+        if (slot->placement->remote)
             m->remotes++;
         else
-            *locals += slot->plan->block.count;
-        for (uint32_t i = 0; i < slot->plan->block.count; i++)
-            m->slot_of[hosts_rank(&slot->plan->block, i)] = s;
+            *locals += slot->placement->block.count;
+        for (uint32_t i = 0; i < slot->placement->block.count; i++)
+            m->slot_of[hosts_rank(&slot->placement->block, i)] = s;
     }
     master_grow_tree(m);
     return true;
@@ -635,7 +638,7 @@ static int master_end_output(struct ssh_master *m, int status)
 static int master_run(struct ssh_master *m, uint32_t locals)
 {
     if (!ssh_children_make_room(&m->kids, locals, m->remotes, false)) return 1;
-    if (!ssh_job_open(&m->job, m->request->ranks, m->plan.host_name_of, master_send, m) ||
+    if (!ssh_job_open(&m->job, m->request->ranks, m->placement.host_name_of, master_send, m) ||
         !output_open() || !ssh_children_open(&m->kids, locals, m->remotes, -1)) {
         launcher_log("cannot prepare %" PRIu32 " processes: %s", m->request->ranks,
                      strerror(errno));
@@ -655,15 +658,15 @@ static int master_run(struct ssh_master *m, uint32_t locals)
 }
 
 /* For messages.  Passed in the environment, which limits the length of a variable. */
-static void master_export_host_names(const struct ssh_plan *plan)
+static void master_export_host_names(const struct ssh_placement *placement)
 {
     enum { LONGEST = 64 * 1024 };
     struct ssh_wire_buf names = {0};
     uint32_t count = 0;
     unsetenv(SPAWNER_HOSTS);
-    for (uint32_t s = 0; s < plan->count; s++) {
-        const struct ssh_host_slot_plan *slot = &plan->slots[s];
-        if (plan->host_of[slot->block.first] != count) continue; /* dense numbers */
+    for (uint32_t s = 0; s < placement->count; s++) {
+        const struct ssh_placed_slot *slot = &placement->slots[s];
+        if (placement->host_of[slot->block.first] != count) continue; /* dense numbers */
         if (count++) ssh_wire_put(&names, " ", 1);
         ssh_wire_put(&names, slot->host, strlen(slot->host));
     }
@@ -677,9 +680,9 @@ int ssh_launch(const struct ssh_request *request)
 {
     struct ssh_master m = {.request = request, .listener = -1};
     int status = 1;
-    if (ssh_plan_make(&m.plan, request)) {
+    if (ssh_placement_make(&m.placement, request)) {
         uint32_t locals;
-        master_export_host_names(&m.plan);
+        master_export_host_names(&m.placement);
         bool good = master_lay_out(&m, &locals);
         if (good && (request->verbose || request->dry_run)) master_describe(&m);
         status = !good               ? 1
@@ -691,6 +694,6 @@ int ssh_launch(const struct ssh_request *request)
     free(m.slots);
     free(m.slot_of);
     free(m.silent);
-    ssh_plan_free(&m.plan);
+    ssh_placement_free(&m.placement);
     return status;
 }

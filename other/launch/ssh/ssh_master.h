@@ -6,7 +6,7 @@
 #include "other/launch/ssh/ssh_ask.h"
 #include "other/launch/ssh/ssh_children.h"
 #include "other/launch/ssh/ssh_job.h"
-#include "other/launch/ssh/ssh_place.h"
+#include "other/launch/ssh/ssh_placement.h"
 #include "other/launch/ssh/ssh_shell.h"
 #include "other/base/patience.h"
 
@@ -36,16 +36,16 @@ enum ssh_timer {
 
 /* A block of ranks; the fields from `starter` on are for remote hosts. */
 struct ssh_host_slot {
-    const struct ssh_host_slot_plan *plan;
+    const struct ssh_placed_slot *placement;
     uint32_t local_first; /* index among the local children */
     uint32_t starter;     /* slot whose control process starts that of this one, or SSH_LAUNCHER */
     uint32_t below;       /* number of slots that it starts */
     bool ordered;         /* the starter was ordered to start the control process */
     bool joined, lost;
-    bool dismissed;         /* the control process was told that the job is over */
-    bool answered;          /* a frame came since the last ECHO */
-    struct ssh_link link;   /* to the control process */
-    struct ssh_shell shell; /* if the launcher is the starter */
+    bool dismissed;           /* the control process was told that the job is over */
+    bool answered;            /* a frame came since the last ECHO */
+    struct ssh_stream stream; /* to the control process */
+    struct ssh_shell shell;   /* if the launcher is the starter */
 };
 
 static const uint32_t SSH_LAUNCHER = UINT32_MAX;
@@ -62,10 +62,10 @@ struct ssh_input {
 
 struct ssh_master {
     const struct ssh_request *request;
-    struct ssh_plan plan;
+    struct ssh_placement placement;
     struct ssh_job job;
     struct ssh_children kids;
-    struct ssh_host_slot *slots; /* [plan.count] */
+    struct ssh_host_slot *slots; /* [placement.count] */
     uint32_t *slot_of;           /* [ranks] */
     enum ssh_timer *silent;      /* [ranks]: SILENCE or ENDING; 0: the rank is connected */
     struct ssh_parcel *welcome;

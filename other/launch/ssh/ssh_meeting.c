@@ -3,7 +3,7 @@
  * Any process may connect or answer: wrong messages must cost no more than the connection.
  */
 #include "other/launch/ssh/ssh_meeting.h"
-#include "other/launch/ssh/ssh_link.h"
+#include "other/launch/ssh/ssh_stream.h"
 #include "other/base/clock.h"
 
 #include <arpa/inet.h>
@@ -191,7 +191,7 @@ static void find_ask(const struct search *s, struct candidate *c)
         find_drop(c, strerror(error ? error : errno));
         return;
     }
-    ssh_link_watch_host(m->fd);
+    ssh_stream_watch_host(m->fd);
     for (int i = 0; i < 4; i++) m->join[i] = (uint8_t)(s->slot >> (8 * i));
     c->asked =
         meeting_random(m->join + 4) && meeting_send(m, SSH_WIRE_JOIN, m->join, sizeof m->join);

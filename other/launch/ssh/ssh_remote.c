@@ -91,7 +91,7 @@ static char *remote_control_command(const struct ssh_master *m, uint32_t s)
     remote_own_addresses(addresses, sizeof addresses);
     snprintf(port, sizeof port, "%u", m->port);
     snprintf(slot, sizeof slot, "%" PRIu32, s);
-    char *host = (char *)(uintptr_t)m->plan.slots[s].host; /* shell_join does not write */
+    char *host = (char *)(uintptr_t)m->placement.slots[s].host; /* shell_join does not write */
     char *argv[] = {"exec", self, SSH_CONTROL_OPTION, addresses, port, slot, host, NULL};
     return shell_join(argv);
 }
@@ -102,10 +102,11 @@ bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct shell_wor
     const char *base = strrchr(shell, '/') ? strrchr(shell, '/') + 1 : shell;
     shell_add(command, shell);
     /* ssh keeps the first value of an option: the user's come before ours. */
-    for (size_t i = 0; i < m->plan.options.count; i++) shell_add(command, m->plan.options.word[i]);
+    for (size_t i = 0; i < m->placement.options.count; i++)
+        shell_add(command, m->placement.options.word[i]);
     if (strcmp(base, "ssh") == 0) shell_add(command, "-oBatchMode=yes"); /* no prompts */
     char *rest = remote_control_command(m, s);
-    shell_add(command, m->plan.slots[s].host);
+    shell_add(command, m->placement.slots[s].host);
     if (rest) shell_add(command, rest);
     bool good = rest && !command->failed;
     if (!good) launcher_log("out of memory, or /proc is not mounted");
@@ -123,7 +124,7 @@ static bool remote_start_shell(struct ssh_master *m, uint32_t s)
     bool good = ssh_remote_command(m, s, &command);
     if (good && !ssh_shell_start(&slot->shell, &m->kids, command.word, m->secret, rank0)) {
         launcher_log("host %s: cannot start %s: %s; GASNET_SSH_CMD names the remote shell",
-                     slot->plan->host, command.word[0], strerror(errno));
+                     slot->placement->host, command.word[0], strerror(errno));
         good = false;
     }
     slot->ordered = true;
@@ -133,16 +134,16 @@ static bool remote_start_shell(struct ssh_master *m, uint32_t s)
 
 static void remote_lose(struct ssh_master *m, struct ssh_host_slot *slot)
 {
-    const struct hosts_block *block = &slot->plan->block;
+    const struct hosts_block *block = &slot->placement->block;
     slot->lost = true;
-    ssh_link_close(&slot->link);
+    ssh_stream_close(&slot->stream);
     for (uint32_t i = 0; i < block->count; i++)
         ssh_job_unreachable(&m->job, hosts_rank(block, i), 1);
 }
 
 static void remote_await(struct ssh_master *m)
 {
-    int64_t patience = m->plan.patience * INT64_C(1000);
+    int64_t patience = m->placement.patience * INT64_C(1000);
     ssh_timer_set(m, SSH_TIMER_CONNECT, patience);
     if (patience > SLOW_AFTER) ssh_timer_set(m, SSH_TIMER_SLOW, SLOW_AFTER);
 }
@@ -153,9 +154,9 @@ bool ssh_remote_start(struct ssh_master *m)
     signal(SIGPIPE, SIG_IGN); /* a remote shell may end while input is written */
     bool good = ssh_unauthenticated_open(m);
     if (!good) launcher_log("cannot listen for other hosts: %s", strerror(errno));
-    for (uint32_t s = 0; s < m->plan.count; s++) {
+    for (uint32_t s = 0; s < m->placement.count; s++) {
         struct ssh_host_slot *slot = &m->slots[s];
-        if (!slot->plan->remote || slot->starter != SSH_LAUNCHER) continue;
+        if (!slot->placement->remote || slot->starter != SSH_LAUNCHER) continue;
         good = good && remote_start_shell(m, s);
         if (good) continue;
         remote_lose(m, slot);
@@ -169,15 +170,15 @@ bool ssh_remote_start(struct ssh_master *m)
 
 static const char *remote_starter_name(const struct ssh_master *m, const struct ssh_host_slot *slot)
 {
-    return slot->starter == SSH_LAUNCHER ? "this host" : m->slots[slot->starter].plan->host;
+    return slot->starter == SSH_LAUNCHER ? "this host" : m->slots[slot->starter].placement->host;
 }
 
 uint32_t ssh_remote_awaited(const struct ssh_master *m, const struct ssh_host_slot **first)
 {
     uint32_t count = 0;
-    for (uint32_t s = 0; s < m->plan.count; s++) {
+    for (uint32_t s = 0; s < m->placement.count; s++) {
         const struct ssh_host_slot *slot = &m->slots[s];
-        if (!slot->plan->remote || slot->joined || slot->lost) continue;
+        if (!slot->placement->remote || slot->joined || slot->lost) continue;
         if (!count++ && first) *first = slot;
     }
     return count;
@@ -192,9 +193,9 @@ void ssh_remote_connect_slow(struct ssh_master *m)
     if (count > 1) snprintf(more, sizeof more, " and %" PRIu32 " more", count - 1);
     launcher_log("waiting for host %s%s: no word from its control process yet; giving up in "
                  "%d s (GASNET_SSH_TIMEOUT=%" PRIu32 ")",
-                 slot->plan->host, more,
+                 slot->placement->host, more,
                  (int)((m->due[SSH_TIMER_CONNECT] - (int64_t)gasneti_clock_ms() + 500) / 1000),
-                 m->plan.patience);
+                 m->placement.patience);
 }
 
 void ssh_remote_connect_late(struct ssh_master *m)
@@ -205,7 +206,7 @@ void ssh_remote_connect_late(struct ssh_master *m)
                  "host %s: no word from its control process within %" PRIu32
                  " s (GASNET_SSH_TIMEOUT); check that %s reaches it from %s and that it can open "
                  "TCP connections to this machine",
-                 slot->plan->host, m->plan.patience, remote_shell_name(),
+                 slot->placement->host, m->placement.patience, remote_shell_name(),
                  remote_starter_name(m, slot));
 }
 
@@ -215,7 +216,7 @@ static void remote_refused(struct ssh_master *m, const struct ssh_host_slot *slo
 {
     char try[512];
     const char *options = getenv("GASNET_SSH_OPTIONS"), *shell = remote_shell_name();
-    const char *host = slot->plan->host, *starter = remote_starter_name(m, slot);
+    const char *host = slot->placement->host, *starter = remote_starter_name(m, slot);
     snprintf(try, sizeof try, "%s%s%s %s true", shell, options ? " " : "", options ? options : "",
              host);
     if (key == SSH_KEY_UNKNOWN)
@@ -250,7 +251,7 @@ static void remote_shell_ended(struct ssh_master *m, struct ssh_host_slot *slot,
              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     if (slot->joined)
         ssh_job_fail(&m->job, 1, "host %s: its remote shell (%s on %s) %s; ending the job",
-                     slot->plan->host, remote_shell_name(), remote_starter_name(m, slot), how);
+                     slot->placement->host, remote_shell_name(), remote_starter_name(m, slot), how);
     else
         remote_refused(m, slot, how, key);
     remote_lose(m, slot);
@@ -258,7 +259,7 @@ static void remote_shell_ended(struct ssh_master *m, struct ssh_host_slot *slot,
 
 bool ssh_remote_shell_ended(struct ssh_master *m, pid_t pid, int status)
 {
-    for (uint32_t s = 0; s < m->plan.count; s++) {
+    for (uint32_t s = 0; s < m->placement.count; s++) {
         struct ssh_host_slot *slot = &m->slots[s];
         if (slot->shell.pid != pid) continue;
         slot->shell.pid = 0;
@@ -272,8 +273,8 @@ bool ssh_remote_shell_ended(struct ssh_master *m, pid_t pid, int status)
 /* A host that has not connected has no ranks yet. */
 void ssh_remote_end(struct ssh_master *m)
 {
-    for (uint32_t s = 0; s < m->plan.count; s++)
-        if (m->slots[s].plan->remote && !m->slots[s].joined && !m->slots[s].lost)
+    for (uint32_t s = 0; s < m->placement.count; s++)
+        if (m->slots[s].placement->remote && !m->slots[s].joined && !m->slots[s].lost)
             remote_lose(m, &m->slots[s]);
 }
 
@@ -288,9 +289,9 @@ static void remote_set_up(struct ssh_master *m, struct ssh_host_slot *slot)
     uint32_t argc = 0, envc = 0;
     while (m->request->argv[argc]) argc++;
     while (environ[envc]) envc++;
-    ssh_wire_put_u32(&buf, slot->plan->block.first);
-    ssh_wire_put_u32(&buf, slot->plan->block.count);
-    ssh_wire_put_u32(&buf, slot->plan->block.stride);
+    ssh_wire_put_u32(&buf, slot->placement->block.first);
+    ssh_wire_put_u32(&buf, slot->placement->block.count);
+    ssh_wire_put_u32(&buf, slot->placement->block.stride);
     ssh_wire_put_u32(&buf, m->job.size);
     ssh_wire_put_u32(&buf, slot->below);
     ssh_wire_put_u32(&buf, argc);
@@ -301,8 +302,8 @@ static void remote_set_up(struct ssh_master *m, struct ssh_host_slot *slot)
     for (uint32_t i = 0; i < envc; i++) ssh_wire_put_string(&buf, environ[i]);
     struct ssh_parcel *parcel =
         buf.failed ? NULL : ssh_parcel_new(SSH_WIRE_SETUP, SSH_WIRE_ALL, buf.data, buf.len);
-    ssh_link_post(&slot->link, parcel);
-    ssh_link_post(&slot->link, m->welcome);
+    ssh_stream_post(&slot->stream, parcel);
+    ssh_stream_post(&slot->stream, m->welcome);
     ssh_parcel_drop(parcel);
     ssh_wire_free(&buf);
     free(cwd);
@@ -311,7 +312,7 @@ static void remote_set_up(struct ssh_master *m, struct ssh_host_slot *slot)
 /* Orders a control process that has connected to start those below it in the tree. */
 static void remote_start_below(struct ssh_master *m, const struct ssh_host_slot *slot)
 {
-    for (uint32_t s = 0; slot->below && s < m->plan.count; s++) {
+    for (uint32_t s = 0; slot->below && s < m->placement.count; s++) {
         struct shell_words command = {0};
         struct ssh_wire_buf buf = {0};
         if (m->slots[s].starter == SSH_LAUNCHER || &m->slots[m->slots[s].starter] != slot) continue;
@@ -323,7 +324,7 @@ static void remote_start_below(struct ssh_master *m, const struct ssh_host_slot 
                                 : NULL;
         if (!good) ssh_job_end(&m->job, 1); /* reported before */
         if (!parcel) ssh_job_fail(&m->job, 1, "out of memory");
-        ssh_link_post(&m->slots[m->slots[s].starter].link, parcel);
+        ssh_stream_post(&m->slots[m->slots[s].starter].stream, parcel);
         ssh_parcel_drop(parcel);
         ssh_wire_free(&buf);
         shell_free(&command);
@@ -336,9 +337,10 @@ void ssh_remote_joined(struct ssh_master *m, struct ssh_host_slot *slot, int fd,
                        const struct ssh_seals *seals)
 {
     slot->joined = true;
-    ssh_link_open(&slot->link, fd, false);
-    if (!ssh_link_seal(&slot->link, seals)) {
-        ssh_job_fail(&m->job, 1, "out of memory for host %s; ending the job", slot->plan->host);
+    ssh_stream_open(&slot->stream, fd, false);
+    if (!ssh_stream_seal(&slot->stream, seals)) {
+        ssh_job_fail(&m->job, 1, "out of memory for host %s; ending the job",
+                     slot->placement->host);
         remote_lose(m, slot);
         return;
     }
@@ -358,7 +360,7 @@ static void remote_note_loss(struct ssh_master *m, const struct ssh_host_slot *s
     m->output_lost = true;
     launcher_log("host %s: %" PRIu64 " bytes of output are lost: its control process cannot write "
                  "to %s: %s",
-                 slot->plan->host, loss->lost.bytes,
+                 slot->placement->host, loss->lost.bytes,
                  output_name((enum output_stream)loss->lost.stream),
                  strerror((int)loss->lost.error));
 }
@@ -380,14 +382,14 @@ static void remote_take_frame(void *ctx, const struct ssh_wire_frame *frame)
         m->input.unread = ssh_wire_u32(frame->data);
     } else if (frame->type == SSH_WIRE_SHELL && frame->len == 8) {
         uint32_t s = ssh_wire_u32(frame->data);
-        from->wrong = s >= m->plan.count || m->slots[s].starter == SSH_LAUNCHER ||
+        from->wrong = s >= m->placement.count || m->slots[s].starter == SSH_LAUNCHER ||
                       &m->slots[m->slots[s].starter] != from->slot;
         if (!from->wrong) {
             uint32_t ended = ssh_wire_u32(frame->data + 4);
             remote_shell_ended(m, &m->slots[s], (int)(ended & 0xffff),
                                (enum ssh_shell_key)(ended >> 16));
         }
-    } else if (hosts_index(&from->slot->plan->block, frame->rank) == UINT32_MAX) {
+    } else if (hosts_index(&from->slot->placement->block, frame->rank) == UINT32_MAX) {
         from->wrong = true;
     } else if (frame->type == SSH_WIRE_ENDED && frame->len == 4) {
         ssh_job_ended(&m->job, frame->rank, (int)ssh_wire_u32(frame->data));
@@ -403,13 +405,13 @@ static void remote_read_slot(struct ssh_master *m, struct ssh_host_slot *slot)
     struct remote_frame from = {m, slot, false};
     const char *why;
     slot->answered = true;
-    ssh_link_flush(&slot->link);
-    enum ssh_link_state state = ssh_link_read(&slot->link, remote_take_frame, &from, &why);
-    if (state == SSH_LINK_OPEN && !from.wrong) return;
+    ssh_stream_flush(&slot->stream);
+    enum ssh_stream_state state = ssh_stream_read(&slot->stream, remote_take_frame, &from, &why);
+    if (state == SSH_STREAM_OPEN && !from.wrong) return;
     remote_lose(m, slot);
     if (!ssh_job_over(&m->job) || from.wrong)
         ssh_job_fail(&m->job, 1, "host %s: lost its control process (%s); ending the job",
-                     slot->plan->host,
+                     slot->placement->host,
                      from.wrong ? "it sent a message of a rank of another host" : why);
 }
 
@@ -417,7 +419,7 @@ static void remote_read_slot(struct ssh_master *m, struct ssh_host_slot *slot)
 
 static bool remote_has_ranks(const struct ssh_master *m, const struct ssh_host_slot *slot)
 {
-    const struct hosts_block *block = &slot->plan->block;
+    const struct hosts_block *block = &slot->placement->block;
     for (uint32_t i = 0; i < block->count; i++)
         if (m->job.ranks[hosts_rank(block, i)].phase != SSH_RANK_GONE) return true;
     return false;
@@ -426,9 +428,9 @@ static bool remote_has_ranks(const struct ssh_master *m, const struct ssh_host_s
 /* Returns the next control process that has ranks and has sent no frame since the last ECHO. */
 static struct ssh_host_slot *remote_next_unresponsive(struct ssh_master *m, uint32_t *s)
 {
-    for (; *s < m->plan.count; ++*s) {
+    for (; *s < m->placement.count; ++*s) {
         struct ssh_host_slot *slot = &m->slots[*s];
-        if (slot->plan->remote && remote_is_up(slot) && !slot->answered &&
+        if (slot->placement->remote && remote_is_up(slot) && !slot->answered &&
             remote_has_ranks(m, slot))
             return ++*s, slot;
     }
@@ -440,9 +442,9 @@ void ssh_remote_ask_echo(struct ssh_master *m)
     static const uint8_t nothing[4];
     struct ssh_parcel *parcel =
         ssh_parcel_new(SSH_WIRE_ECHO, SSH_WIRE_ALL, nothing, sizeof nothing);
-    for (uint32_t s = 0; s < m->plan.count; s++) {
+    for (uint32_t s = 0; s < m->placement.count; s++) {
         m->slots[s].answered = false;
-        if (m->slots[s].plan->remote) ssh_remote_send(&m->slots[s], parcel);
+        if (m->slots[s].placement->remote) ssh_remote_send(&m->slots[s], parcel);
     }
     ssh_parcel_drop(parcel);
     m->asked = (int64_t)gasneti_clock_ms();
@@ -459,7 +461,7 @@ void ssh_remote_no_echo(struct ssh_master *m)
         ssh_job_fail(&m->job, 1,
                      "host %s: its control process has not answered for %d s while the job was "
                      "ending (is it stopped?); ending the job",
-                     slot->plan->host, ECHO_EVERY / 1000);
+                     slot->placement->host, ECHO_EVERY / 1000);
     else
         ssh_remote_ask_echo(m);
 }
@@ -470,7 +472,7 @@ void ssh_remote_leave_mute(struct ssh_master *m)
     for (struct ssh_host_slot *slot; (slot = remote_next_unresponsive(m, &s));) {
         launcher_log("host %s: its control process does not answer (is it stopped?); leaving it "
                      "to its guard, which ends it and its ranks",
-                     slot->plan->host);
+                     slot->placement->host);
         remote_lose(m, slot);
         ssh_children_kill_helper(slot->shell.pid, SIGTERM);
     }
@@ -478,7 +480,7 @@ void ssh_remote_leave_mute(struct ssh_master *m)
 
 void ssh_remote_send(struct ssh_host_slot *slot, struct ssh_parcel *parcel)
 {
-    if (remote_is_up(slot)) ssh_link_post(&slot->link, parcel);
+    if (remote_is_up(slot)) ssh_stream_post(&slot->stream, parcel);
 }
 
 void ssh_remote_signal(struct ssh_host_slot *slot, uint32_t rank, int signo)
@@ -493,23 +495,24 @@ void ssh_remote_signal(struct ssh_host_slot *slot, uint32_t rank, int signo)
 
 void ssh_remote_flush_lines(struct ssh_master *m)
 {
-    for (uint32_t s = 0; s < m->plan.count; s++) ssh_shell_flush(&m->slots[s].shell);
+    for (uint32_t s = 0; s < m->placement.count; s++) ssh_shell_flush(&m->slots[s].shell);
 }
 
 /* --- polling --- */
 
 size_t ssh_remote_poll_max(const struct ssh_master *m)
 {
-    return m->remotes ? ssh_unauthenticated_poll_max(m) + 3 * (size_t)m->plan.count : 0;
+    return m->remotes ? ssh_unauthenticated_poll_max(m) + 3 * (size_t)m->placement.count : 0;
 }
 
 size_t ssh_remote_poll(struct ssh_master *m, struct pollfd *fds)
 {
     if (!m->remotes) return 0;
     size_t n = ssh_unauthenticated_poll(m, fds);
-    for (uint32_t s = 0; s < m->plan.count; s++) {
+    for (uint32_t s = 0; s < m->placement.count; s++) {
         struct ssh_host_slot *slot = &m->slots[s];
-        if (remote_is_up(slot)) ssh_poll_add(fds, &n, slot->link.fd, ssh_link_events(&slot->link));
+        if (remote_is_up(slot))
+            ssh_poll_add(fds, &n, slot->stream.fd, ssh_stream_events(&slot->stream));
         for (int which = 0; which < 2; which++)
             ssh_poll_add(fds, &n, ssh_shell_wants(&slot->shell, which), POLLIN);
     }
@@ -520,15 +523,15 @@ void ssh_remote_ready(struct ssh_master *m, const struct pollfd *fds, size_t cou
 {
     size_t at = 0;
     if (!m->remotes) return;
-    for (uint32_t s = 0; s < m->plan.count; s++) {
+    for (uint32_t s = 0; s < m->placement.count; s++) {
         struct ssh_host_slot *slot = &m->slots[s];
-        const short link =
-            remote_is_up(slot) ? ssh_poll_ready_from(fds, count, slot->link.fd, &at) : 0;
+        const short stream =
+            remote_is_up(slot) ? ssh_poll_ready_from(fds, count, slot->stream.fd, &at) : 0;
         for (int which = 0; which < 2; which++)
             if (ssh_poll_ready_from(fds, count, ssh_shell_wants(&slot->shell, which), &at) &&
                 ssh_shell_read(&slot->shell, which))
                 ssh_timer_set(m, SSH_TIMER_LINES, LINE_PATIENCE);
-        if (link && remote_is_up(slot)) remote_read_slot(m, slot);
+        if (stream && remote_is_up(slot)) remote_read_slot(m, slot);
     }
     /* After the slots: a new connection may reuse a descriptor number that was polled. */
     ssh_unauthenticated_ready(m, fds, count);
@@ -539,10 +542,10 @@ void ssh_remote_ready(struct ssh_master *m, const struct pollfd *fds, size_t cou
 bool ssh_remote_finished(struct ssh_master *m)
 {
     bool all = true;
-    for (uint32_t s = 0; s < m->plan.count; s++) {
+    for (uint32_t s = 0; s < m->placement.count; s++) {
         struct ssh_host_slot *slot = &m->slots[s];
-        if (!slot->plan->remote) continue;
-        if (remote_is_up(slot) && !slot->dismissed) shutdown(slot->link.fd, SHUT_WR);
+        if (!slot->placement->remote) continue;
+        if (remote_is_up(slot) && !slot->dismissed) shutdown(slot->stream.fd, SHUT_WR);
         slot->dismissed = true; /* then the control process ends, and reports what it lost before */
         ssh_shell_close_input(&slot->shell);
         if (slot->shell.pid && !slot->joined) ssh_children_kill_helper(slot->shell.pid, SIGTERM);
@@ -559,15 +562,15 @@ bool ssh_remote_finished(struct ssh_master *m)
 size_t ssh_remote_unread(const struct ssh_master *m)
 {
     size_t all = 0;
-    for (uint32_t s = 0; s < m->plan.count; s++) all += ssh_shell_unread(&m->slots[s].shell);
+    for (uint32_t s = 0; s < m->placement.count; s++) all += ssh_shell_unread(&m->slots[s].shell);
     return all;
 }
 
 void ssh_remote_close(struct ssh_master *m)
 {
     ssh_unauthenticated_close(m);
-    for (uint32_t s = 0; m->slots && s < m->plan.count; s++) {
-        ssh_link_close(&m->slots[s].link);
+    for (uint32_t s = 0; m->slots && s < m->placement.count; s++) {
+        ssh_stream_close(&m->slots[s].stream);
         ssh_shell_close(&m->slots[s].shell);
     }
 }

@@ -91,8 +91,8 @@ static void unauth_close_listener(struct ssh_master *m)
 
 static bool unauth_all_joined(const struct ssh_master *m)
 {
-    for (uint32_t s = 0; s < m->plan.count; s++)
-        if (m->slots[s].plan->remote && !m->slots[s].joined) return false;
+    for (uint32_t s = 0; s < m->placement.count; s++)
+        if (m->slots[s].placement->remote && !m->slots[s].joined) return false;
     return true;
 }
 
@@ -153,7 +153,7 @@ void ssh_unauthenticated_late(struct ssh_master *m)
 /* Returns the slot whose control process is waited for under that number, or NULL. */
 static struct ssh_host_slot *unauth_awaited(const struct ssh_master *m, uint32_t number)
 {
-    if (number >= m->plan.count || m->job.ending) return NULL;
+    if (number >= m->placement.count || m->job.ending) return NULL;
     struct ssh_host_slot *slot = &m->slots[number];
     return slot->ordered && !slot->joined && !slot->lost ? slot : NULL;
 }
@@ -219,7 +219,7 @@ static void unauth_accept(struct ssh_master *m)
         close(fd);
         return;
     }
-    ssh_link_watch_host(fd);
+    ssh_stream_watch_host(fd);
     client->late = (int64_t)gasneti_clock_ms() + PATIENCE;
     client->meeting.fd = fd;
     m->unauthenticated[unauth_take_place(m)] = client;

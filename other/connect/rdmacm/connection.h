@@ -1,5 +1,5 @@
-/* link.h - two processes connect a queue pair by the RDMA connection manager: the state machine of
- * one end.  README.md describes the protocol.
+/* connection.h - two processes connect a queue pair by the RDMA connection manager: the state
+ * machine of one end.  README.md describes the protocol.
  *
  * No I/O, no clock, no lock, no allocation.  The caller passes in each event and the time of it,
  * and performs the returned set of actions in the order of the enum.
@@ -33,14 +33,14 @@ enum rdmacm_state {
 };
 
 /* Zeroed but for `lower`: the initial state. */
-typedef struct rdmacm_link {
+typedef struct rdmacm_connection {
     enum rdmacm_state state;
     bool lower;   /* this process is lower than the peer, in an order that both know: its request
                      stands */
     bool wanted;  /* the engine has something to send to the peer */
     double since; /* the begin of the first attempt */
     double next, interval; /* WAITING: when to try again, and how long after that */
-} rdmacm_link_t;
+} rdmacm_connection_t;
 
 /* Seconds. */
 typedef struct rdmacm_times {
@@ -52,26 +52,27 @@ typedef struct rdmacm_times {
  * of an attempt that was abandoned, has none. */
 
 /* Notes that the engine has something to send to the peer. */
-unsigned rdmacm_want(rdmacm_link_t *l, double now, const rdmacm_times_t *times);
+unsigned rdmacm_want(rdmacm_connection_t *l, double now, const rdmacm_times_t *times);
 
 /* Steps of the own attempt. */
-unsigned rdmacm_resolved(rdmacm_link_t *l);
-unsigned rdmacm_routed(rdmacm_link_t *l);
-unsigned rdmacm_answered(rdmacm_link_t *l);
+unsigned rdmacm_resolved(rdmacm_connection_t *l);
+unsigned rdmacm_routed(rdmacm_connection_t *l);
+unsigned rdmacm_answered(rdmacm_connection_t *l);
 
 /* A request of the peer has arrived. */
-unsigned rdmacm_requested(rdmacm_link_t *l);
+unsigned rdmacm_requested(rdmacm_connection_t *l);
 
 /* The connection that was accepted here is complete; or the own request was accepted, where the
  * manager connects the queue pair itself. */
-unsigned rdmacm_established(rdmacm_link_t *l);
+unsigned rdmacm_established(rdmacm_connection_t *l);
 
 /* The attempt, or the connection that was accepted here, has failed.  `crossed`: the peer has
  * refused because its own attempt stands. */
-unsigned rdmacm_failed(rdmacm_link_t *l, bool crossed, double now, const rdmacm_times_t *times);
+unsigned rdmacm_failed(rdmacm_connection_t *l, bool crossed, double now,
+                       const rdmacm_times_t *times);
 
 /* When rdmacm_tick is due at the latest; below 0: never. */
-double rdmacm_due(const rdmacm_link_t *l, const rdmacm_times_t *times);
-unsigned rdmacm_tick(rdmacm_link_t *l, double now, const rdmacm_times_t *times);
+double rdmacm_due(const rdmacm_connection_t *l, const rdmacm_times_t *times);
+unsigned rdmacm_tick(rdmacm_connection_t *l, double now, const rdmacm_times_t *times);
 
 #endif

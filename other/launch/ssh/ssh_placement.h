@@ -1,24 +1,24 @@
-/* ssh_place.h - placement of the ranks: the host list of the environment, divided into slots.
+/* ssh_placement.h - placement of the ranks: the host list of the environment, divided into slots.
  *
  * Called once by the launcher.  A slot is a block of ranks on one host, started directly (this
  * machine) or by a control process through a remote shell.
  */
-#ifndef SSH_PLACE_H
-#define SSH_PLACE_H
+#ifndef SSH_PLACEMENT_H
+#define SSH_PLACEMENT_H
 
 #include "other/launch/hosts.h"
 #include "other/launch/ssh/ssh_launch.h"
 
-struct ssh_host_slot_plan {
+struct ssh_placed_slot {
     const char *host;
     struct hosts_block block;
     bool remote;
 };
 
-struct ssh_plan {
+struct ssh_placement {
     struct shell_words names;   /* owns the host names */
     struct shell_words options; /* of the remote shell */
-    struct ssh_host_slot_plan *slots;
+    struct ssh_placed_slot *slots;
     uint32_t count;
     uint32_t *host_of;         /* [ranks] dense host numbers */
     const char **host_name_of; /* [ranks] */
@@ -27,7 +27,7 @@ struct ssh_plan {
 };
 
 /* Returns false with a message. */
-bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request);
-void ssh_plan_free(struct ssh_plan *plan);
+bool ssh_placement_make(struct ssh_placement *placement, const struct ssh_request *request);
+void ssh_placement_free(struct ssh_placement *placement);
 
 #endif

@@ -1,10 +1,10 @@
-/* ssh_place.c - reads the host list and assigns ranks to hosts; see ssh_place.h.
+/* ssh_placement.c - reads the host list and assigns ranks to hosts; see ssh_placement.h.
  *
  * Called by the launcher before it starts anything; errors name the variable that is wrong.
  */
 #include "other/launch/hostfile.h"
 #include "other/launch/launcher_log.h"
-#include "other/launch/ssh/ssh_place.h"
+#include "other/launch/ssh/ssh_placement.h"
 #include "other/base/numbers.h"
 
 #include <arpa/inet.h>
@@ -119,12 +119,12 @@ static bool place_is_this_machine(const char *host, const char *my_name,
            place_is_own_address(host, addresses);
 }
 
-/* --- the plan --- */
+/* --- the placement --- */
 
-static bool place_limit_hosts(struct ssh_plan *plan, const struct ssh_request *request,
+static bool place_limit_hosts(struct ssh_placement *placement, const struct ssh_request *request,
                               uint32_t *use)
 {
-    uint32_t want = request->hosts ? request->hosts : (uint32_t)plan->names.count;
+    uint32_t want = request->hosts ? request->hosts : (uint32_t)placement->names.count;
     if (want > request->ranks) {
         if (request->hosts)
             launcher_log("warning: -N %" PRIu32
@@ -132,11 +132,12 @@ static bool place_limit_hosts(struct ssh_plan *plan, const struct ssh_request *r
                          request->hosts, request->ranks);
         want = request->ranks;
     }
-    if (want > plan->names.count) {
+    if (want > placement->names.count) {
         launcher_log("warning: -N %" PRIu32 ", but only %zu %s available; list more in "
                      "GASNET_SSH_SERVERS or GASNET_SSH_NODEFILE",
-                     want, plan->names.count, plan->names.count == 1 ? "host is" : "hosts are");
-        want = (uint32_t)plan->names.count;
+                     want, placement->names.count,
+                     placement->names.count == 1 ? "host is" : "hosts are");
+        want = (uint32_t)placement->names.count;
     }
     *use = want;
     return want > 0;
@@ -145,26 +146,26 @@ static bool place_limit_hosts(struct ssh_plan *plan, const struct ssh_request *r
 /* Orders slots by host, those of this machine first, and slots of one host as in the list. */
 static int place_compare(const void *a, const void *b)
 {
-    const struct ssh_host_slot_plan *one = *(const struct ssh_host_slot_plan *const *)a;
-    const struct ssh_host_slot_plan *two = *(const struct ssh_host_slot_plan *const *)b;
+    const struct ssh_placed_slot *one = *(const struct ssh_placed_slot *const *)a;
+    const struct ssh_placed_slot *two = *(const struct ssh_placed_slot *const *)b;
     int order = one->remote - two->remote;
     if (!order && one->remote) order = strcmp(one->host, two->host);
     return order ? order : (one > two) - (one < two);
 }
 
-/* Returns for each slot the first slot of its host: [plan->count], or NULL. */
-static uint32_t *place_first_of_host(const struct ssh_plan *plan)
+/* Returns for each slot the first slot of its host: [placement->count], or NULL. */
+static uint32_t *place_first_of_host(const struct ssh_placement *placement)
 {
-    const struct ssh_host_slot_plan **sorted = calloc(plan->count, sizeof *sorted);
-    uint32_t *first = calloc(plan->count, sizeof *first);
-    for (uint32_t s = 0; sorted && s < plan->count; s++) sorted[s] = &plan->slots[s];
+    const struct ssh_placed_slot **sorted = calloc(placement->count, sizeof *sorted);
+    uint32_t *first = calloc(placement->count, sizeof *first);
+    for (uint32_t s = 0; sorted && s < placement->count; s++) sorted[s] = &placement->slots[s];
     if (sorted && first) {
-        qsort(sorted, plan->count, sizeof *sorted, place_compare);
-        for (uint32_t i = 0, leader = 0; i < plan->count; i++) {
-            const struct ssh_host_slot_plan *of = sorted[leader], *slot = sorted[i];
+        qsort(sorted, placement->count, sizeof *sorted, place_compare);
+        for (uint32_t i = 0, leader = 0; i < placement->count; i++) {
+            const struct ssh_placed_slot *of = sorted[leader], *slot = sorted[i];
             if (slot->remote != of->remote || (of->remote && strcmp(slot->host, of->host) != 0))
                 leader = i;
-            first[slot - plan->slots] = (uint32_t)(sorted[leader] - plan->slots);
+            first[slot - placement->slots] = (uint32_t)(sorted[leader] - placement->slots);
         }
     } else {
         free(first);
@@ -175,17 +176,17 @@ static uint32_t *place_first_of_host(const struct ssh_plan *plan)
 }
 
 /* Dense numbers in order of the first rank; slots of one name are one host. */
-static bool place_number_hosts(struct ssh_plan *plan)
+static bool place_number_hosts(struct ssh_placement *placement)
 {
-    uint32_t next = 0, *first = place_first_of_host(plan);
-    for (uint32_t s = 0; first && s < plan->count; s++) {
-        const struct ssh_host_slot_plan *slot = &plan->slots[s];
+    uint32_t next = 0, *first = place_first_of_host(placement);
+    for (uint32_t s = 0; first && s < placement->count; s++) {
+        const struct ssh_placed_slot *slot = &placement->slots[s];
         const uint32_t number =
-            first[s] < s ? plan->host_of[plan->slots[first[s]].block.first] : next++;
+            first[s] < s ? placement->host_of[placement->slots[first[s]].block.first] : next++;
         for (uint32_t i = 0; i < slot->block.count; i++) {
             uint32_t r = hosts_rank(&slot->block, i);
-            plan->host_of[r] = number;
-            plan->host_name_of[r] = slot->host;
+            placement->host_of[r] = number;
+            placement->host_name_of[r] = slot->host;
         }
     }
     free(first);
@@ -220,67 +221,67 @@ static bool place_take_layout(bool *cyclic)
 }
 
 /* Only for remote hosts; otherwise no code reads them. */
-static bool place_take_options(struct ssh_plan *plan)
+static bool place_take_options(struct ssh_placement *placement)
 {
     const char *text = getenv("GASNET_SSH_OPTIONS");
     bool remote = false;
-    for (uint32_t s = 0; s < plan->count; s++) remote = remote || plan->slots[s].remote;
-    if (!remote || !text || shell_split(&plan->options, text)) return true;
+    for (uint32_t s = 0; s < placement->count; s++) remote = remote || placement->slots[s].remote;
+    if (!remote || !text || shell_split(&placement->options, text)) return true;
     launcher_log("GASNET_SSH_OPTIONS=%s: a quote has no end", text);
     return false;
 }
 
-bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request)
+bool ssh_placement_make(struct ssh_placement *placement, const struct ssh_request *request)
 {
     char me[256] = "localhost";
     bool cyclic;
-    memset(plan, 0, sizeof *plan);
+    memset(placement, 0, sizeof *placement);
     if (!place_take_layout(&cyclic) ||
-        !place_take_number("GASNET_SSH_OUT_DEGREE", 32, 0, 65535, &plan->degree) ||
-        !place_take_number("GASNET_SSH_TIMEOUT", 60, 1, 86400, &plan->patience))
+        !place_take_number("GASNET_SSH_OUT_DEGREE", 32, 0, 65535, &placement->degree) ||
+        !place_take_number("GASNET_SSH_TIMEOUT", 60, 1, 86400, &placement->patience))
         return false;
     gethostname(me, sizeof me - 1);
-    if (!place_find_hosts(&plan->names, request->hosts == 0)) return false;
-    if (plan->names.count == 0) shell_add(&plan->names, me);
-    if (plan->names.failed) {
+    if (!place_find_hosts(&placement->names, request->hosts == 0)) return false;
+    if (placement->names.count == 0) shell_add(&placement->names, me);
+    if (placement->names.failed) {
         launcher_log("out of memory for the names of the hosts");
         return false;
     }
-    if (!place_limit_hosts(plan, request, &plan->count)) return false;
+    if (!place_limit_hosts(placement, request, &placement->count)) return false;
 
-    struct hosts_block *blocks = calloc(plan->count, sizeof *blocks);
-    plan->slots = calloc(plan->count, sizeof *plan->slots);
-    plan->host_of = calloc(request->ranks, sizeof *plan->host_of);
-    plan->host_name_of = calloc(request->ranks, sizeof *plan->host_name_of);
-    if (!blocks || !plan->slots || !plan->host_of || !plan->host_name_of) {
+    struct hosts_block *blocks = calloc(placement->count, sizeof *blocks);
+    placement->slots = calloc(placement->count, sizeof *placement->slots);
+    placement->host_of = calloc(request->ranks, sizeof *placement->host_of);
+    placement->host_name_of = calloc(request->ranks, sizeof *placement->host_name_of);
+    if (!blocks || !placement->slots || !placement->host_of || !placement->host_name_of) {
         launcher_log("out of memory for %" PRIu32 " processes", request->ranks);
         free(blocks);
         return false;
     }
-    (cyclic ? hosts_deal : hosts_place)(request->ranks, plan->count, blocks);
+    (cyclic ? hosts_deal : hosts_place)(request->ranks, placement->count, blocks);
     struct ifaddrs *addresses = NULL;
     if (getifaddrs(&addresses) != 0) addresses = NULL;
-    for (uint32_t s = 0; s < plan->count; s++) {
-        const char *host = plan->names.word[s];
-        plan->slots[s] =
-            (struct ssh_host_slot_plan){.host = host,
-                                        .block = blocks[s],
-                                        .remote = !place_is_this_machine(host, me, addresses)};
+    for (uint32_t s = 0; s < placement->count; s++) {
+        const char *host = placement->names.word[s];
+        placement->slots[s] =
+            (struct ssh_placed_slot){.host = host,
+                                     .block = blocks[s],
+                                     .remote = !place_is_this_machine(host, me, addresses)};
     }
     freeifaddrs(addresses);
     free(blocks);
-    if (!place_number_hosts(plan)) {
-        launcher_log("out of memory for %" PRIu32 " hosts", plan->count);
+    if (!place_number_hosts(placement)) {
+        launcher_log("out of memory for %" PRIu32 " hosts", placement->count);
         return false;
     }
-    return place_take_options(plan);
+    return place_take_options(placement);
 }
 
-void ssh_plan_free(struct ssh_plan *plan)
+void ssh_placement_free(struct ssh_placement *placement)
 {
-    shell_free(&plan->names);
-    shell_free(&plan->options);
-    free(plan->slots);
-    free(plan->host_of);
-    free(plan->host_name_of);
+    shell_free(&placement->names);
+    shell_free(&placement->options);
+    free(placement->slots);
+    free(placement->host_of);
+    free(placement->host_name_of);
 }

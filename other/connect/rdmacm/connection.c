@@ -1,24 +1,25 @@
-/* link.c - the state machine of link.h.  Pure: tests/unit/rdmacm.c runs it without a network. */
-#include "other/connect/rdmacm/link.h"
+/* connection.c - the state machine of connection.h.  Pure: tests/unit/rdmacm.c runs it without a
+ * network. */
+#include "other/connect/rdmacm/connection.h"
 
-static unsigned attempt(rdmacm_link_t *l)
+static unsigned attempt(rdmacm_connection_t *l)
 {
     l->state = RDMACM_RESOLVING;
     return RDMACM_RESOLVE;
 }
 
-static unsigned give_up(rdmacm_link_t *l)
+static unsigned give_up(rdmacm_connection_t *l)
 {
     l->state = RDMACM_FAILED;
     return RDMACM_GIVE_UP;
 }
 
-static bool attempting(const rdmacm_link_t *l)
+static bool attempting(const rdmacm_connection_t *l)
 {
     return l->state == RDMACM_RESOLVING || l->state == RDMACM_ROUTING || l->state == RDMACM_CALLING;
 }
 
-unsigned rdmacm_want(rdmacm_link_t *l, double now, const rdmacm_times_t *times)
+unsigned rdmacm_want(rdmacm_connection_t *l, double now, const rdmacm_times_t *times)
 {
     l->wanted = true;
     if (l->state == RDMACM_FAILED) return RDMACM_GIVE_UP;
@@ -28,7 +29,7 @@ unsigned rdmacm_want(rdmacm_link_t *l, double now, const rdmacm_times_t *times)
     return attempt(l);
 }
 
-static unsigned step(rdmacm_link_t *l, enum rdmacm_state from, enum rdmacm_state to,
+static unsigned step(rdmacm_connection_t *l, enum rdmacm_state from, enum rdmacm_state to,
                      unsigned actions)
 {
     if (l->state != from) return 0;
@@ -36,22 +37,22 @@ static unsigned step(rdmacm_link_t *l, enum rdmacm_state from, enum rdmacm_state
     return actions;
 }
 
-unsigned rdmacm_resolved(rdmacm_link_t *l)
+unsigned rdmacm_resolved(rdmacm_connection_t *l)
 {
     return step(l, RDMACM_RESOLVING, RDMACM_ROUTING, RDMACM_ROUTE);
 }
 
-unsigned rdmacm_routed(rdmacm_link_t *l)
+unsigned rdmacm_routed(rdmacm_connection_t *l)
 {
     return step(l, RDMACM_ROUTING, RDMACM_CALLING, RDMACM_CALL);
 }
 
-unsigned rdmacm_answered(rdmacm_link_t *l)
+unsigned rdmacm_answered(rdmacm_connection_t *l)
 {
     return step(l, RDMACM_CALLING, RDMACM_CONNECTED, RDMACM_ESTABLISH | RDMACM_OPEN);
 }
 
-unsigned rdmacm_requested(rdmacm_link_t *l)
+unsigned rdmacm_requested(rdmacm_connection_t *l)
 {
     const bool own = attempting(l);
     if (l->state != RDMACM_NONE && l->state != RDMACM_WAITING && !(own && !l->lower))
@@ -60,13 +61,14 @@ unsigned rdmacm_requested(rdmacm_link_t *l)
     return (own ? RDMACM_ABANDON : 0u) | RDMACM_ACCEPT;
 }
 
-unsigned rdmacm_established(rdmacm_link_t *l)
+unsigned rdmacm_established(rdmacm_connection_t *l)
 {
     if (l->state == RDMACM_CALLING) return rdmacm_answered(l);
     return step(l, RDMACM_ACCEPTED, RDMACM_CONNECTED, RDMACM_OPEN);
 }
 
-unsigned rdmacm_failed(rdmacm_link_t *l, bool crossed, double now, const rdmacm_times_t *times)
+unsigned rdmacm_failed(rdmacm_connection_t *l, bool crossed, double now,
+                       const rdmacm_times_t *times)
 {
     if (l->state == RDMACM_ACCEPTED) {
         const unsigned actions = give_up(l);
@@ -80,14 +82,14 @@ unsigned rdmacm_failed(rdmacm_link_t *l, bool crossed, double now, const rdmacm_
     return RDMACM_ABANDON;
 }
 
-double rdmacm_due(const rdmacm_link_t *l, const rdmacm_times_t *times)
+double rdmacm_due(const rdmacm_connection_t *l, const rdmacm_times_t *times)
 {
     const double last = l->since + times->give_up;
     if (l->state == RDMACM_WAITING) return l->next < last ? l->next : last;
     return attempting(l) ? last : -1;
 }
 
-unsigned rdmacm_tick(rdmacm_link_t *l, double now, const rdmacm_times_t *times)
+unsigned rdmacm_tick(rdmacm_connection_t *l, double now, const rdmacm_times_t *times)
 {
     const double due = rdmacm_due(l, times);
     if (due < 0 || now < due) return 0;
