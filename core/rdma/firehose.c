@@ -129,6 +129,7 @@ enum gasnetc_cache_answer gasnetc_cache_pin(const void *start, size_t nbytes, bo
 void gasnetc_cache_release(gasnetc_held_t held)
 {
     firehose_t *fh = gasnetc_cache.instance;
+    if (!fh) return; /* closed */
     gasneti_lock(&gasnetc_cache.lock);
     const bool due = firehose_hit_release(fh, gasnetc_cache_region_of(held));
     gasneti_unlock(&gasnetc_cache.lock);

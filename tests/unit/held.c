@@ -126,6 +126,8 @@ static void cached(void)
           "a transfer under a lease is counted there");
     lease->ended = ended;
     gasnetc_firehose_close();
+    end((gasnetc_sent_t){.held = held[0]});
+    check(gasnetc_cache.instance == NULL, "a region is released after the cache is closed");
     unit_job_end();
 }
 
