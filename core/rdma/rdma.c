@@ -142,10 +142,9 @@ static void slowly(gasnetc_peer_t *peer, bool put, uintptr_t start, void *local,
         get_slowly(peer, local, start, nbytes, counter, GASNETC_HELD_NOTHING);
 }
 
-/* Puts through a bounce buffer: the quick try, then the thorough one.  False: nothing is posted. */
-static __attribute__((noinline)) bool put_bounced(gasnetc_peer_t *peer, uintptr_t dst,
-                                                  const void *src, size_t nbytes,
-                                                  gasnetc_counter_t *counter)
+/* Puts through a bounce buffer, if that is possible: the quick try, then the thorough one. */
+static bool put_bounced(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nbytes,
+                        gasnetc_counter_t *counter)
 {
     remote_t remote;
     void *bbuf = nbytes <= bounce_put_max() ? gasnetc_bbuf_try() : NULL;
@@ -160,6 +159,13 @@ static __attribute__((noinline)) bool put_bounced(gasnetc_peer_t *peer, uintptr_
     }
     gasnetc_bbuf_free(bbuf);
     return false;
+}
+
+static __attribute__((noinline)) void put_short(gasnetc_peer_t *peer, void *dst, const void *src,
+                                                size_t nbytes, gasnetc_counter_t *counter)
+{
+    if (!put_bounced(peer, (uintptr_t)dst, src, nbytes, counter))
+        put_slowly(peer, dst, src, nbytes, counter, true);
 }
 
 /* Posts from or to a region of the cache, if both ends are registered. */
@@ -216,10 +222,10 @@ HOT void transfer_long(gasnetc_peer_t *peer, bool put, uintptr_t start, void *lo
 static __attribute__((noinline)) void put_outside(gasnetc_peer_t *peer, void *dst, const void *src,
                                                   size_t nbytes, gasnetc_counter_t *counter)
 {
-    if (nbytes > gasnetc_caps.copy_put_max)
+    if (nbytes <= gasnetc_caps.copy_put_max)
+        put_short(peer, dst, src, nbytes, counter);
+    else
         transfer_long(peer, true, (uintptr_t)dst, (void *)(uintptr_t)src, nbytes, counter);
-    else if (!put_bounced(peer, (uintptr_t)dst, src, nbytes, counter))
-        put_slowly(peer, dst, src, nbytes, counter, true);
 }
 
 static __attribute__((noinline)) void get_outside(gasnetc_peer_t *peer, void *dst, uintptr_t src,
