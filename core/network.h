@@ -56,7 +56,7 @@
  *   NET_BUFFERS        (core/rdma/bounce.h) 1: the network has send buffers of its own, and the
  *                      core has none.  Every AM, and a put of one word, is inlined whatever
  *                      caps.inline_max is; a get of at most caps.get_inline_max needs no region,
- *                      and one of at most NET_LANDING bytes no buffer either.  Constants
+ *                      and one of at most NET_TICKET_DATA bytes no buffer either.  Constants
  *                      NET_BUFFER_PUT and NET_BUFFER_GET: a put of at most so much is inlined, and
  *                      a get needs no region, whatever these caps are, which the user may lower.
  *   NET_HAS_FLOW_CONTROL

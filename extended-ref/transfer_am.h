@@ -14,7 +14,7 @@ void gasnete_transfer_get(gasnet_node_t node, void *dst, const void *src, size_t
                           gasnetc_counter_t *counter);
 
 /* Registers nothing: a Reply may write to any memory.  */
-static inline const struct net_region *gasnete_landing(void *start, size_t nbytes)
+static inline const struct net_region *gasnete_destination(void *start, size_t nbytes)
 {
     (void)start;
     (void)nbytes;
@@ -22,10 +22,10 @@ static inline const struct net_region *gasnete_landing(void *start, size_t nbyte
 }
 
 static inline void gasnete_transfer_get_into(gasnet_node_t node, void *dst,
-                                             const struct net_region *landing, const void *src,
+                                             const struct net_region *destination, const void *src,
                                              size_t nbytes, gasnetc_counter_t *counter)
 {
-    (void)landing;
+    (void)destination;
     gasnete_transfer_get(node, dst, src, nbytes, counter);
 }
 

@@ -25,16 +25,16 @@ static inline void gasnete_transfer_get(gasnet_node_t node, void *dst, const voi
     gasnetc_rdma_get(node, dst, src, nbytes, counter);
 }
 
-static inline const struct net_region *gasnete_landing(void *start, size_t nbytes)
+static inline const struct net_region *gasnete_destination(void *start, size_t nbytes)
 {
-    return gasnetc_landing(start, nbytes);
+    return gasnetc_destination(start, nbytes);
 }
 
 static inline void gasnete_transfer_get_into(gasnet_node_t node, void *dst,
-                                             const struct net_region *landing, const void *src,
+                                             const struct net_region *destination, const void *src,
                                              size_t nbytes, gasnetc_counter_t *counter)
 {
-    gasnetc_rdma_get_into(node, dst, landing, src, nbytes, counter);
+    gasnetc_rdma_get_into(node, dst, destination, src, nbytes, counter);
 }
 
 static inline bool gasnete_transfer_fill(gasnet_node_t node, void *dst, int value, size_t nbytes,

@@ -53,16 +53,16 @@ void gasnete_put_nbi_val(gasnet_node_t node, void *dst, gasnet_register_value_t 
 typedef struct value_get {
     gasnete_op_t op; /* first; on the free list free_values of its thread */
     gasnet_register_value_t value;
-    const struct net_region *landing; /* NULL if registration failed */
+    const struct net_region *destination; /* NULL if registration failed */
 } value_get_t;
 
 static __attribute__((cold)) void value_grow(gasnete_thread_t *me)
 {
     uint32_t count;
     value_get_t *gets = gasnete_make_records(me, sizeof *gets, &me->values_made, &count);
-    const struct net_region *landing = gasnete_landing(gets, count * sizeof *gets);
+    const struct net_region *destination = gasnete_destination(gets, count * sizeof *gets);
     while (count-- > 0) {
-        gets[count].landing = landing;
+        gets[count].destination = destination;
         gasnete_op_push(&me->free_values, &gets[count].op);
     }
 }
@@ -79,7 +79,7 @@ static gasnet_valget_handle_t value_start_get(gasnet_node_t node, void *src, siz
     void *dst = gasneti_low_bytes(&get->value, nbytes);
     if (!gasnete_shm_get("gasnet_get_nb_val", dst, node, src, nbytes) &&
         !gasnete_copy_local("gasnet_get_nb_val", node, dst, src, nbytes))
-        gasnete_transfer_get_into(node, dst, get->landing, src, nbytes, &get->op.counter);
+        gasnete_transfer_get_into(node, dst, get->destination, src, nbytes, &get->op.counter);
     return (gasnet_valget_handle_t)get;
 }
 

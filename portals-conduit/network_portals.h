@@ -35,7 +35,7 @@ enum {
     NET_REAP_TELLS = 1,
     NET_SPARE =
         GASNETC_THREADED ? 2 : 1, /* receive buffers beyond those that the credits can fill */
-    NET_LANDING = 64,             /* longest get whose destination region is in its ticket */
+    NET_TICKET_DATA = 64,         /* longest get whose destination region is in its ticket */
     NET_BUFFER_PUT = RECEIVE_CHUNK,
     NET_BUFFER_GET = RECEIVE_CHUNK - sizeof(void *), /* the destination is in front of the data */
     NET_CHECK_EVERY = 1024, /* polls without an event between two checks for broken connections */
@@ -90,7 +90,7 @@ struct net_spare {
 /* A ticket, and the operation that holds it. */
 typedef struct net_slot {
     ptl_note_t note; /* first; note.next of a free ticket is the next free ticket */
-    char *bounce;    /* buffer of a bounced put or get: a chunk, or `landing`; else NULL */
+    char *bounce;    /* buffer of a bounced put or get: a chunk, or `destination`; else NULL */
     union {
         uint32_t got;              /* length of a get; 0: a put */
         ptl_handle_md_t temporary; /* of a Long's payload, or PTL_INVALID_HANDLE */
@@ -98,7 +98,7 @@ typedef struct net_slot {
     gasnetc_sent_t sent;
     net_peer_t *peer;
     union {
-        char landing[sizeof(void *) + NET_LANDING]; /* destination region of a short get */
+        char destination[sizeof(void *) + NET_TICKET_DATA]; /* destination region of a short get */
         struct {
             const void *to;
             const net_region_t *local;
@@ -410,14 +410,14 @@ HOT char *net_portals_bounce(char *bounce, void *dst)
 HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local, uint64_t src,
                             const net_key_t *key, size_t length, const gasnetc_sent_t *sent)
 {
-    if (!local && length > NET_LANDING)
+    if (!local && length > NET_TICKET_DATA)
         return net_portals_get_by_chunk(peer, dst, src, key, length, sent->counter);
     net_slot_t *slot = net_portals_take_ticket();
     if (!slot) return NET_BUSY;
     if (!local) {
-        char *to = net_portals_bounce(slot->landing, dst);
-        return net_portals_start_get(peer, slot, to, slot->landing, net_portals.slots_md, src, key,
-                                     length, sent);
+        char *to = net_portals_bounce(slot->destination, dst);
+        return net_portals_start_get(peer, slot, to, slot->destination, net_portals.slots_md, src,
+                                     key, length, sent);
     }
     slot->direct.to = dst;
     slot->direct.local = local;
@@ -461,8 +461,8 @@ HOT void net_portals_copy_got(const char *bounced, size_t length)
 /* Ends the use of the buffer of a bounced put or get. */
 HOT void net_portals_unbounce(const net_slot_t *slot)
 {
-    if (slot->bounce == slot->landing)
-        net_portals_copy_got(slot->landing, slot->got);
+    if (slot->bounce == slot->destination)
+        net_portals_copy_got(slot->destination, slot->got);
     else
         net_portals_chunk_ended(slot);
 }

@@ -338,7 +338,7 @@ static void open_set_caps(struct net_caps *caps)
            get = (size_t)gasnetc_params.get_bounce_limit;
     if (put > NET_BUFFER_PUT) put = NET_BUFFER_PUT;
     if (get > NET_BUFFER_GET) get = NET_BUFFER_GET;
-    if (get < NET_LANDING && !net_portals_rest.get_limited) get = NET_LANDING;
+    if (get < NET_TICKET_DATA && !net_portals_rest.get_limited) get = NET_TICKET_DATA;
     *caps = (struct net_caps){.inline_max = net_portals_rest.put_limited ? put : NET_BUFFER_PUT,
                               .get_inline_max = net_portals_rest.get_limited ? get : NET_BUFFER_GET,
                               .transfer_max = (size_t)1 << 31,

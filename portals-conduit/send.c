@@ -269,9 +269,9 @@ bool net_portals_put(net_slot_t *slot, uint64_t dst, const net_key_t *key, const
 void net_portals_get(const net_slot_t *slot, uint64_t src, const net_key_t *key)
 {
     net_peer_t *peer = slot->peer;
-    const char *start = !slot->bounce                   ? slot->direct.local->start
-                        : slot->bounce == slot->landing ? (const char *)net_portals.slot
-                                                        : net_portals.reqsb_memory;
+    const char *start = !slot->bounce                       ? slot->direct.local->start
+                        : slot->bounce == slot->destination ? (const char *)net_portals.slot
+                                                            : net_portals.reqsb_memory;
     const char *to = slot->bounce ? slot->bounce + sizeof(void *) : slot->direct.to;
     send_find_path(peer, NET_PT_SEGMENT, &peer->segment);
     int error =

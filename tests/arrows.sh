@@ -217,7 +217,7 @@ done
 # What the libraries read of the environment, a program with more rights than its user must not obey.  Programs that start
 # jobs are not among them, nor are the modules of MPI and PMIx, which such a program does not load.
 found=$(grep -rnE --include='*.[ch]' '(^|[^_[:alnum:]])getenv\(' core extended-ref ./*-conduit include other |
-    grep -vE '^(\./)?other/(launch/(doctor|gasnetrun|modules)/|launch/ssh/ssh_(control|master|place|remote)\.c|softhca/src/run/|base/environment\.h|[a-z0-9]*/tests/)' |
+    grep -vE '^(\./)?other/(launch/(doctor|gasnetrun|modules)/|launch/ssh/ssh_(control|master|placement|remote)\.c|softhca/src/run/|base/environment\.h|[a-z0-9]*/tests/)' |
     grep -vE 'getenv\(SPAWNER_CONTROL\)')
 tap_ok "$([ -z "$found" ]; echo $?)" "the libraries read the environment by other/base/environment.h alone"
 if [ -n "$found" ]; then tap_note "$found"; fi

@@ -29,7 +29,7 @@ typedef struct gasnetc_window {
 } gasnetc_window_t;
 
 /* The ends of a transfer, each of which may lie in the registration cache. */
-enum gasnetc_end { GASNETC_NEAR, GASNETC_FAR, GASNETC_ENDS };
+enum gasnetc_end { GASNETC_LOCAL, GASNETC_REMOTE, GASNETC_ENDS };
 
 /* The record of a rank; `net` is unused in the record of this rank itself.  The size is a power of
  * two, which makes indexing a shift. */

@@ -87,7 +87,7 @@ static void idle(void)
     idle_polls = 0;
     idle_rounds++;
     if (GASNETI_ONE_THREAD) gasneti_note_thread();
-    gasnetc_tidy_pins(); /* unmapped memory is deregistered without traffic too */
+    gasnetc_retire_regions(); /* unmapped memory is deregistered without traffic too */
     sched_yield();
 }
 
@@ -104,7 +104,7 @@ static inline bool progress_due(void)
 /* The rare part of found, kept out of polls that find nothing. */
 static void found_for_others(void)
 {
-    gasnetc_tidy_pins();
+    gasnetc_retire_regions();
     gasnetc_wakeup_own();
 }
 
@@ -114,7 +114,7 @@ static inline void found(void)
     if (GASNETC_THREADED)
         found_for_others();
     else
-        gasnetc_tidy_pins();
+        gasnetc_retire_regions();
 }
 
 /* Does what is due at the end of each poll.  `work`: the work of the Extended API too, which is due
@@ -341,7 +341,7 @@ unsigned gasnetc_poll_blocking(net_spare_t *spare)
     unsigned reaped;
     gasneti_lock(&poll_lock);
     const unsigned n = poll_all(ring_ready(), &reaped, spare);
-    gasnetc_tidy_pins();
+    gasnetc_retire_regions();
     if (pending()) gasnetc_exit_act();
     if (atomic_load(&gasnete_progress_due)) gasnete_progress(false);
     remote_progress();
@@ -363,7 +363,7 @@ void gasnetc_poll_sends(void)
     }
     unsigned reaped = net_reap();
     gasneti_unlock(&poll_lock);
-    gasnetc_tidy_pins();
+    gasnetc_retire_regions();
     if (!reaped) sched_yield();
 }
 

@@ -48,7 +48,7 @@ HOT bool bounce_get_begin(bounce_get_t *get, void *dst, size_t nbytes, gasnetc_c
 
 /* Registers [start, start+nbytes) for repeated small gets, for the life of the process.  NULL if
  * that would not speed them up, or the network refuses. */
-static inline const net_region_t *bounce_landing(void *start, size_t nbytes);
+static inline const net_region_t *bounce_destination(void *start, size_t nbytes);
 
 /* The number of buffers, and the most in use at once; `net` is from net_counts. */
 static inline void bounce_counts(const struct net_counts *net, uint64_t *all, uint64_t *most);

@@ -57,7 +57,7 @@ HOT bool bounce_get_begin(bounce_get_t *get, void *dst, size_t nbytes, gasnetc_c
     return true;
 }
 
-static inline const net_region_t *bounce_landing(void *start, size_t nbytes)
+static inline const net_region_t *bounce_destination(void *start, size_t nbytes)
 {
     return gasnetc_pin_permanent(start, nbytes);
 }

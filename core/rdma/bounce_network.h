@@ -47,10 +47,10 @@ HOT bool bounce_get_begin(bounce_get_t *get, void *dst, size_t nbytes, gasnetc_c
                           bool wait)
 {
     *get = (bounce_get_t){.to = dst, .sent = {.counter = counter}};
-    return wait || nbytes <= NET_LANDING;
+    return wait || nbytes <= NET_TICKET_DATA;
 }
 
-static inline const net_region_t *bounce_landing(void *start, size_t nbytes)
+static inline const net_region_t *bounce_destination(void *start, size_t nbytes)
 {
     (void)start, (void)nbytes;
     return NULL;

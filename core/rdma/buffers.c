@@ -66,9 +66,9 @@ const net_region_t *gasnetc_pin_permanent(void *start, size_t length)
 _Static_assert((int)GASNETC_FILL_MAX == (int)GASNETC_BBUF_SIZE,
                "one buffer holds the longest fill");
 
-const struct net_region *gasnetc_landing(void *start, size_t nbytes)
+const struct net_region *gasnetc_destination(void *start, size_t nbytes)
 {
-    return bounce_landing(start, nbytes);
+    return bounce_destination(start, nbytes);
 }
 
 /* Takes a bbuf that was never used.  The free list does not hold them from the start: that would
@@ -150,7 +150,7 @@ void gasnetc_deregister_retired(void)
     while (pin) {
         gasnetc_link_t *next = pin->next;
         if (pin == &gasnetc_cache_due) {
-            gasnetc_firehose_tidy();
+            gasnetc_firehose_retire();
         } else {
             net_deregister(&((pin_t *)pin)->region);
             gasnetc_pool_give(&free_pins, pin);

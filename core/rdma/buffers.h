@@ -144,10 +144,10 @@ extern gasnetc_link_t *_Atomic gasnetc_retired_pins;
 #pragma GCC visibility pop
 void gasnetc_deregister_retired(void);
 
-/* Puts a registration on the list that the next gasnetc_tidy_pins deregisters; lock-free. */
+/* Puts a registration on the list that the next gasnetc_retire_regions deregisters; lock-free. */
 void gasnetc_retire(gasnetc_link_t *pin);
 
-static inline void gasnetc_tidy_pins(void)
+static inline void gasnetc_retire_regions(void)
 {
     if (atomic_load_explicit(&gasnetc_retired_pins, memory_order_relaxed) != NULL)
         gasnetc_deregister_retired();

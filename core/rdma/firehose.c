@@ -14,7 +14,7 @@ gasnetc_cache_t gasnetc_cache = {.max_region = SIZE_MAX};
 gasnetc_link_t gasnetc_cache_due;
 
 static atomic_bool is_due;         /* gasnetc_cache_due is on the list */
-static gasneti_lock_t taking_lock; /* of gasnetc_given_back_take */
+static gasneti_lock_t taking_lock; /* of gasnetc_unmapped_take */
 
 /* --- unmapped memory --- */
 
@@ -25,7 +25,7 @@ void gasnetc_cache_make_due(void)
 
 void gasnetc_firehose_invalidate(void *addr, size_t len)
 {
-    if (!gasnetc_given_back_report((uintptr_t)addr, len)) return;
+    if (!gasnetc_unmapped_report((uintptr_t)addr, len)) return;
     gasnetc_cache_make_due();
     gasnetc_remote_make_due();
 }
@@ -38,9 +38,9 @@ static void drop(uintptr_t start, size_t size)
 static void take_reports(void)
 {
     gasneti_lock(&taking_lock);
-    if (gasnetc_given_back_pending()) {
-        gasnetc_given_back_take(drop);
-        gasnetc_lease_take_back(GASNETC_NEAR);
+    if (gasnetc_unmapped_pending()) {
+        gasnetc_unmapped_take(drop);
+        gasnetc_lease_take_back(GASNETC_LOCAL);
     }
     gasneti_unlock(&taking_lock);
 }
@@ -50,14 +50,14 @@ static void take_reports(void)
 void gasnetc_cache_work(void)
 {
     if (!gasnetc_cache.instance) return;
-    if (gasnetc_given_back_pending()) take_reports();
-    gasnetc_lease_tidy();
-    gasnetc_given_back_watch_all();
+    if (gasnetc_unmapped_pending()) take_reports();
+    gasnetc_lease_retire();
+    gasnetc_unmapped_watch_all();
     firehose_poll(gasnetc_cache.instance);
-    gasnetc_given_back_watch_some();
+    gasnetc_unmapped_watch_some();
 }
 
-void gasnetc_firehose_tidy(void)
+void gasnetc_firehose_retire(void)
 {
     atomic_store(&is_due, false);
     gasnetc_cache_work();
@@ -67,13 +67,13 @@ bool gasnetc_cache_shed(void)
 {
     firehose_t *fh = gasnetc_cache.instance;
     if (!fh) return false;
-    gasnetc_lease_take_back(GASNETC_NEAR);
+    gasnetc_lease_take_back(GASNETC_LOCAL);
     gasneti_lock(&gasnetc_cache.lock);
     const bool any = firehose_hit_evict_all(fh);
     gasneti_unlock(&gasnetc_cache.lock);
-    gasnetc_given_back_watch_all();
+    gasnetc_unmapped_watch_all();
     const bool worked = firehose_poll(fh);
-    gasnetc_given_back_watch_some();
+    gasnetc_unmapped_watch_some();
     return worked || any;
 }
 
@@ -82,10 +82,10 @@ bool gasnetc_cache_shed(void)
 const net_region_t *gasnetc_cache_hit(gasnetc_peer_t *peer, const void *start, size_t nbytes)
 {
     firehose_t *fh = gasnetc_cache.instance;
-    if (!fh || !gasnetc_still_watched() || gasnetc_given_back_pending()) return NULL;
+    if (!fh || !gasnetc_still_watched() || gasnetc_unmapped_pending()) return NULL;
     gasneti_lock(&gasnetc_cache.lock);
     const uint32_t region = firehose_hit(fh, (uintptr_t)start, nbytes);
-    if (region && peer) gasnetc_lease_offer(peer, GASNETC_NEAR, region);
+    if (region && peer) gasnetc_lease_offer(peer, GASNETC_LOCAL, region);
     gasneti_unlock(&gasnetc_cache.lock);
     return region ? gasnetc_cache_region(region) : NULL;
 }
@@ -107,16 +107,16 @@ enum gasnetc_cache_answer gasnetc_cache_pin(const void *start, size_t nbytes, bo
     firehose_t *fh = gasnetc_cache.instance;
     firehose_request_t request;
     if (!fh) return GASNETC_NO_CACHE;
-    if (gasnetc_given_back_pending()) take_reports();
+    if (gasnetc_unmapped_pending()) take_reports();
     *region = gasnetc_cache_hit(NULL, start, nbytes);
     if (*region) return GASNETC_CACHED;
     if (!may_wait || waits) return GASNETC_CACHE_BUSY;
     waits = true;
-    gasnetc_lease_take_back(GASNETC_NEAR);
-    gasnetc_given_back_watch_all();
+    gasnetc_lease_take_back(GASNETC_LOCAL);
+    gasnetc_unmapped_watch_all();
     const int result = firehose_local_pin(fh, (uintptr_t)start, nbytes, &request);
     const int error = errno;
-    gasnetc_given_back_watch_some();
+    gasnetc_unmapped_watch_some();
     waits = false;
     if (result == 0) {
         *region = request.key;

@@ -12,7 +12,7 @@
 #include "core/lock.h"
 #include "core/network.h"
 #include "core/rdma/buffers.h"
-#include "core/rdma/given_back.h"
+#include "core/rdma/unmapped.h"
 #include "gasnet.h"
 #include "other/base/hot.h"
 #include "other/base/memory-events/memory_events.h"
@@ -61,7 +61,7 @@ typedef struct gasnetc_cache {
 } gasnetc_cache_t;
 #pragma GCC visibility push(hidden)
 extern gasnetc_cache_t gasnetc_cache;
-/* An entry for the list of gasnetc_retire; while it is there, gasnetc_firehose_tidy is to be
+/* An entry for the list of gasnetc_retire; while it is there, gasnetc_firehose_retire is to be
  * called. */
 extern gasnetc_link_t gasnetc_cache_due;
 #pragma GCC visibility pop
@@ -121,7 +121,7 @@ bool gasnetc_cache_shed(void);
 void gasnetc_cache_work(void);
 
 /* With no lock held: deregisters unmapped memory. */
-void gasnetc_firehose_tidy(void);
+void gasnetc_firehose_retire(void);
 
 /* --- watched.c: whether registrations may be kept, and used again (GASNET_FIREHOSE_KEEP) --- */
 
@@ -133,7 +133,7 @@ void gasnetc_firehose_tidy(void);
 bool gasnetc_watch_begin(void);
 void gasnetc_watch_end(void);
 
-/* To be called before the range is registered, after gasnetc_given_back_watch for it.  False: the
+/* To be called before the range is registered, after gasnetc_unmapped_watch for it.  False: the
  * registration must not be found by a later transfer.  The reason is printed once, with
  * GASNET_VERBOSEENV or GASNET_FIREHOSE_VERBOSE, unless the user asked for it. */
 bool gasnetc_watched(const void *start, size_t nbytes);

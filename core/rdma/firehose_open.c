@@ -37,13 +37,13 @@ static firehose_outcome_t cache_pin(void *context, uintptr_t addr, size_t len, v
 {
     GASNETI_UNCANCELLED;
     (void)context;
-    gasnetc_given_back_watch(addr, len);
+    gasnetc_unmapped_watch(addr, len);
     const bool keep = gasnetc_watched((void *)addr, len) || gasnetc_remote_keeps(addr, len);
     const double start = gasneti_clock();
     const firehose_outcome_t outcome = gasnetc_remote_register(addr, len, key);
     spent_since(start);
     if (outcome == FIREHOSE_PINNED && !keep) gasnetc_firehose_invalidate((void *)addr, len);
-    if (outcome != FIREHOSE_PINNED) gasnetc_given_back_unwatch(addr, len);
+    if (outcome != FIREHOSE_PINNED) gasnetc_unmapped_unwatch(addr, len);
     return outcome;
 }
 
@@ -54,13 +54,13 @@ static void cache_unpin(void *context, uintptr_t addr, size_t len, void *key)
     const double start = gasneti_clock();
     net_deregister(key);
     spent_since(start);
-    gasnetc_given_back_unwatch(addr, len);
+    gasnetc_unmapped_unwatch(addr, len);
 }
 
 static void cache_progress(void *context)
 {
     (void)context;
-    gasnetc_lease_take_back(GASNETC_NEAR);
+    gasnetc_lease_take_back(GASNETC_LOCAL);
     gasnetc_remote_wait();
 }
 
@@ -220,8 +220,8 @@ void gasnetc_cache_counts(gasnetc_cache_counts_t *counts)
 {
     *counts = (gasnetc_cache_counts_t){.microseconds = atomic_load(&nanoseconds) / 1000};
     if (gasnetc_cache.instance) firehose_read_counters(gasnetc_cache.instance, &counts->firehose);
-    counts->firehose.local_hits += gasnetc_lease_hits(GASNETC_NEAR);
-    counts->firehose.remote_hits += gasnetc_lease_hits(GASNETC_FAR);
+    counts->firehose.local_hits += gasnetc_lease_hits(GASNETC_LOCAL);
+    counts->firehose.remote_hits += gasnetc_lease_hits(GASNETC_REMOTE);
 }
 
 /* Regions that operations in flight hold are not released: the network is about to be closed. */
@@ -229,8 +229,8 @@ void gasnetc_firehose_close(void)
 {
     firehose_t *fh = gasnetc_cache.instance;
     gasnetc_watch_end();
-    gasnetc_lease_take_back(GASNETC_NEAR);
-    gasnetc_lease_take_back(GASNETC_FAR);
+    gasnetc_lease_take_back(GASNETC_LOCAL);
+    gasnetc_lease_take_back(GASNETC_REMOTE);
     gasnetc_cache = (gasnetc_cache_t){.max_region = SIZE_MAX};
     if (fh) firehose_fini(fh, 1);
 }

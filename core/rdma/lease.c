@@ -18,7 +18,7 @@ static struct ends {
 
 static enum gasnetc_end end_of(const gasnetc_lease_t *lease)
 {
-    return lease < gasnetc_leases[GASNETC_NEAR] + GASNETC_LEASES ? GASNETC_NEAR : GASNETC_FAR;
+    return lease < gasnetc_leases[GASNETC_LOCAL] + GASNETC_LEASES ? GASNETC_LOCAL : GASNETC_REMOTE;
 }
 
 static bool is_idle(const gasnetc_lease_t *lease)
@@ -31,7 +31,7 @@ static bool is_idle(const gasnetc_lease_t *lease)
 static void release_region(const gasnetc_lease_t *lease)
 {
     firehose_t *fh = gasnetc_cache.instance;
-    if (end_of(lease) == GASNETC_FAR)
+    if (end_of(lease) == GASNETC_REMOTE)
         fh_remote_release(&fh->remote, lease->region);
     else if (firehose_hit_release(fh, lease->region))
         gasnetc_cache_make_due();
@@ -50,17 +50,17 @@ static void begin_lease(gasnetc_lease_t *lease, gasnetc_peer_t *peer, uint32_t r
 {
     firehose_t *fh = gasnetc_cache.instance;
     const enum gasnetc_end end = end_of(lease);
-    const bool near = end == GASNETC_NEAR;
-    const fh_table_t *table = near ? &fh->local.table : &fh->remote.table;
+    const bool local = end == GASNETC_LOCAL;
+    const fh_table_t *table = local ? &fh->local.table : &fh->remote.table;
     fh_region_t *r = fh_region(table, region);
     r->uses++; /* the region has a use already: counts of regions in use do not change */
     lease->base = (uintptr_t)r->start;
     lease->size = (size_t)(r->end - r->start);
-    lease->key = near ? fh_local_key(fh, region) : fh_remote_key(fh, region);
+    lease->key = local ? fh_local_key(fh, region) : fh_remote_key(fh, region);
     /* The count of reports taken, because a report that the cache has not taken may be of the
      * region. */
-    lease->since = near ? atomic_load_explicit(&gasnetc_given_back_taken, memory_order_acquire)
-                        : gasnetc_lease_now(end);
+    lease->since = local ? atomic_load_explicit(&gasnetc_unmapped_taken, memory_order_acquire)
+                         : gasnetc_lease_now(end);
     lease->region = region;
     lease->owner = peer;
     peer->lease[end] = lease;
@@ -129,12 +129,12 @@ bool gasnetc_lease_take_back(enum gasnetc_end end)
     return all;
 }
 
-void gasnetc_lease_tidy(void)
+void gasnetc_lease_retire(void)
 {
     gasneti_lock(&gasnetc_cache.lock);
-    if (ends[GASNETC_NEAR].closing || gasnetc_cache.instance->local.refused)
-        take_all_back(GASNETC_NEAR);
-    const bool closing = ends[GASNETC_NEAR].closing;
+    if (ends[GASNETC_LOCAL].closing || gasnetc_cache.instance->local.refused)
+        take_all_back(GASNETC_LOCAL);
+    const bool closing = ends[GASNETC_LOCAL].closing;
     gasneti_unlock(&gasnetc_cache.lock);
     if (closing) gasnetc_cache_make_due();
 }

@@ -1,9 +1,9 @@
 /* lease.h - regions of the registration cache that stay in use between transfers, so that a hit
  * needs no lock but its peer's.
  *
- * A peer may have a lease of one region of local memory (NEAR) and of one of its own memory (FAR).
- * A lease is one use of the region in the cache.  Transfers under a lease are counted in the lease
- * alone, when they are posted and when they are complete.  Leases are taken back when a
+ * A peer may have a lease of one region of local memory (LOCAL) and of one of its own memory
+ * (REMOTE). A lease is one use of the region in the cache.  Transfers under a lease are counted in
+ * the lease alone, when they are posted and when they are complete.  Leases are taken back when a
  * registration waits for room, and when memory was unmapped.  Used by rdma.c and remote.h.
  */
 #ifndef GASNETC_LEASE_H
@@ -40,9 +40,8 @@ extern atomic_uint gasnetc_revoked; /* revocations by peers, of memory that they
  * since. */
 HOT unsigned gasnetc_lease_now(enum gasnetc_end end)
 {
-    return atomic_load_explicit(end == GASNETC_NEAR ? &gasnetc_given_back_reported
-                                                    : &gasnetc_revoked,
-                                memory_order_acquire);
+    return atomic_load_explicit(
+        end == GASNETC_LOCAL ? &gasnetc_unmapped_reported : &gasnetc_revoked, memory_order_acquire);
 }
 
 /* The peer's lease if it covers the range, else NULL.  Peer's lock held. */
@@ -51,7 +50,8 @@ HOT gasnetc_lease_t *gasnetc_lease_hit(const gasnetc_peer_t *peer, enum gasnetc_
 {
     gasnetc_lease_t *lease = peer->lease[end];
     if (!lease || !gasnetc_within(lease->base, lease->size, start, nbytes) ||
-        (end == GASNETC_NEAR && !gasnetc_still_watched()) || lease->since != gasnetc_lease_now(end))
+        (end == GASNETC_LOCAL && !gasnetc_still_watched()) ||
+        lease->since != gasnetc_lease_now(end))
         return NULL;
     return lease;
 }
@@ -87,9 +87,9 @@ void gasnetc_lease_offer(gasnetc_peer_t *peer, enum gasnetc_end end, uint32_t re
  * a later call.  False: such leases are left.  No peer's lock held, nor the cache's. */
 bool gasnetc_lease_take_back(enum gasnetc_end end);
 
-/* Ends the leases of NEAR that it can, if a registration was refused, or if some are left of an
+/* Ends the leases of LOCAL that it can, if a registration was refused, or if some are left of an
  * earlier call. */
-void gasnetc_lease_tidy(void);
+void gasnetc_lease_retire(void);
 
 /* Transfers under leases so far; any thread, no lock. */
 uint64_t gasnetc_lease_hits(enum gasnetc_end end);

@@ -104,8 +104,8 @@ static bool local_outside(const rdma_piece_t *p, local_t *local, gasnetc_sent_t 
 static bool local_end(const rdma_piece_t *p, local_t *local, gasnetc_sent_t *sent, bool in_handler)
 {
     size_t nbytes = p->nbytes;
-    *local = (local_t){p->local, p->landing};
-    if (p->way == RDMA_INLINED || p->landing) return true;
+    *local = (local_t){p->local, p->destination};
+    if (p->way == RDMA_INLINED || p->destination) return true;
     if (p->way == RDMA_COPIED) {
         *local = local_buffer(p, sent, in_handler);
         return true;
@@ -216,7 +216,7 @@ static size_t piece_of(const transfer_t *t, const rdma_piece_t *rest)
 {
     size_t piece = gasneti_min(rest->nbytes, remote_room(rest->peer, rest->remote));
     piece = gasneti_min(piece, gasneti_min(t->most, gasnetc_caps.transfer_max));
-    if (rest->way != RDMA_DIRECT || rest->landing || segment_region(rest->local, &piece))
+    if (rest->way != RDMA_DIRECT || rest->destination || segment_region(rest->local, &piece))
         return piece;
     return gasnetc_cache_piece(rest->local, piece);
 }
@@ -226,7 +226,7 @@ static size_t piece_of(const transfer_t *t, const rdma_piece_t *rest)
 static enum rdma_way way_of(const rdma_piece_t *p)
 {
     size_t nbytes = p->nbytes;
-    if (p->landing || segment_region(p->local, &nbytes)) return RDMA_DIRECT;
+    if (p->destination || segment_region(p->local, &nbytes)) return RDMA_DIRECT;
     const size_t most = p->put ? gasneti_min(gasnetc_caps.copy_put_max, bounce_put_max())
                                : gasnetc_caps.copy_get_max;
     return p->nbytes <= most ? RDMA_COPIED : RDMA_DIRECT;
@@ -310,8 +310,8 @@ void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_
     while (!gasnetc_counter_done(&waited)) gasnetc_stall(in_handler);
 }
 
-void gasnetc_get_pieces(gasnetc_peer_t *peer, void *to, const net_region_t *landing, uintptr_t from,
-                        size_t nbytes, gasnetc_counter_t *counter)
+void gasnetc_get_pieces(gasnetc_peer_t *peer, void *to, const net_region_t *destination,
+                        uintptr_t from, size_t nbytes, gasnetc_counter_t *counter)
 {
     gasnetc_check_remote(peer, from, nbytes, "a get");
     post_pieces(&(transfer_t){.most = SIZE_MAX, .order = NET_UNORDERED},
@@ -319,7 +319,7 @@ void gasnetc_get_pieces(gasnetc_peer_t *peer, void *to, const net_region_t *land
                                .way = RDMA_DIRECT,
                                .remote = from,
                                .local = to,
-                               .landing = landing,
+                               .destination = destination,
                                .nbytes = nbytes,
                                .counter = counter});
 }

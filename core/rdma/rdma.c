@@ -192,7 +192,7 @@ HOT gasnetc_lease_t *enter_lease(gasnetc_peer_t *peer, bool put, uintptr_t start
 {
     if (REMOTE_KEEPS_ALL || !remote_enter(peer, put, start, nbytes, REMOTE_QUICK, remote))
         return NULL;
-    gasnetc_lease_t *lease = gasnetc_lease_hit(peer, GASNETC_NEAR, (uintptr_t)local, nbytes);
+    gasnetc_lease_t *lease = gasnetc_lease_hit(peer, GASNETC_LOCAL, (uintptr_t)local, nbytes);
     if (lease && (put || !remote_read_only(gasnetc_lease_region(lease)))) {
         lease->issued++;
         return lease;
@@ -278,16 +278,17 @@ void gasnetc_rdma_get(uint32_t node, void *dst, const void *src, size_t nbytes,
         get_again(peer, dst, (uintptr_t)src, nbytes, counter, held);
 }
 
-void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *landing,
+void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *destination,
                            const void *src, size_t nbytes, gasnetc_counter_t *counter)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
     const gasnetc_sent_t sent = {.counter = counter};
-    if (!landing)
+    if (!destination)
         gasnetc_rdma_get(node, dst, src, nbytes, counter);
-    else if (!post_now(peer, false, (uintptr_t)src, dst, landing, nbytes, sent, REMOTE_QUICK) &&
-             !post_now(peer, false, (uintptr_t)src, dst, landing, nbytes, sent, REMOTE_THOROUGH))
-        gasnetc_get_pieces(peer, dst, landing, (uintptr_t)src, nbytes, counter);
+    else if (!post_now(peer, false, (uintptr_t)src, dst, destination, nbytes, sent, REMOTE_QUICK) &&
+             !post_now(peer, false, (uintptr_t)src, dst, destination, nbytes, sent,
+                       REMOTE_THOROUGH))
+        gasnetc_get_pieces(peer, dst, destination, (uintptr_t)src, nbytes, counter);
 }
 
 bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,

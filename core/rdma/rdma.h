@@ -33,9 +33,9 @@ void gasnetc_rdma_put(uint32_t node, void *dst, const void *src, size_t nbytes,
 void gasnetc_rdma_get(uint32_t node, void *dst, const void *src, size_t nbytes,
                       gasnetc_counter_t *counter);
 
-/* A get into memory that gasnetc_landing registered: not copied through a buffer.  `landing` NULL:
- * gasnetc_rdma_get. */
-void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *landing,
+/* A get into memory that gasnetc_destination registered: not copied through a buffer. `destination`
+ * NULL: gasnetc_rdma_get. */
+void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *destination,
                            const void *src, size_t nbytes, gasnetc_counter_t *counter);
 
 /* Pieces of local memory that one put, or get, takes; 0: the network has no lists. */
@@ -55,7 +55,7 @@ bool gasnetc_rdma_list(uint32_t node, bool put, void *remote, const gasnetc_piec
 
 /* Registers memory of the library for the life of the process; NULL if that would not speed up
  * gets, or the network refuses. */
-const struct net_region *gasnetc_landing(void *start, size_t nbytes);
+const struct net_region *gasnetc_destination(void *start, size_t nbytes);
 
 /* Writes nbytes copies of a byte.  At most GASNETC_FILL_MAX, the size of a bounce buffer;
  * false, with nothing done, if the core has no bounce buffers. */

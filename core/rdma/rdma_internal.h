@@ -26,8 +26,8 @@ void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_
 /* pieces.c: the rest of the calls of rdma.h, for at least one byte. */
 void gasnetc_put_pieces(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
                         bool source_free, gasnetc_counter_t *counter);
-void gasnetc_get_pieces(gasnetc_peer_t *peer, void *to, const net_region_t *landing, uintptr_t from,
-                        size_t nbytes, gasnetc_counter_t *counter);
+void gasnetc_get_pieces(gasnetc_peer_t *peer, void *to, const net_region_t *destination,
+                        uintptr_t from, size_t nbytes, gasnetc_counter_t *counter);
 
 /* Puts through bounce buffers of the core, whatever limits the user has set. */
 void gasnetc_put_copied(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,

@@ -14,7 +14,7 @@
 #include "gasnet.h"
 
 atomic_bool gasnetc_remote_due;
-atomic_uint gasnetc_given_back_settled;
+atomic_uint gasnetc_unmapped_settled;
 
 /* --- registration --- */
 
@@ -101,16 +101,16 @@ bool gasnetc_remote_search(gasnetc_peer_t *peer, bool put, uintptr_t start, cons
 {
     firehose_t *fh = gasnetc_cache.instance;
     uint32_t own = 0;
-    if (region && (!gasnetc_still_watched() || gasnetc_given_back_pending())) return false;
+    if (region && (!gasnetc_still_watched() || gasnetc_unmapped_pending())) return false;
     gasneti_lock(&gasnetc_cache.lock);
     uint32_t theirs = remote_region(fh, peer->net.rank, put, start, nbytes);
     if (theirs && region && !(own = local_region(fh, put, local, nbytes))) {
         fh_remote_release(&fh->remote, theirs);
         theirs = 0;
     }
-    if (theirs) gasnetc_lease_offer(peer, GASNETC_FAR, theirs);
+    if (theirs) gasnetc_lease_offer(peer, GASNETC_REMOTE, theirs);
     if (own) {
-        gasnetc_lease_offer(peer, GASNETC_NEAR, own);
+        gasnetc_lease_offer(peer, GASNETC_LOCAL, own);
         *region = gasnetc_cache_region(own);
     }
     gasneti_unlock(&gasnetc_cache.lock);
@@ -123,7 +123,7 @@ bool gasnetc_remote_search(gasnetc_peer_t *peer, bool put, uintptr_t start, cons
 void gasnetc_remote_undo(uint32_t pin)
 {
     if (pin & REMOTE_LEASES)
-        gasnetc_lease_undo(&gasnetc_leases[GASNETC_FAR][pin - REMOTE_LEASES]);
+        gasnetc_lease_undo(&gasnetc_leases[GASNETC_REMOTE][pin - REMOTE_LEASES]);
     else
         gasnetc_unpin_remote(pin);
 }
@@ -158,7 +158,7 @@ void gasnetc_release_pinned(const gasnetc_sent_t *sent)
         release_regions(sent);
         return;
     }
-    gasnetc_lease_end(&gasnetc_leases[GASNETC_FAR][sent->remote_pin - REMOTE_LEASES]);
+    gasnetc_lease_end(&gasnetc_leases[GASNETC_REMOTE][sent->remote_pin - REMOTE_LEASES]);
     if (sent->held) gasnetc_release_held(sent);
 }
 
@@ -257,7 +257,7 @@ void gasnetc_remote_act(void)
     atomic_exchange(&gasnetc_remote_due, false);
     if (!fh) return; /* closed */
     /* Requests may wait for regions that leases hold, or a peer has unmapped memory. */
-    const bool held = !gasnetc_lease_take_back(GASNETC_FAR);
+    const bool held = !gasnetc_lease_take_back(GASNETC_REMOTE);
     gasnetc_cache_work();
     if (gasnetc_post_waiting() || held || firehose_busy(fh))
         atomic_store_explicit(&gasnetc_remote_due, true, memory_order_relaxed);
@@ -267,11 +267,11 @@ void gasnetc_remote_act(void)
  * their transfers uses them. */
 void gasnetc_remote_settle(void)
 {
-    const unsigned reported = atomic_load(&gasnetc_given_back_reported);
+    const unsigned reported = atomic_load(&gasnetc_unmapped_reported);
     for (firehose_t *fh; (fh = gasnetc_cache.instance);) {
         gasnetc_cache_work();
         if (firehose_stale(fh) == 0) {
-            atomic_store(&gasnetc_given_back_settled, reported);
+            atomic_store(&gasnetc_unmapped_settled, reported);
             return;
         }
         gasnetc_poll_stalled();

@@ -75,7 +75,7 @@ typedef struct rdma_piece {
     enum rdma_way way;
     uintptr_t remote;
     char *local;
-    const net_region_t *landing; /* NULL, or a registration of `local` */
+    const net_region_t *destination; /* NULL, or a registration of `local` */
     size_t nbytes;
     gasnetc_counter_t *counter; /* has counted the piece as issued; NULL: no thread waits */
 } rdma_piece_t;

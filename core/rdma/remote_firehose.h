@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-#include "core/rdma/given_back.h"
+#include "core/rdma/unmapped.h"
 #include "core/rdma/lease.h"
 #include "core/rdma/remote.h"
 #include "other/firehose/hit.h"
@@ -30,7 +30,7 @@ struct remote {
 extern atomic_bool
     gasnetc_remote_due; /* the cache, or a transfer that waited, is to be looked at */
 extern atomic_uint
-    gasnetc_given_back_settled; /* reports of unmapped memory that no peer accesses any more */
+    gasnetc_unmapped_settled; /* reports of unmapped memory that no peer accesses any more */
 #pragma GCC visibility pop
 
 /* --- remote.h --- */
@@ -41,8 +41,8 @@ void gasnetc_remote_settle(void) __attribute__((cold));
 HOT void remote_settle(void)
 {
     (void)gasnetc_still_watched(); /* if false, all memory has been reported */
-    if (atomic_load_explicit(&gasnetc_given_back_reported, memory_order_relaxed) !=
-        atomic_load_explicit(&gasnetc_given_back_settled, memory_order_relaxed))
+    if (atomic_load_explicit(&gasnetc_unmapped_reported, memory_order_relaxed) !=
+        atomic_load_explicit(&gasnetc_unmapped_settled, memory_order_relaxed))
         gasnetc_remote_settle();
 }
 
@@ -90,11 +90,11 @@ HOT bool remote_enter_lease(gasnetc_peer_t *peer, bool put, uintptr_t start, siz
                             remote_t *remote)
 {
     if (!gasneti_trylock_quiet(&peer->lock)) return false;
-    gasnetc_lease_t *lease = gasnetc_lease_hit(peer, GASNETC_FAR, start, nbytes);
+    gasnetc_lease_t *lease = gasnetc_lease_hit(peer, GASNETC_REMOTE, start, nbytes);
     if (lease && !(put && lease->key->read_only)) {
         lease->issued++;
         *remote = (remote_t){&lease->key->key,
-                             REMOTE_LEASES + (uint32_t)(lease - gasnetc_leases[GASNETC_FAR])};
+                             REMOTE_LEASES + (uint32_t)(lease - gasnetc_leases[GASNETC_REMOTE])};
         return true;
     }
     gasneti_unlock(&peer->lock);
@@ -112,7 +112,7 @@ HOT bool remote_enter(gasnetc_peer_t *peer, bool put, uintptr_t start, size_t nb
 
 HOT void remote_leave(gasnetc_peer_t *peer, const remote_t *remote)
 {
-    gasnetc_leases[GASNETC_FAR][remote->pin - REMOTE_LEASES].issued--;
+    gasnetc_leases[GASNETC_REMOTE][remote->pin - REMOTE_LEASES].issued--;
     gasneti_unlock(&peer->lock);
 }
 

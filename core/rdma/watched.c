@@ -11,7 +11,7 @@
 #include "other/base/memory-events/memory_events.h"
 #include "other/base/uncancelled.h"
 
-static void given_back(uintptr_t addr, size_t len)
+static void unmapped(uintptr_t addr, size_t len)
 {
     gasnetc_firehose_invalidate((void *)addr, len);
 }
@@ -37,14 +37,14 @@ bool gasnetc_watch_begin(void)
 {
     keep = (enum gasnetc_keep)gasnetc_params.firehose_keep;
     gasnetc_watch_at_use = keep == GASNETC_KEEP_WATCH;
-    if (keep == GASNETC_KEEP_INTERPOSE && !say_unless(memory_events_interpose(given_back)))
+    if (keep == GASNETC_KEEP_INTERPOSE && !say_unless(memory_events_interpose(unmapped)))
         keep = GASNETC_KEEP_EACH;
     return keep != GASNETC_KEEP_EACH;
 }
 
 void gasnetc_watch_end(void)
 {
-    if (keep <= GASNETC_KEEP_INTERPOSE) memory_events_end(given_back);
+    if (keep <= GASNETC_KEEP_INTERPOSE) memory_events_end(unmapped);
     gasnetc_watch_at_use = false;
 }
 
@@ -55,7 +55,7 @@ static bool is_watched(void)
     GASNETI_UNCANCELLED;
     static atomic_bool begun; /* other threads wait in memory_events_begin meanwhile */
     if (atomic_load(&begun)) return memory_events_watched();
-    const bool watched = memory_events_begin(given_back);
+    const bool watched = memory_events_begin(unmapped);
     atomic_store(&begun, true);
     return watched;
 }

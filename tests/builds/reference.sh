@@ -16,7 +16,7 @@ if [ ! -e "$folder/libgasnet-$conduit-seq.so" ]; then
 fi
 
 # Calls of the reference to the library below: no transfer but Active Messages.
-strangers=$(nm -u "$TEST_BUILD"/extended-ref/.libs/tests_reference_*.o | grep -oE '\b(net|gasnetc_(rdma|notice|landing|put|get))_[a-z_]*' | sort -u | paste -sd' ')
+strangers=$(nm -u "$TEST_BUILD"/extended-ref/.libs/tests_reference_*.o | grep -oE '\b(net|gasnetc_(rdma|notice|destination|put|get))_[a-z_]*' | sort -u | paste -sd' ')
 tap_ok "$([ -z "$strangers" ]; echo $?)" "IB-E the reference uses nothing but Active Messages${strangers:+ ($strangers)}"
 for mode in ${TEST_MODES:-seq par}; do
     ldd "$TEST_BUILD/tests/testputget-$conduit-$mode" | grep -q "=> $folder/libgasnet-$conduit-$mode"

@@ -277,7 +277,7 @@ static void tell(enum turn turn)
     }
 }
 
-static void given_back(void)
+static void unmapped(void)
 {
     enum { BLOCK = 4 << 20, SIZE = 8 * PAGE };
     static char source[SIZE];
@@ -334,7 +334,7 @@ int main(int argc, char **argv)
     test_start(&argc, &argv, table, TEST_COUNT(table), SEGMENT);
     if (argc > 1 && strcmp(argv[1], "largest") == 0) largest();
     if (argc > 1 && strcmp(argv[1], "ride") == 0) ride();
-    if (argc > 1 && strcmp(argv[1], "given-back") == 0) given_back();
+    if (argc > 1 && strcmp(argv[1], "unmapped") == 0) unmapped();
     if (argc > 2 && strcmp(argv[1], "wrong") == 0) wrong(argv[2]);
     test_run(rules, TEST_COUNT(rules));
     test_finish();

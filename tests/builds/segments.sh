@@ -124,7 +124,7 @@ fi
 if [[ " $segments " == *" everything "* ]]; then
     tree=$TEST_BUILD/everything
     for mode in $modes; do
-        run "$tree" ibv "$mode" 2 SOFTHCA_MEMORY=strict GASNET_PUTINMOVE_LIMIT=0 -- given-back
+        run "$tree" ibv "$mode" 2 SOFTHCA_MEMORY=strict GASNET_PUTINMOVE_LIMIT=0 -- unmapped
         status=$?
         tap_ok $status "everything $mode: IB-W5 memory that peers hold is given back"
         [ $status -eq 0 ] || tap_tail "$log"

@@ -517,7 +517,7 @@ static void refusals(void)
     look();
 }
 
-static void given_back(void)
+static void unmapped(void)
 {
     begin(any_nodes(), 1 + sim_below(4), 1 + sim_below(6));
     make_nodes();
@@ -583,7 +583,7 @@ int main(int argc, char **argv)
          all_to_all, 1000},
         {"nodes die: what waits for them ends, and their firehoses are free again", deaths, 700},
         {"systems refuse to register: pools shrink, and transfers go on or fail", refusals, 700},
-        {"programs give memory back: no registration of it is found, or left", given_back, 400},
+        {"programs give memory back: no registration of it is found, or left", unmapped, 400},
         {"5,000 nodes", many, 3},
         {"4 times the memory that may be registered, one to one: never more registrations than "
          "misses of LRU",

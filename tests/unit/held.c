@@ -90,7 +90,7 @@ static void transient(void)
           "a registration for one transfer has its tag");
     end((gasnetc_sent_t){.held = held});
     check(net_script.regions == regions + 1, "it is not deregistered under the poll lock");
-    gasnetc_tidy_pins();
+    gasnetc_retire_regions();
     check(net_script.regions == regions, "but behind it");
     unit_job_end();
 }
@@ -118,7 +118,7 @@ static void cached(void)
               fh_region(table, gasnetc_cache_region_of(held[1]))->uses == 0,
           "the use of the region that was held has ended, not that of another");
     end((gasnetc_sent_t){.held = held[0]});
-    gasnetc_lease_t *lease = &gasnetc_leases[GASNETC_NEAR][GASNETC_LEASES - 1];
+    gasnetc_lease_t *lease = &gasnetc_leases[GASNETC_LOCAL][GASNETC_LEASES - 1];
     const uint64_t ended = lease->ended, before = lease[-1].ended;
     check_each(gasnetc_held_tag(gasnetc_lease_held(lease)) == GASNETC_HELD_LEASE, "tag");
     end((gasnetc_sent_t){.held = gasnetc_lease_held(lease)});

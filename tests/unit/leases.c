@@ -55,7 +55,7 @@ static void end(void)
     uint64_t under = 0;
     complete_all();
     for (unsigned i = 0; i < GASNETC_LEASES; i++)
-        under += gasnetc_leases[GASNETC_NEAR][i].issued - gasnetc_leases[GASNETC_NEAR][i].ended;
+        under += gasnetc_leases[GASNETC_LOCAL][i].issued - gasnetc_leases[GASNETC_LOCAL][i].ended;
     gasnetc_firehose_close();
     check(under == 0 && net_script.regions == regions,
           "no transfer is under a lease, and nothing is left registered");
@@ -131,7 +131,7 @@ static void in_turns(void)
     end();
 }
 
-static void given_back(void)
+static void unmapped(void)
 {
     begin(8);
     const unsigned region = lease(1, 0);
@@ -167,7 +167,7 @@ static void complete_one_and_post(void)
     if (inside || net_script.reaps > 100) return;
     inside = true;
     complete_one();
-    if (gasnetc_peers[2].lease[GASNETC_NEAR]) put(2, 2);
+    if (gasnetc_peers[2].lease[GASNETC_LOCAL]) put(2, 2);
     inside = false;
 }
 
@@ -262,7 +262,7 @@ int main(int argc, char **argv)
     memset(outside, 1, (size_t)PIECES * 2 * PIECE);
     hits();
     in_turns();
-    given_back();
+    unmapped();
     least_recently_used();
     no_room();
     many_peers();

@@ -44,7 +44,7 @@ static atomic_uintptr_t anywhere;                /* as `awaited`, but any thread
 static atomic_uint reports_anywhere;
 static atomic_uint calls;
 
-static void given_back(uintptr_t addr, size_t len)
+static void unmapped(uintptr_t addr, size_t len)
 {
     atomic_fetch_add(&calls, 1);
     if (atomic_load(&anywhere) - addr < len) atomic_fetch_add(&reports_anywhere, 1);
@@ -414,14 +414,14 @@ static void nesting(void)
     memory_events_begin(unmaps_itself);
     check(by_munmap() && by_free(), "a callback that unmaps memory itself does no harm");
     memory_events_end(unmaps_itself);
-    memory_events_begin(given_back);
+    memory_events_begin(unmapped);
     const unsigned before = atomic_load(&calls);
     munmap(map(PAGE, MAP_PRIVATE), PAGE);
     check(atomic_load(&calls) == before + 1, "a callback that is registered twice is called once");
-    memory_events_end(given_back);
+    memory_events_end(unmapped);
     munmap(map(PAGE, MAP_PRIVATE), PAGE);
     check(atomic_load(&calls) == before + 1, "none is called after memory_events_end");
-    memory_events_begin(given_back);
+    memory_events_begin(unmapped);
 }
 
 /* --- values in registers --- */
@@ -681,7 +681,7 @@ static int again_main(const char *how)
     const unsigned stubs_before = pages_of_stubs();
     if (strcmp(how, "interposed") == 0) return interposed();
     if (strcmp(how, "thread") == 0 && pthread_create(&thread, NULL, waits, NULL)) abort();
-    const bool watched = memory_events_begin(given_back);
+    const bool watched = memory_events_begin(unmapped);
     if (strcmp(how, "refuse-all") == 0) {
         munmap(map(PAGE, MAP_PRIVATE), PAGE);
         if (pages_of_stubs() != stubs_before) return 2;
@@ -709,7 +709,7 @@ static char in_data[8 * PAGE];
 static int interposed(void)
 {
     const unsigned stubs_before = pages_of_stubs();
-    if (!memory_events_interpose(given_back)) {
+    if (!memory_events_interpose(unmapped)) {
         printf("# interposition: %s\n", memory_events_why());
         return memory_events_covers((uintptr_t)in_data, sizeof in_data) ? 1 : 77;
     }
@@ -765,7 +765,7 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "again") == 0) return again_main(argv[2]);
     check_begin(argc, argv);
     check(!memory_events_watched(), "nothing is watched before somebody asks for it");
-    const bool watched = memory_events_begin(given_back);
+    const bool watched = memory_events_begin(unmapped);
     if (!watched) {
         check(strlen(memory_events_why()) > 10, "memory cannot be watched, and the reason is said");
         check_note("%s", memory_events_why());

@@ -67,7 +67,7 @@ void job_begin(void)
 /* True if all that was taken is free again, except what is held for the next Request. */
 static bool nothing_is_lost(void)
 {
-    gasnetc_tidy_pins();
+    gasnetc_retire_regions();
     unsigned hand = net_portals.in_hand != NULL;
     const gasnetc_loan_t *loan = &gasnetc_peers[1].net.loan;
     bool whole = net_portals.tickets.count + 2 * hand == net_portals.tickets.total &&

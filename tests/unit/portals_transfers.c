@@ -42,7 +42,7 @@ static void puts_and_gets(void)
     ptl_script_sent(op);
     ptl_script_acked(op);
     gasnetc_poll();
-    gasnetc_tidy_pins();
+    gasnetc_retire_regions();
     check(ptl_script_descriptors() == descriptors, "which is unlinked when it is acknowledged");
 
     char answer[2040];
@@ -54,11 +54,11 @@ static void puts_and_gets(void)
     ptl_script_got(op, answer);
     gasnetc_poll();
     check(counter_done() && !memcmp(source, answer, sizeof answer), "and is copied there");
-    static const uint32_t lengths[] = {1, 7, 8, 9, 63, NET_LANDING};
+    static const uint32_t lengths[] = {1, 7, 8, 9, 63, NET_TICKET_DATA};
     uint32_t tickets = net_portals.tickets.count;
     chunks = net_portals.chunks.count;
     for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        memset(source, 0, NET_LANDING + 1);
+        memset(source, 0, NET_TICKET_DATA + 1);
         gasnetc_rdma_get(1, source, there, lengths[i], &counter);
         op = ptl_script_op(-1);
         check_each(from_role(op, NET_ROLE_TICKETS) && net_portals.chunks.count == chunks,
@@ -267,8 +267,8 @@ static void without_events(void)
     char answer[100];
     check_fill(answer, sizeof answer);
     memset(source, 0, sizeof answer);
-    gasnetc_rdma_get(1, source, there + 5, NET_LANDING, &counter);
-    gasnetc_rdma_get(1, source + NET_LANDING, there + 5, 8, &counter);
+    gasnetc_rdma_get(1, source, there + 5, NET_TICKET_DATA, &counter);
+    gasnetc_rdma_get(1, source + NET_TICKET_DATA, there + 5, 8, &counter);
     for (int i = -2; i < 0; i++) {
         op = ptl_script_op(i);
         check_each(op->note && from_role(op, NET_ROLE_TICKETS) && op->length == (i == -2 ? 64 : 8),
@@ -279,11 +279,11 @@ static void without_events(void)
                "tickets %u, chunks %u", net_portals.tickets.count, net_portals.chunks.count);
     ptl_script_ended(ptl_script_op(-1), PTL_NI_OK);
     gasnetc_poll();
-    check_each(!counter_done() && !source[0] && !memcmp(source + NET_LANDING, answer, 8),
+    check_each(!counter_done() && !source[0] && !memcmp(source + NET_TICKET_DATA, answer, 8),
                "the second one");
     ptl_script_ended(ptl_script_op(-2), PTL_NI_OK);
     gasnetc_poll();
-    check_each(counter_done() && !memcmp(source, answer, NET_LANDING), "the first one");
+    check_each(counter_done() && !memcmp(source, answer, NET_TICKET_DATA), "the first one");
     check_all("PO-13 short gets land beside their tickets, each by itself");
     gasnetc_rdma_get(1, source, there + 5, 100, &counter);
     op = ptl_script_op(-1);

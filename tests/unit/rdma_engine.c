@@ -377,11 +377,11 @@ static void get_into(size_t offset, bool refused)
     begin(14);
     uint64_t value = 0;
     if (refused) net_script.refuse = ENOMEM;
-    const struct net_region *landing = gasnetc_landing(&value, sizeof value);
+    const struct net_region *destination = gasnetc_destination(&value, sizeof value);
     net_script.refuse = 0;
     net_script.busy = 2;
-    check_each((landing == NULL) == refused, "registration");
-    gasnetc_rdma_get_into(1, &value, landing, theirs + offset, sizeof value, &counter);
+    check_each((destination == NULL) == refused, "registration");
+    gasnetc_rdma_get_into(1, &value, destination, theirs + offset, sizeof value, &counter);
     const bool crosses = offset % 16384 > 16384 - sizeof value;
     check_each(net_script_count(NET_SCRIPT_GET) == (crosses ? 2 : 1), "%u posts",
                net_script_count(NET_SCRIPT_GET));
@@ -417,9 +417,9 @@ static void fill_outside(const void *unused)
     gasnetc_rdma_fill(1, theirs + SEGMENT - 99, 0, 100, &counter);
 }
 
-static void value_outside(const void *landing)
+static void value_outside(const void *destination)
 {
-    gasnetc_rdma_get_into(1, outside, landing, theirs + SEGMENT - 7, 8, &counter);
+    gasnetc_rdma_get_into(1, outside, destination, theirs + SEGMENT - 7, 8, &counter);
 }
 
 static void out_of_segment(void)
@@ -443,7 +443,7 @@ static void out_of_segment(void)
     }
     check_fatal("rdma.h: a fill outside is fatal", fill_outside, NULL, "a fill of 100 bytes",
                 "outside the segment of rank 1");
-    check_fatal("rdma.h: a value outside is fatal", value_outside, gasnetc_landing(outside, 8),
+    check_fatal("rdma.h: a value outside is fatal", value_outside, gasnetc_destination(outside, 8),
                 "a get of 8 bytes", "outside the segment of rank 1");
     unit_job_end();
 }

@@ -151,8 +151,8 @@ static void end(void)
 {
     finish();
     for (int i = 0; i < 4; i++) gasnetc_poll_sends();
-    gasnetc_lease_take_back(GASNETC_NEAR);
-    gasnetc_lease_take_back(GASNETC_FAR);
+    gasnetc_lease_take_back(GASNETC_LOCAL);
+    gasnetc_lease_take_back(GASNETC_REMOTE);
     const fh_table_t *tables[] = {&gasnetc_cache.instance->local.table,
                                   &gasnetc_cache.instance->remote.table};
     for (unsigned t = 0; t < 2; t++)
@@ -355,7 +355,7 @@ static void put_after_gets(const void *nbytes)
         transfer(GET, mine, block(0), *(const size_t *)nbytes);
         finish();
     }
-    if (gasnetc_peers[1].lease[GASNETC_FAR])
+    if (gasnetc_peers[1].lease[GASNETC_REMOTE])
         transfer(PUT_BULK, mine, block(0), *(const size_t *)nbytes);
 }
 

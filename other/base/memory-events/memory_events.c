@@ -214,13 +214,13 @@ static bool start(void)
            sees_other_calls() && sees_free();
 }
 
-static bool add(memory_events_callback_t *given_back)
+static bool add(memory_events_callback_t *unmapped)
 {
     for (unsigned i = 0; i < MOST_CALLBACKS; i++)
-        if (atomic_load(&callbacks[i]) == given_back) return true;
+        if (atomic_load(&callbacks[i]) == unmapped) return true;
     for (unsigned i = 0; i < MOST_CALLBACKS; i++) {
         if (atomic_load(&callbacks[i])) continue;
-        atomic_store(&callbacks[i], given_back);
+        atomic_store(&callbacks[i], unmapped);
         return true;
     }
     snprintf(why, sizeof why, "there are too many callbacks");
@@ -228,7 +228,7 @@ static bool add(memory_events_callback_t *given_back)
 }
 
 /* Code that was loaded while hooks were being made is looked at by memory_events_watched. */
-bool memory_events_begin(memory_events_callback_t *given_back)
+bool memory_events_begin(memory_events_callback_t *unmapped)
 {
     GASNETI_UNCANCELLED;
     pthread_mutex_lock(&lock);
@@ -237,12 +237,12 @@ bool memory_events_begin(memory_events_callback_t *given_back)
         sane = start();
         atomic_store(&code_is_new, true);
     }
-    const bool added = add(given_back);
+    const bool added = add(unmapped);
     pthread_mutex_unlock(&lock);
     return memory_events_watched() && added;
 }
 
-bool memory_events_interpose(memory_events_callback_t *given_back)
+bool memory_events_interpose(memory_events_callback_t *unmapped)
 {
     GASNETI_UNCANCELLED;
     pthread_mutex_lock(&lock);
@@ -250,7 +250,7 @@ bool memory_events_interpose(memory_events_callback_t *given_back)
         interposition_begun = true;
         interposed = go_live() && me_interpose(why);
     }
-    const bool added = add(given_back);
+    const bool added = add(unmapped);
     pthread_mutex_unlock(&lock);
     return interposed && added;
 }
@@ -262,10 +262,10 @@ bool memory_events_covers(uintptr_t addr, size_t len)
            me_is_covered(addr, len);
 }
 
-void memory_events_end(memory_events_callback_t *given_back)
+void memory_events_end(memory_events_callback_t *unmapped)
 {
     for (unsigned i = 0; i < MOST_CALLBACKS; i++) {
-        memory_events_callback_t *expected = given_back;
+        memory_events_callback_t *expected = unmapped;
         atomic_compare_exchange_strong(&callbacks[i], &expected, NULL);
     }
 }

@@ -24,16 +24,16 @@ extern "C" {
  * not wait for a thread that may do so. Never called in a child of fork(). */
 typedef void memory_events_callback_t(uintptr_t addr, size_t len);
 
-/* Begins to call `given_back`, if that can be done without gaps.  At most 4 callbacks; the same one
+/* Begins to call `unmapped`, if that can be done without gaps.  At most 4 callbacks; the same one
  * is registered once.  Reads the program's code, and changes it: costs milliseconds, once.  Returns
  * memory_events_watched(). */
-bool memory_events_begin(memory_events_callback_t *given_back);
+bool memory_events_begin(memory_events_callback_t *unmapped);
 
-/* The means that changes no code.  Begins to call `given_back` for calls of the C library's
+/* The means that changes no code.  Begins to call `unmapped` for calls of the C library's
  * functions by the program and its libraries, and makes malloc use the heap alone and keep what it
  * has there. For memory that memory_events_covers alone; README.md says what is missed.  Returns
  * whether the calls come here. */
-bool memory_events_interpose(memory_events_callback_t *given_back);
+bool memory_events_interpose(memory_events_callback_t *unmapped);
 
 /* Whether something may be kept about the range after memory_events_interpose: the program's static
  * data, and the heap as it is now.  To be asked as memory_events_watched. */
@@ -42,7 +42,7 @@ bool memory_events_covers(uintptr_t addr, size_t len);
 /* Ends the calls of a callback for system calls that are made later. It may still be running in
  * another thread, or in this one below a signal handler, and one that a handler has left by
  * siglongjmp never returns: it must remain callable. */
-void memory_events_end(memory_events_callback_t *given_back);
+void memory_events_end(memory_events_callback_t *unmapped);
 
 /* True if every call that unmaps memory is seen from now on.  Must be asked before something about
  * memory is kept, and what was kept must be dropped when its range is reported: code that is loaded

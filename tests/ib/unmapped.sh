@@ -1,9 +1,9 @@
 #!/bin/bash
-# given_back.sh - memory that the program gives back, and has again at the same address (testgivenback), over the
+# unmapped.sh - memory that the program gives back, and has again at the same address (testgivenback), over the
 # software device with SOFTHCA_MEMORY=strict, which does not let a registration of the old memory be used.
 #
 # TEST_CONDUITS and TEST_MODES narrow it.
-# family: given-back
+# family: unmapped
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 
@@ -12,7 +12,7 @@ unset TEST_LAUNCH
 
 run() { # CONDUIT MODE ARGUMENTS...
     local marker=given.$$.$tap_count
-    log=$TEST_LOG/given_back_$1_$2${3:+_$3}.log
+    log=$TEST_LOG/unmapped_$1_$2${3:+_$3}.log
     TEST_MARKER=$marker timeout -k 2 120 "$TEST_BUILD/gasnetrun_$1" -spawner=ssh -n 2 \
         "$TEST_BUILD/tests/testgivenback-$1-$2" "${@:3}" >"$log" 2>&1 </dev/null
     status=$?
@@ -22,7 +22,7 @@ run() { # CONDUIT MODE ARGUMENTS...
 # valgrind gives back memory unseen: the rank that it runs keeps nothing registered, and the others do.
 one_by_valgrind() { # CONDUIT
     command -v valgrind >/dev/null || { tap_skip "one rank of a job is run by valgrind, $1" "no valgrind" && return; }
-    log=$TEST_LOG/given_back_$1_valgrind.log
+    log=$TEST_LOG/unmapped_$1_valgrind.log
     # shellcheck disable=SC2016 # for the ranks' shell
     timeout -k 2 120 "$TEST_BUILD/gasnetrun_$1" -n 3 sh -c 'mkdir "$0" 2>/dev/null && exec valgrind -q --tool=none "$@"; exec "$@"' \
         "$tap_scratch/by-valgrind-$1" "$TEST_BUILD/tests/testputget-$1-seq" >"$log" 2>&1 </dev/null

@@ -1,12 +1,12 @@
-/* given_back.c - reports of unmapped memory: none is lost, in any thread, and reports of
+/* unmapped.c - reports of unmapped memory: none is lost, in any thread, and reports of
  * unregistered memory are dropped. */
-#include "core/rdma/given_back.h"
+#include "core/rdma/unmapped.h"
 
 #include <pthread.h>
 
 #include "tests/unit/check.h"
 
-enum { BLOCK = 1 << GIVEN_BACK_SHIFT, THREADS = 4, EACH = 20000, PAGE = 4096 };
+enum { BLOCK = 1 << UNMAPPED_SHIFT, THREADS = 4, EACH = 20000, PAGE = 4096 };
 
 static uintptr_t first;
 static size_t first_size;
@@ -24,32 +24,31 @@ static void visit(uintptr_t start, size_t size)
 static void take(void)
 {
     visits = all_visits = 0;
-    gasnetc_given_back_take(visit);
+    gasnetc_unmapped_take(visit);
 }
 
 static void one_thread(void)
 {
     const uintptr_t at = (uintptr_t)1000 * BLOCK;
-    check(!gasnetc_given_back_report(at, PAGE) && !gasnetc_given_back_pending(),
+    check(!gasnetc_unmapped_report(at, PAGE) && !gasnetc_unmapped_pending(),
           "nothing is registered, and nothing kept");
-    gasnetc_given_back_watch(at, 3 * BLOCK);
-    check(gasnetc_given_back_report(at + 2 * BLOCK, PAGE) && gasnetc_given_back_pending(),
+    gasnetc_unmapped_watch(at, 3 * BLOCK);
+    check(gasnetc_unmapped_report(at + 2 * BLOCK, PAGE) && gasnetc_unmapped_pending(),
           "a part of what is registered is kept");
     take();
     check(visits == 1 && first == at + 2 * BLOCK && first_size == PAGE &&
-              !gasnetc_given_back_pending(),
+              !gasnetc_unmapped_pending(),
           "and taken, once");
-    check(!gasnetc_given_back_report(at + 77 * (uintptr_t)BLOCK, PAGE),
-          "memory far from it is not");
-    check(!gasnetc_given_back_report(at, 0), "nor is none at all");
-    check(gasnetc_given_back_report(at / 2, at), "a long range is kept without a look");
+    check(!gasnetc_unmapped_report(at + 77 * (uintptr_t)BLOCK, PAGE), "memory far from it is not");
+    check(!gasnetc_unmapped_report(at, 0), "nor is none at all");
+    check(gasnetc_unmapped_report(at / 2, at), "a long range is kept without a look");
     take();
-    for (int i = 0; i < 1000; i++) gasnetc_given_back_report(at, PAGE);
+    for (int i = 0; i < 1000; i++) gasnetc_unmapped_report(at, PAGE);
     take();
-    check(all_visits == 1 && !gasnetc_given_back_pending(),
+    check(all_visits == 1 && !gasnetc_unmapped_pending(),
           "more than are kept stand for all memory");
-    gasnetc_given_back_unwatch(at, 3 * BLOCK);
-    check(!gasnetc_given_back_report(at, PAGE), "what was deregistered is no longer kept");
+    gasnetc_unmapped_unwatch(at, 3 * BLOCK);
+    check(!gasnetc_unmapped_report(at, PAGE), "what was deregistered is no longer kept");
 }
 
 /* Each thread has a page, reports it, and looks whether the report was taken: by one of all memory,
@@ -71,9 +70,9 @@ static void *report(void *argument)
     const unsigned number = (unsigned)(uintptr_t)argument;
     for (int i = 0; i < EACH; i++) {
         const unsigned before = atomic_load(&seen[number]);
-        gasnetc_given_back_report(base + number * (uintptr_t)PAGE, PAGE);
+        gasnetc_unmapped_report(base + number * (uintptr_t)PAGE, PAGE);
         pthread_mutex_lock(&taking);
-        if (gasnetc_given_back_pending()) gasnetc_given_back_take(note);
+        if (gasnetc_unmapped_pending()) gasnetc_unmapped_take(note);
         pthread_mutex_unlock(&taking);
         check_each(atomic_load(&seen[number]) != before, "thread %u: report %d is lost", number, i);
     }
@@ -83,10 +82,10 @@ static void *report(void *argument)
 static void many_threads(void)
 {
     pthread_t thread[THREADS];
-    gasnetc_given_back_watch(base, BLOCK);
+    gasnetc_unmapped_watch(base, BLOCK);
     for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, report, (void *)i);
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
-    gasnetc_given_back_unwatch(base, BLOCK);
+    gasnetc_unmapped_unwatch(base, BLOCK);
     check_all("each report is taken before the next look-up, in any thread");
 }
 
