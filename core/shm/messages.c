@@ -124,6 +124,8 @@ static void admit(gasnetc_peer_t *peer)
 {
     static amrdma_out_t no_ring; /* trailers report no ring */
     gasnetc_shm_peer_t *shm = peer->shm;
+    shm->in = calloc(GASNETC_SHM_RINGS, sizeof *shm->in);
+    if (!shm->in) gasneti_fatal("out of memory for the records of rings");
     for (enum gasnetc_shm_kind kind = 0; kind < GASNETC_SHM_RINGS; kind++)
         gasnetc_rings_add(&shm->in[kind], &gasnetc_shm_form, slots_of(mine, shm->index, kind),
                           &peer->net, 0, &head_of(mine, shm->index, kind)->released, &no_ring);

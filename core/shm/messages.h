@@ -46,7 +46,7 @@ typedef struct gasnetc_shm_peer {
     struct shm_memory *theirs;
     uint32_t index;        /* number of the peer in the supernode */
     _Atomic bool admitted; /* polls look at `in` */
-    gasnetc_ring_t in[GASNETC_SHM_RINGS];
+    gasnetc_ring_t *in;    /* [GASNETC_SHM_RINGS], in local memory; made when admitted */
 } gasnetc_shm_peer_t;
 
 #pragma GCC visibility push(hidden)

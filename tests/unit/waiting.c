@@ -1,7 +1,7 @@
 /* waiting.c - when a waiting thread polls and when it sleeps: core/progress/poll.c on the scripted
  * network, with a futex word that is only counted.
  *
- * The state machine alone is in bell.c, and so are sleeps in real time.
+ * The state machine alone is in sleepers.c, and so are sleeps in real time.
  */
 #include "core/am/am.h"
 #include "core/job/progress.h"
@@ -15,7 +15,7 @@
 
 enum { LONGEST_US = 1000, MOST_STEPS = 1000, H_QUIET = 130 };
 
-/* --- the bell --- */
+/* --- wake-ups --- */
 
 static _Atomic uint32_t asleep;
 _Atomic uint32_t *gasnetc_wakeup_asleep = &asleep;
@@ -195,7 +195,7 @@ static void watches(void)
     gasnetc_set_waiting(1, LONGEST_US);
     asleep = 0;
     message_arrives();
-    check(steps_to_handler() == 1 && seen.watches == 1, "a thread watches the bell and polls");
+    check(steps_to_handler() == 1 && seen.watches == 1, "a thread watches its flag and polls");
     message_arrives();
     check(steps_to_handler() == 17, "while nothing rings it polls at the seventeenth turn");
     message_arrives();
