@@ -26,9 +26,9 @@ gasnete_barrier_t gasnete_barrier_job;
 
 /* --- attach --- */
 
-static uint32_t barrier_rank_at(const void *leaders, uint32_t supernode, uint32_t place)
+static uint32_t barrier_rank_at(const void *leaders, uint32_t supernode, uint32_t index)
 {
-    (void)place; /* a leader stands for the ranks that count */
+    (void)index; /* a leader stands for the ranks that count */
     return ((const uint32_t *)leaders)[supernode];
 }
 

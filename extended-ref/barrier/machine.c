@@ -30,25 +30,25 @@ static void add(gasnete_barrier_state_t *state, uint32_t to, unsigned slot, uint
     state->step[state->steps++] = (gasnete_barrier_step_t){to, from, (uint8_t)slot};
 }
 
-static uint32_t rank_at(const gasnete_barrier_shape_t *shape, uint32_t supernode, uint32_t place)
+static uint32_t rank_at(const gasnete_barrier_shape_t *shape, uint32_t supernode, uint32_t index)
 {
-    return shape->rank_at(shape->whose, supernode, place);
+    return shape->rank_at(shape->whose, supernode, index);
 }
 
-/* The place of the i-th child in the supernode's tree, or 0.  The children of place p are p + 2^i
+/* The index of the i-th child in the supernode's tree, or 0.  The children of index p are p + 2^i
  * for all 2^i that are less than the lowest bit of p. */
 static uint32_t child(const gasnete_barrier_shape_t *shape, unsigned i)
 {
-    const uint32_t place = shape->place, distance = (uint32_t)1 << i;
-    const bool below = place == 0 || distance < (place & -place);
-    return i < GASNETE_BARRIER_UP - 1 && below && distance < shape->members - place
-               ? place + distance
+    const uint32_t index = shape->index, distance = (uint32_t)1 << i;
+    const bool below = index == 0 || distance < (index & -index);
+    return i < GASNETE_BARRIER_UP - 1 && below && distance < shape->members - index
+               ? index + distance
                : 0;
 }
 
 static uint32_t parent(const gasnete_barrier_shape_t *shape)
 {
-    return rank_at(shape, shape->supernode, shape->place & (shape->place - 1));
+    return rank_at(shape, shape->supernode, shape->index & (shape->index - 1));
 }
 
 static uint32_t leader(const gasnete_barrier_shape_t *shape, uint64_t supernode)
@@ -58,15 +58,15 @@ static uint32_t leader(const gasnete_barrier_shape_t *shape, uint64_t supernode)
 
 void gasnete_barrier_init(gasnete_barrier_state_t *state, const gasnete_barrier_shape_t *shape)
 {
-    const uint32_t own = shape->supernode, place = shape->place;
+    const uint32_t own = shape->supernode, index = shape->index;
     uint32_t at;
     memset(state, 0, sizeof *state);
     state->stage = GASNETE_BARRIER_OUTSIDE;
     for (unsigned i = 0; (at = child(shape, i)) != 0; i++)
         add(state, GASNETE_BARRIER_NOBODY, 0, rank_at(shape, own, at));
     state->children = state->steps;
-    if (place > 0)
-        add(state, parent(shape), GASNETE_BARRIER_UP + gasnete_barrier_rounds(place & -place),
+    if (index > 0)
+        add(state, parent(shape), GASNETE_BARRIER_UP + gasnete_barrier_rounds(index & -index),
             parent(shape));
     else
         for (unsigned k = 0; k < gasnete_barrier_rounds(shape->supernodes); k++)

@@ -86,9 +86,10 @@ typedef struct gasnete_barrier_state {
 /* Where a rank stands among those of its barrier. */
 typedef struct gasnete_barrier_shape {
     uint32_t supernode, supernodes;
-    uint32_t place, members; /* in its supernode; place 0 is the leader's */
-    /* The rank at a place; called by gasnete_barrier_init alone. */
-    uint32_t (*rank_at)(const void *whose, uint32_t supernode, uint32_t place);
+    uint32_t index, members; /* index of the rank in its supernode (0: the leader), and how many
+                                ranks that has */
+    /* The rank at an index; called by gasnete_barrier_init alone. */
+    uint32_t (*rank_at)(const void *whose, uint32_t supernode, uint32_t index);
     const void *whose;
 } gasnete_barrier_shape_t;
 

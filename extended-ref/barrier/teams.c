@@ -99,11 +99,11 @@ void gasnete_barrier_progress(void)
 
 /* --- making and freeing --- */
 
-static uint32_t team_barrier_rank_at(const void *whose, uint32_t supernode, uint32_t place)
+static uint32_t team_barrier_rank_at(const void *whose, uint32_t supernode, uint32_t index)
 {
     const gasnete_team_t *team = whose;
     const gasnete_coll_supernodes_t *by = team->supernodes;
-    return gasnete_coll_node_of(team, by ? by->ranks[by->first[supernode] + place] : supernode);
+    return gasnete_coll_node_of(team, by ? by->ranks[by->first[supernode] + index] : supernode);
 }
 
 /* Where this rank stands; it is alone in its supernode if no members share memory, or all do. */
@@ -113,7 +113,7 @@ static gasnete_barrier_shape_t team_barrier_shape(const gasnete_team_t *team)
     const uint32_t own = by ? by->of[team->rank] : team->rank;
     return (gasnete_barrier_shape_t){.supernode = own,
                                      .supernodes = by ? by->count : team->size,
-                                     .place = by ? by->place[team->rank] - by->first[own] : 0,
+                                     .index = by ? by->place[team->rank] - by->first[own] : 0,
                                      .members = by ? by->first[own + 1] - by->first[own] : 1,
                                      .rank_at = team_barrier_rank_at,
                                      .whose = team};

@@ -309,11 +309,11 @@ static void each_alone(uint32_t count)
     }
 }
 
-static uint32_t rank_at(const void *whose, uint32_t supernode, uint32_t place)
+static uint32_t rank_at(const void *whose, uint32_t supernode, uint32_t index)
 {
     const uint32_t me = ((const rank_t *)whose)->number;
     if (job.lower == WORDS && supernode == job.of[me]) return me;
-    return job.ranks[supernodes[supernode].first + place];
+    return job.ranks[supernodes[supernode].first + index];
 }
 
 static void make_rank(uint32_t r)
@@ -322,7 +322,7 @@ static void make_rank(uint32_t r)
     const bool words = job.lower == WORDS;
     gasnete_barrier_shape_t shape = {.supernode = job.of[r],
                                      .supernodes = job.supernodes,
-                                     .place = words ? 0 : job.place[r],
+                                     .index = words ? 0 : job.place[r],
                                      .members = words ? 1 + (own->count > 1) : own->count,
                                      .rank_at = rank_at,
                                      .whose = &ranks[r]};

@@ -8,20 +8,20 @@
 
 static const gasnete_barrier_value_t anonymous = {GASNETE_BARRIER_NONE, 0};
 
-/* Rank 10 * supernode + place. */
-static uint32_t rank_at(const void *whose, uint32_t supernode, uint32_t place)
+/* Rank 10 * supernode + index. */
+static uint32_t rank_at(const void *whose, uint32_t supernode, uint32_t index)
 {
     (void)whose;
-    return 10 * supernode + place;
+    return 10 * supernode + index;
 }
 
-static gasnete_barrier_state_t made(uint32_t supernode, uint32_t supernodes, uint32_t place,
+static gasnete_barrier_state_t made(uint32_t supernode, uint32_t supernodes, uint32_t index,
                                     uint32_t members)
 {
     gasnete_barrier_state_t state;
     gasnete_barrier_init(&state, &(gasnete_barrier_shape_t){.supernode = supernode,
                                                             .supernodes = supernodes,
-                                                            .place = place,
+                                                            .index = index,
                                                             .members = members,
                                                             .rank_at = rank_at});
     return state;
