@@ -145,6 +145,12 @@ HOT gasnetc_outgoing_t copy_of(const gasnetc_outgoing_t *am)
                                 am->src,      am->nbytes,  am->dst};
 }
 
+#if GASNET_PSHM
+_Static_assert(GASNETC_SHM_LIMIT >=
+                   sizeof(gasnetc_am_header_t) + 4 * GASNETC_AM_MAX_ARGS + GASNETC_MAX_MEDIUM,
+               "a Medium with all arguments fits in a slot");
+#endif
+
 /* Tries to write the message into a ring of a shared-memory peer.  False: no slot is free for the
  * Request. */
 HOT bool write_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request, size_t length,
