@@ -338,6 +338,7 @@ static void split_exactly(void)
               way_of(net_script_get_event(NET_SCRIPT_PUT, 0)) == TRANSIENT &&
               way_of(net_script_get_event(NET_SCRIPT_PUT, 1)) == BOUNCED,
           "IB-R8 a short piece behind a boundary is bounced, not registered");
+    net_script_reap();
     net_script_forget();
     transfer(PUT, mine, theirs + 16384 - 1, 2);
     check(net_script_count(NET_SCRIPT_PUT) == 2, "IB-R8 even two bytes are split at a boundary");
