@@ -204,7 +204,9 @@ void gasnetc_post_piece(const rdma_piece_t *p, const remote_t *remote, enum net_
 
 /* The properties of a transfer that its pieces share. */
 typedef struct transfer {
-    size_t most; /* bytes of a piece */
+    size_t most;   /* bytes of a piece */
+    size_t copied; /* a piece of at most so much from outside the segment is copied, though it need
+                      not be */
     enum net_order order;
     bool in_handler;
     gasnetc_counter_t *waiting; /* the counter of pending pieces; NULL: that of the transfer */
@@ -223,13 +225,11 @@ static size_t piece_of(const transfer_t *t, const rdma_piece_t *rest)
 
 /* The way of a piece of a transfer that need not be copied: short pieces outside the segment are
  * copied nevertheless. */
-static enum rdma_way way_of(const rdma_piece_t *p)
+static enum rdma_way way_of(const transfer_t *t, const rdma_piece_t *p)
 {
     size_t nbytes = p->nbytes;
     if (p->destination || segment_region(p->local, &nbytes)) return RDMA_DIRECT;
-    const size_t most = p->put ? gasneti_min(gasnetc_caps.copy_put_max, bounce_put_max())
-                               : gasnetc_caps.copy_get_max;
-    return p->nbytes <= most ? RDMA_COPIED : RDMA_DIRECT;
+    return p->nbytes <= t->copied ? RDMA_COPIED : RDMA_DIRECT;
 }
 
 static void post_pieces(const transfer_t *t, rdma_piece_t rest)
@@ -238,7 +238,7 @@ static void post_pieces(const transfer_t *t, rdma_piece_t rest)
         rdma_piece_t piece = rest;
         remote_t remote;
         piece.nbytes = piece_of(t, &rest);
-        if (rest.way == RDMA_DIRECT) piece.way = way_of(&piece);
+        if (rest.way == RDMA_DIRECT) piece.way = way_of(t, &piece);
         const bool pending = !remote_find(&piece, &remote);
         if (pending && t->waiting) piece.counter = t->waiting;
         if (piece.counter) piece.counter->issued++;
@@ -272,6 +272,7 @@ static void put_whole(transfer_t t, gasnetc_peer_t *peer, void *dst, const void 
     const bool copied = source_free || nbytes <= gasnetc_caps.copy_put_max;
     gasnetc_check_remote(peer, (uintptr_t)dst, nbytes, "a put");
     t.most = SIZE_MAX;
+    t.copied = gasneti_min(gasnetc_caps.copy_put_max, bounce_put_max());
     if (copied && nbytes <= gasnetc_caps.inline_max) {
         put(&t, peer, dst, src, nbytes, source_free, RDMA_INLINED, counter);
     } else if (!source_free) {
@@ -282,6 +283,7 @@ static void put_whole(transfer_t t, gasnetc_peer_t *peer, void *dst, const void 
     } else {
         gasnetc_counter_t complete = {0};
         t.waiting = NULL;
+        t.copied = 0; /* longer than the user wants copied */
         put(&t, peer, dst, src, nbytes, false, RDMA_DIRECT, &complete);
         while (!gasnetc_counter_done(&complete)) gasnetc_stall(t.in_handler);
     }
@@ -314,7 +316,9 @@ void gasnetc_get_pieces(gasnetc_peer_t *peer, void *to, const net_region_t *dest
                         uintptr_t from, size_t nbytes, gasnetc_counter_t *counter)
 {
     gasnetc_check_remote(peer, from, nbytes, "a get");
-    post_pieces(&(transfer_t){.most = SIZE_MAX, .order = NET_UNORDERED},
+    post_pieces(&(transfer_t){.most = SIZE_MAX,
+                              .copied = gasnetc_caps.copy_get_max,
+                              .order = NET_UNORDERED},
                 (rdma_piece_t){.peer = peer,
                                .way = RDMA_DIRECT,
                                .remote = from,
