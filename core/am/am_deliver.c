@@ -11,10 +11,10 @@
 #include "core/am/context.h"
 #include "core/job/ending.h"
 #include "core/job/thread.h"
-#include "core/shm/wake.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/rdma/segment.h"
 #include "core/report.h"
+#include "core/shm/wake.h"
 #include "other/base/hot.h"
 
 void gasnetc_no_handler(unsigned index, const gasnetc_peer_t *peer)

@@ -12,14 +12,14 @@
 #include "core/am/flow.h"
 #include "core/job/progress.h"
 #include "core/job/thread.h"
-#include "core/shm/messages.h"
-#include "core/shm/shm.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/rdma/remote.h"
 #include "core/rdma/synchronisation.h"
 #include "core/rdma/segment.h"
 #include "core/report.h"
+#include "core/shm/messages.h"
+#include "core/shm/shm.h"
 #include "other/base/hot.h"
 
 /* Long Replies are packed unless the whole segment is registered: a handler cannot wait for the

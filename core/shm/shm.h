@@ -4,8 +4,8 @@
  * SEGMENT_FAST alone; elsewhere, and with --disable-pshm, each process is a supernode.  Called by
  * init, attach and segment.c; the fast paths read gasneti_shm_peers (gasnet_pshm.h).
  */
-#ifndef GASNETC_PSHM_H
-#define GASNETC_PSHM_H
+#ifndef GASNETC_SHM_H
+#define GASNETC_SHM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* supernodes.c - which processes form a supernode; see supernodes.h. */
+/* topology.c - which processes form a supernode; see topology.h. */
 #include "core/shm/topology.h"
 
 #include <stdbool.h>

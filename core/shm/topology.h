@@ -1,9 +1,9 @@
-/* supernodes.h - which processes form a supernode: those that can map each other's memory.
+/* topology.h - which processes form a supernode: those that can map each other's memory.
  *
  * Pure: no globals, no I/O.  All ranks compute the same from the same records.
  */
-#ifndef GASNETC_SUPERNODES_H
-#define GASNETC_SUPERNODES_H
+#ifndef GASNETC_TOPOLOGY_H
+#define GASNETC_TOPOLOGY_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * A supernode of one process has no such memory.  Called by attach, the poll engine, the barrier
  * and all code that stores what a shared-memory peer may wait for.
  */
-#ifndef GASNETC_COMMON_H
-#define GASNETC_COMMON_H
+#ifndef GASNETC_WAKE_H
+#define GASNETC_WAKE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
