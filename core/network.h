@@ -122,7 +122,7 @@ typedef struct net_message {
     uint32_t length;
     bool system;      /* from net_sys: data is uint64_t[2] */
     bool kept_buffer; /* consumed no receive buffer: the one posted for it is still posted */
-    uint8_t mark;     /* used by the network */
+    uint8_t mark;     /* used by the network, or by core/shm in its own messages */
 } net_message_t;
 
 /* --- start-up and end --- */

@@ -94,7 +94,8 @@ HOT void gasnetc_take_credits(enum gasnetc_am_category category, bool request,
     gasneti_unlock(&peer->lock);
 }
 
-/* gasnetc_take_credits for a message of a shared-memory peer, whose flow control has no credits. */
+/* gasnetc_take_credits for a message of a shared-memory peer, whose flow control has no credits.  A
+ * Reply is fatal in the ring of Requests: it answers none of this rank's. */
 HOT void gasnetc_take_by_shm(enum gasnetc_am_category category, bool request,
                              const gasnetc_am_t *am, gasnetc_peer_t *peer,
                              const net_message_t *message)
@@ -102,6 +103,8 @@ HOT void gasnetc_take_by_shm(enum gasnetc_am_category category, bool request,
     if (!request) gasnetc_count_reply(peer->counts, category, am->hidden);
     gasneti_unlock(&peer->lock);
     if (am->credits) gasnetc_malformed(message, "credit count");
+    if (!request && message->mark != GASNETC_SHM_REPLIES)
+        gasnetc_malformed(message, "Reply (to no Request)");
 }
 
 static inline void gasnetc_release(net_message_t *message, net_spare_t *spare)

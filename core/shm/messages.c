@@ -128,7 +128,8 @@ static void admit(gasnetc_peer_t *peer)
     if (!shm->in) gasneti_fatal("out of memory for the records of rings");
     for (enum gasnetc_shm_kind kind = 0; kind < GASNETC_SHM_RINGS; kind++)
         gasnetc_rings_add(&shm->in[kind], &gasnetc_shm_form, slots_of(mine, shm->index, kind),
-                          &peer->net, 0, &head_of(mine, shm->index, kind)->released, &no_ring);
+                          &peer->net, (uint8_t)kind, &head_of(mine, shm->index, kind)->released,
+                          &no_ring);
     atomic_store_explicit(&shm->admitted, true, memory_order_release);
 }
 

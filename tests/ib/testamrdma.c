@@ -276,6 +276,20 @@ static void nonsense(int length)
     GASNET_BLOCKUNTIL(false);
 }
 
+/* A broken shared-memory peer: a Reply among its Requests. */
+static void stray(int unused)
+{
+    const gasnetc_am_header_t header = {.head = gasnetc_am_head(GASNETC_AM_SHORT, false, 0),
+                                        .handler = H_PONG};
+    (void)unused;
+    ping(1, 2);
+    if (test_rank == 1) {
+        memcpy(gasnetc_shm_request_slot(&gasnetc_peers[0], sizeof header), &header, sizeof header);
+        gasnetc_shm_written(&gasnetc_peers[0], GASNETC_SHM_REQUESTS, sizeof header);
+    }
+    GASNET_BLOCKUNTIL(false);
+}
+
 /* The part of rank 0's segment that `rank` writes to; only its first 4000 bytes are written. */
 enum { WRITTEN = 4000, OF_RANK = 8192 };
 static char *area(int rank)
@@ -351,17 +365,12 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(int number);
-    } scenarios[] = {{"first", first},
-                     {"shared", shared},
-                     {"cycle", cycle},
-                     {"limit", limit},
-                     {"longest", longest},
-                     {"depth", depth},
-                     {"nonsense", nonsense},
-                     {"off", off},
-                     {"killed", killed},
-                     {"unfinished", unfinished},
-                     {"one_sleeper", one_sleeper}};
+    } scenarios[] = {{"first", first},           {"shared", shared},
+                     {"cycle", cycle},           {"limit", limit},
+                     {"longest", longest},       {"depth", depth},
+                     {"nonsense", nonsense},     {"off", off},
+                     {"stray", stray},           {"killed", killed},
+                     {"unfinished", unfinished}, {"one_sleeper", one_sleeper}};
     if (gasnet_init(&argc, &argv) != GASNET_OK ||
         gasnet_attach(table, TEST_COUNT(table), SEGMENT, 0) != GASNET_OK)
         return 4;

@@ -27,6 +27,11 @@ nonsense 65535 "length (longer than its slot)"
 nonsense 7 "length (shorter than a header)"
 nonsense 0 "length (shorter than a header)"
 
+log=$TEST_LOG/shm_stray.log
+timeout -k 2 60 "$TEST_LAUNCH" -n 2 "$TEST_BUILD/tests/testamrdma-$conduit-seq" stray >"$log" 2>&1 </dev/null
+[ $? -eq 1 ] && grep -q 'a malformed Active Message of 8 bytes from rank 1 on .*: bad Reply (to no Request)' "$log"
+tap_ok $? "a Reply to no Request is a malformed message" || tap_tail "$log"
+
 for program in testam testamsize testamflood; do with "" 3 $program; done
 TEST_MODES=par with GASNET_RCV_THREAD=1 3 testamflood
 # Some peers share memory and others do not; few receive buffers and credits are for the latter.
