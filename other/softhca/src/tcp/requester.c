@@ -39,7 +39,10 @@ void requester_start(struct requester *q)
 
 void requester_posted(struct requester *q, uint32_t head, uint64_t now)
 {
-    if (q->una == q->head) q->since = now;
+    if (q->una == q->head) {
+        q->since = now;
+        if (q->no_target_since) q->no_target_since = now;
+    }
     q->head = head;
 }
 
@@ -136,8 +139,8 @@ static void requester_on_rnr(struct requester *q, uint32_t msn, uint32_t timer, 
     q->pause_until = now + shca_rnr_ns(timer);
 }
 
-/* The target QP does not exist yet, or no more. It has no state of this connection, so everything
- * is sent again. Refusals of frames sent before may still arrive; requester_on_nak() drops them,
+/* The target QP does not exist yet, or no more, which its process tells when it destroys the QP. It
+ * has no state of this connection, so everything is sent again. Refusals of frames sent before may still arrive; requester_on_nak() drops them,
  * because NEXT went back. */
 static void requester_on_no_target(struct requester *q, uint64_t now)
 {
@@ -153,8 +156,10 @@ static void requester_on_nak(struct requester *q, const struct wire_frame *f, ui
 {
     struct wire_nak nak;
     bool sent = wire_before(f->msn, q->next) || (f->msn == q->next && q->at > 0);
-    if (wire_before(f->msn, q->una) || !sent) return;
+    if (wire_before(f->msn, q->una) || wire_before(q->next, f->msn)) return;
     if (!wire_get_nak(f->value, &nak)) return;
+    /* Only a target that is destroyed refuses a message before it was sent. */
+    if (!sent && (nak.code != WIRE_NO_TARGET || q->no_target_since)) return;
     if (nak.code == WIRE_NO_TARGET) {
         requester_on_no_target(q, now);
         return;
@@ -265,7 +270,8 @@ uint64_t requester_tick(struct requester *q, uint64_t now, uint64_t down_since, 
     if (q->una == q->head) return REMOTE_NEVER;
     if (!q->reliable) return requester_tick_unreliable(q, now, down_since, gone);
     uint64_t end = requester_give_up_at(q, down_since);
-    if (gone || now >= end) {
+    /* A process that destroyed the target before it ended is tried as an HCA tries it. */
+    if ((gone && !q->no_target_since) || now >= end) {
         requester_fail(q, q->una, IBV_WC_RETRY_EXC_ERR);
         return REMOTE_NEVER;
     }

@@ -38,6 +38,13 @@ static enum responder_verdict responder_unbound(struct responder *r, const struc
     return RESPONDER_DROP;
 }
 
+void responder_closed(struct responder *r)
+{
+    struct wire_frame next = {.life = r->life, .msn = r->expected};
+    if (r->reliable && r->bound)
+        responder_answer_nak(r, &next, &(struct wire_nak){.code = WIRE_NO_TARGET});
+}
+
 static void responder_bind(struct responder *r, const struct wire_frame *f)
 {
     responder_start(r);

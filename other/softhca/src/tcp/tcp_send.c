@@ -386,13 +386,16 @@ static void tcp_send_forget(struct shca_remote *r)
 }
 
 /* Disconnects the QP. Answers that are due are sent first, so that the other end learns what was
- * executed. */
+ * executed, and that nothing more will be. */
 void shca_tcp_send_drop(struct shca_qp *qp)
 {
     struct shca_remote *r = qp->link.remote;
     if (!r) return;
     struct shca_remote_process *f = r->process;
     pthread_mutex_lock(&shca_wire.lock);
+    shca_tcp_respond_answer(f);
+    responder_closed(&r->in);
+    shca_tcp_respond_due(r);
     shca_tcp_respond_answer(f);
     tcp_send_forget(r);
     pthread_mutex_unlock(&shca_wire.lock);

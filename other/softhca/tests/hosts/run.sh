@@ -77,6 +77,7 @@ pingpong() { # PROGRAM ARGS...
     if [ $status -eq 0 ]; then
         tap_note "$(sed -n 's/.* = \(.*usec.iter\)/\1/p' "$log.client")"
     else
+        sed -i '/ address:/d' "$log" "$log.client" # their messages come first: stdout has a buffer
         tap_tail "$log"
         tap_tail "$log.client"
     fi
