@@ -131,7 +131,7 @@ static inline struct responder_fetch *responder_oldest(struct responder *r)
 {
     return &r->fetch[r->first_fetch % WIRE_FETCHES];
 }
-/* The QP is being destroyed: a NAK is due that says so to the requester, after all other answers. */
+/* The QP is being destroyed: after all other answers, a NAK is due that says so. */
 void responder_closed(struct responder *r);
 /* The NAK for F, whose target QP does not exist. */
 void responder_no_target(const struct wire_frame *f, struct wire_frame *nak);

@@ -140,8 +140,8 @@ static void requester_on_rnr(struct requester *q, uint32_t msn, uint32_t timer, 
 }
 
 /* The target QP does not exist yet, or no more, which its process tells when it destroys the QP. It
- * has no state of this connection, so everything is sent again. Refusals of frames sent before may still arrive; requester_on_nak() drops them,
- * because NEXT went back. */
+ * has no state of this connection, so everything is sent again. Refusals of frames sent before may
+ * still arrive; requester_on_nak() drops them, because NEXT went back. */
 static void requester_on_no_target(struct requester *q, uint64_t now)
 {
     if (!q->no_target_since) q->no_target_since = now;
