@@ -1,36 +1,18 @@
-/* handles.c - synchronisation of explicit and implicit handles, and the growth of record pools.
+/* handles.c - synchronisation of explicit and implicit handles, and the threads' records.
  *
  * Implements gasnet_{wait,try}_sync*.  All forms poll except *_nopoll.
  */
 #include "extended-ref/handles.h"
 
-#include <stdatomic.h>
-#include <stdlib.h>
-
 #include "core/job/progress.h"
 #include "core/report.h"
-
-enum { POOL_FIRST = 64, POOL_CHUNK_MOST = 4096, CACHE_LINE = 64 };
-
-/* Allocates whole cache lines, zeroed, because other threads complete this thread's operations.  */
-static void *handles_alloc(size_t size)
-{
-    size = (size + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
-    void *memory = aligned_alloc(CACHE_LINE, size);
-    if (memory == NULL)
-        gasneti_fatal("out of memory: %zu bytes for records of non-blocking operations; raise the "
-                      "limit (ulimit -v) or keep fewer operations outstanding",
-                      size);
-    memset(memory, 0, size);
-    return memory;
-}
 
 __attribute__((cold)) gasnete_thread_t *gasnete_thread_create(void)
 {
     gasneti_thread_t *self = gasneti_self();
     gasnete_thread_t *me = gasneti_self_extended();
     if (me) return me; /* left by an earlier thread with the same index */
-    me = handles_alloc(sizeof *me);
+    me = gasnete_alloc(sizeof *me);
     me->index = self->index;
     me->puts = &me->put_set;
     me->gets = &me->get_set;
@@ -38,51 +20,12 @@ __attribute__((cold)) gasnete_thread_t *gasnete_thread_create(void)
     return me;
 }
 
-/* The range of a number of records; checking builds keep all ranges, to recognise values that are
- * not handles.  */
-typedef struct chunk {
-    struct chunk *next;
-    const char *records;
-    size_t size; /* bytes of one record */
-    uint32_t count;
-} chunk_t;
-static chunk_t *_Atomic chunks;
-
-static void handles_add_chunk(const char *records, size_t size, uint32_t count)
-{
-    chunk_t *chunk = handles_alloc(sizeof *chunk);
-    *chunk = (chunk_t){atomic_load(&chunks), records, size, count};
-    while (!atomic_compare_exchange_weak(&chunks, &chunk->next, chunk)) continue;
-}
-
-static bool handles_is_record(const void *handle)
-{
-    for (const chunk_t *chunk = atomic_load(&chunks); chunk; chunk = chunk->next) {
-        size_t offset = (uintptr_t)handle - (uintptr_t)chunk->records;
-        if (offset < chunk->size * chunk->count) return offset % chunk->size == 0;
-    }
-    return false;
-}
-
-/* Doubles the pool, by at least POOL_FIRST and at most POOL_CHUNK_MOST records.  */
-__attribute__((cold)) void *gasnete_make_records(gasnete_thread_t *me, size_t size, uint32_t *made,
-                                                 uint32_t *count)
-{
-    *count = *made;
-    if (*count < POOL_FIRST) *count = POOL_FIRST;
-    if (*count > POOL_CHUNK_MOST) *count = POOL_CHUNK_MOST;
-    char *records = handles_alloc(*count * size);
-    if (GASNETC_CHECKING) handles_add_chunk(records, size, *count);
-    for (uint32_t i = 0; i < *count; i++)
-        ((gasnete_op_t *)(void *)(records + i * size))->owner = (uint16_t)me->index;
-    *made += *count;
-    return records;
-}
-
 __attribute__((cold)) void gasnete_pool_grow(gasnete_thread_t *me)
 {
+    static gasnete_reserve_t reserve = {.size = sizeof(gasnete_op_t)};
     uint32_t count;
-    gasnete_op_t *ops = gasnete_make_records(me, sizeof *ops, &me->made, &count);
+    gasnete_op_t *ops = gasnete_pool_refill(&me->ops, &reserve, &count);
+    if (!ops) return;
     while (count-- > 0) gasnete_op_free(me, &ops[count]);
 }
 
@@ -96,15 +39,10 @@ static void handles_check_context(const char *call)
 
 void gasnete_check_op(const gasnete_op_t *op, enum gasnete_op_state state)
 {
-    uint32_t caller = gasneti_self()->index;
     handles_check_context("a call that synchronises handles");
-    if (!handles_is_record(op))
+    if (!gasnete_is_record(op))
         gasneti_fatal("%p is synchronised as a handle, and no call has returned it",
                       (const void *)op);
-    if (op->owner != caller)
-        gasneti_fatal("handle %p belongs to thread %u and is synchronised by thread %u: a handle "
-                      "may only be synchronised by the thread that created it",
-                      (const void *)op, op->owner, caller);
     if (op->state != state)
         gasneti_fatal("handle %p is not live: each handle must be synchronised exactly once",
                       (const void *)op);

@@ -40,6 +40,7 @@ extended_sources = \
 	extended-ref/coll/team.c extended-ref/coll/team.h \
 	extended-ref/diagnostics.c \
 	extended-ref/handles.c extended-ref/handles.h \
+	extended-ref/records.c extended-ref/records.h \
 	extended-ref/internal_am.c extended-ref/internal_am.h \
 	extended-ref/memset.c \
 	extended-ref/outstanding.c extended-ref/outstanding.h \

@@ -121,7 +121,7 @@ static COLD gasnet_handle_t putget_explicit_slow(gasnet_node_t node, void *dst, 
     if (gasnete_copy_local(putget_names[form], node, dst, src, nbytes) || nbytes == 0)
         return GASNET_INVALID_HANDLE;
     gasnete_thread_t *me = gasnete_self();
-    if (me->free == NULL) gasnete_pool_grow(me);
+    if (me->ops.free == NULL) gasnete_pool_grow(me);
     if (is_get(form)) return gasnete_get_nb_far(dst, node, src, nbytes);
     return form == GASNETC_PUT_NB ? gasnete_put_nb_far(node, dst, src, nbytes)
                                   : gasnete_put_nb_bulk_far(node, dst, src, nbytes);
@@ -132,7 +132,7 @@ HOT gasnet_handle_t putget_explicit_far(enum gasnetc_form form, gasnet_node_t no
 {
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer(putget_names[form], node);
-    if (nbytes == 0 || !putget_is_far(node) || me == NULL || me->free == NULL)
+    if (nbytes == 0 || !putget_is_far(node) || me == NULL || me->ops.free == NULL)
         return putget_explicit_slow(node, dst, src, nbytes, form);
     gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
     putget_start(form, node, dst, src, nbytes, &op->counter);

@@ -51,19 +51,21 @@ void gasnete_put_nbi_val(gasnet_node_t node, void *dst, gasnet_register_value_t 
 /* --- gets --- */
 
 typedef struct value_get {
-    gasnete_op_t op; /* first; on the free list free_values of its thread */
+    gasnete_op_t op; /* first */
     gasnet_register_value_t value;
     const struct net_region *destination; /* NULL if registration failed */
 } value_get_t;
 
 static __attribute__((cold)) void value_grow(gasnete_thread_t *me)
 {
+    static gasnete_reserve_t reserve = {.size = sizeof(value_get_t)};
     uint32_t count;
-    value_get_t *gets = gasnete_make_records(me, sizeof *gets, &me->values_made, &count);
+    value_get_t *gets = gasnete_pool_refill(&me->values, &reserve, &count);
+    if (!gets) return;
     const struct net_region *destination = gasnete_destination(gets, count * sizeof *gets);
     while (count-- > 0) {
         gets[count].destination = destination;
-        gasnete_op_push(&me->free_values, &gets[count].op);
+        gasnete_op_push(&me->values, &gets[count].op);
     }
 }
 
@@ -73,8 +75,8 @@ static __attribute__((cold)) void value_grow(gasnete_thread_t *me)
 static gasnet_valget_handle_t value_start_get(gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_thread_t *me = gasnete_self();
-    if (me->free_values == NULL) value_grow(me);
-    value_get_t *get = (value_get_t *)(void *)gasnete_op_pop(&me->free_values, GASNETE_OP_VALGET);
+    if (me->values.free == NULL) value_grow(me);
+    value_get_t *get = (value_get_t *)(void *)gasnete_op_pop(&me->values, GASNETE_OP_VALGET);
     get->value = 0;
     void *dst = gasneti_low_bytes(&get->value, nbytes);
     if (!gasnete_shm_get("gasnet_get_nb_val", dst, node, src, nbytes) &&
@@ -96,7 +98,7 @@ gasnet_register_value_t gasnete_wait_syncnb_valget(gasnet_valget_handle_t handle
     if (GASNETC_CHECKING) gasnete_check_op(&get->op, GASNETE_OP_VALGET);
     gasnete_thread_t *me = gasnete_self();
     gasnetc_wait(&get->op.counter);
-    gasnete_op_push(&me->free_values, &get->op);
+    gasnete_op_push(&me->values, &get->op);
     return get->value;
 }
 

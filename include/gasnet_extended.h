@@ -160,8 +160,8 @@ GASNETI_INLINE void gasnet_memset(gasnet_node_t node, void *dest, int val, size_
 /* --- Non-blocking, explicit handle --- */
 
 /* A call may return GASNET_INVALID_HANDLE if the operation is already complete, and may block,
- * polling, for resources.  A handle must be synchronised exactly once, by the thread that created
- * it.  The destination of a get, and the effect of a put, are defined after the synchronisation. */
+ * polling, for resources.  A handle must be synchronised exactly once, by any thread.  The
+ * destination of a get, and the effect of a put, are defined after the synchronisation. */
 
 GASNETI_INLINE gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, void *src,
                                              size_t nbytes) GASNETI_MUST_SYNC;

@@ -194,16 +194,6 @@ static void unlock_in_other_thread(void)
     gasnet_hsl_lock(&lock);
     in_thread(unlock_it, NULL);
 }
-static void *wait_for(void *handle)
-{
-    (void)gasnet_wait_syncnb_valget(*(gasnet_valget_handle_t *)handle);
-    return NULL;
-}
-static void handle_of_other_thread(void)
-{
-    gasnet_valget_handle_t handle = gasnet_get_nb_val(0, mine, 8);
-    in_thread(wait_for, &handle);
-}
 #endif
 
 const struct wrong wrongs[] = {
@@ -245,7 +235,6 @@ const struct wrong wrongs[] = {
 #ifdef GASNET_PAR
     {"token_of_other_thread", token_of_other_thread, "is called outside a handler"},
     {"unlock_in_other_thread", unlock_in_other_thread, "that this thread does not hold"},
-    {"handle_of_other_thread", handle_of_other_thread, "only be synchronised by the thread"},
 #endif
 };
 const int wrong_count = TEST_COUNT(wrongs);

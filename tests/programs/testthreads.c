@@ -452,6 +452,47 @@ static void private_handles(void)
     on_all_threads(handles_body);
 }
 
+/* Each thread starts operations, and the next one synchronises them. */
+static struct {
+    gasnet_handle_t put[64], get[64];
+    gasnet_valget_handle_t value;
+    uint32_t back[64];
+} handed[THREADS];
+
+static void *hand_over_body(void *arg)
+{
+    struct worker *w = arg;
+    const int last = (w->id + THREADS - 1) % THREADS;
+    uint32_t *mine = (uint32_t *)stripe(w); /* at the successor */
+    uint32_t value[64];
+    for (int round = 0; round < test_iterations(200); round++) {
+        for (uint32_t i = 0; i < 64; i++) {
+            value[i] = (uint32_t)round << 16 | (uint32_t)w->id << 8 | i;
+            handed[w->id].put[i] = gasnet_put_nb((gasnet_node_t)test_next, mine + i, &value[i], 4);
+        }
+        pthread_barrier_wait(&meet);
+        gasnet_wait_syncnb_all(handed[last].put, 64);
+        pthread_barrier_wait(&meet);
+        for (uint32_t i = 0; i < 64; i++)
+            handed[w->id].get[i] =
+                gasnet_get_nb_bulk(&handed[w->id].back[i], (gasnet_node_t)test_next, mine + i, 4);
+        handed[w->id].value = gasnet_get_nb_val((gasnet_node_t)test_next, mine + 5, 4);
+        pthread_barrier_wait(&meet);
+        for (int i = 0; i < 64; i++) gasnet_wait_syncnb(handed[last].get[i]);
+        const gasnet_register_value_t fifth = gasnet_wait_syncnb_valget(handed[last].value);
+        pthread_barrier_wait(&meet);
+        test_check(memcmp(handed[w->id].back, value, sizeof value) == 0, "thread %d, round %d",
+                   w->id, round);
+        test_check(fifth == ((uint32_t)round << 16 | (uint32_t)last << 8 | 5),
+                   "thread %d, round %d: the value is %#lx", w->id, round, (unsigned long)fifth);
+    }
+    return NULL;
+}
+static void handles_handed_over(void)
+{
+    on_all_threads(hand_over_body);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_rule rules[] = {
@@ -460,6 +501,7 @@ int main(int argc, char **argv)
         {"B90 B62 random mixes from several threads", random_mix},
         {"B97 B96 more threads than CPUs, all spinning", default_mode},
         {"B90 private handles of several threads", private_handles},
+        {"B90 handles that another thread synchronises", handles_handed_over},
         {"B90 B30 floods from several threads", floods},
         {"B40 B97 mutual exclusion of handler-safe locks", mutual_exclusion},
         {"2.8 a thread that holds a handler-safe lock waits on a condition", waiting_with_a_lock},

@@ -37,6 +37,11 @@ check_PROGRAMS += tests/unit/outstanding
 tests_unit_outstanding_SOURCES = tests/unit/outstanding.c extended-ref/outstanding.c extended-ref/outstanding.h
 tests_unit_outstanding_CPPFLAGS = $(unit_cppflags)
 tests_unit_outstanding_LDADD = tests/unit/libcheck.a
+check_PROGRAMS += tests/unit/records
+tests_unit_records_SOURCES = tests/unit/records.c extended-ref/records.c extended-ref/records.h
+tests_unit_records_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit $(DEBUG_DEFINE) \
+	-DGASNETI_NO_LINKCHECK -DGASNETI_PSHM=0 -DGASNET_PAR
+tests_unit_records_LDADD = tests/unit/libcheck.a other/base/libtools.la -lpthread -ldl
 check_PROGRAMS += tests/unit/wraps
 tests_unit_wraps_SOURCES = tests/unit/wraps.c extended-ref/coll/match.c extended-ref/coll/team.c other/portals3/src/engine/pool.c
 tests_unit_wraps_CPPFLAGS = $(unit_cppflags) -I$(top_srcdir)/other/portals3/include
@@ -156,7 +161,7 @@ tests_unit_waiting_CPPFLAGS = $(unit_cppflags) -UGASNETI_PSHM -DGASNETI_PSHM=1
 tests_unit_waiting_LDADD = $(unit_ldadd)
 # With the Extended API above.
 check_PROGRAMS += tests/unit/synchronisation
-tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/programs/synchronisation_rows.h extended-ref/handles.c \
+tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/programs/synchronisation_rows.h extended-ref/handles.c extended-ref/records.c \
 	extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c extended-ref/putget.c extended-ref/regions.c \
 	extended-ref/transfer.h extended-ref/transfer_rdma.h extended-ref/value.c
 tests_unit_synchronisation_CPPFLAGS = $(unit_cppflags)
@@ -180,7 +185,7 @@ tests_unit_counters_LDADD = $(unit_ldadd)
 # The portable reference of it, on a conduit of its own.
 check_PROGRAMS += tests/unit/reference
 tests_unit_reference_SOURCES = tests/unit/reference.c tests/programs/synchronisation_rows.h tests/unit/toy/gasnet_conduit.h \
-	extended-ref/handles.c extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c extended-ref/putget.c \
+	extended-ref/handles.c extended-ref/records.c extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c extended-ref/putget.c \
 	extended-ref/regions.c extended-ref/transfer.h $(extended_by_am) extended-ref/value.c
 tests_unit_reference_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/tests/unit/toy \
 	$(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ -DGASNETE_BY_AM
@@ -303,7 +308,7 @@ tests_fuzz_handshake_LDADD = other/base/libenv_table.la
 tests_fuzz_am_header_SOURCES = tests/fuzz/am_header.c $(fuzz_driver)
 tests_fuzz_am_header_LDADD = tests/unit/libscript.a
 tests_fuzz_internal_messages_SOURCES = tests/fuzz/internal_messages.c tests/unit/toy/gasnet_conduit.h \
-	extended-ref/handles.c extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c $(extended_by_am) \
+	extended-ref/handles.c extended-ref/records.c extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c $(extended_by_am) \
 	extended-ref/vis/packed.c extended-ref/vis/pieces.c extended-ref/vis/walk.c \
 	extended-ref/coll/arrivals.c extended-ref/coll/match.c $(fuzz_driver)
 tests_fuzz_internal_messages_CPPFLAGS = $(tests_unit_reference_CPPFLAGS)
