@@ -315,8 +315,10 @@ static void check_mpi(void)
 /* True if gasnet_init was called and could not join a job. */
 static bool refused;
 
+static bool attached;
+
 /* Polls while gasnet_attach waits for other ranks: if such a rank ends instead, this rank ends with
- * it.  No peer sends an Active Message before it has left attach, so no handler runs. */
+ * it.  Its client sends no message before it has left attach, so no handler of the client runs. */
 static void poll_in_attach(void)
 {
     gasnetc_poll();
@@ -329,7 +331,7 @@ static void look_for_end(void)
     if (atomic_load(&gasnetc_exit_pending)) gasnetc_exit_act();
 }
 
-int gasnet_init(int *argc, char ***argv)
+int gasnetc_init(int *argc, char ***argv)
 {
     if (gasnetc_phase != GASNETC_BEFORE_INIT)
         return gasneti_error(GASNET_ERR_NOT_INIT, "gasnet_init", "called a second time");
@@ -353,10 +355,26 @@ int gasnet_init(int *argc, char ***argv)
     gasnetc_shm_find();
     gasnetc_segment_limits();
     gasnetc_stats_serve();
-    gasnetc_phase = GASNETC_BEFORE_ATTACH;
-    bootstrap_meanwhile(poll_in_attach);
+    gasnetc_register_internal(gasnete_handlers, true);
+    gasnetc_register_firehose_handler();
+    gasnetc_shm_open();
+    gasnete_init();
+    bootstrap_barrier();
+    if (GASNETC_RCV_THREAD && GASNETC_THREADED && gasnetc_params.rcv_thread && gasneti_nodes > 1)
+        gasnetc_receive_thread_start();
+    gasnetc_phase = GASNETC_RUNNING;
     if (gasnetc_params.freeze) gasnett_freezeForDebuggerNow(&gasnet_frozen, "gasnet_frozen");
     return GASNET_OK;
+}
+
+int gasnet_init(int *argc, char ***argv)
+{
+    const int result = gasnetc_init(argc, argv);
+    if (result == GASNET_OK) {
+        gasnetc_phase = GASNETC_BEFORE_ATTACH;
+        bootstrap_meanwhile(poll_in_attach);
+    }
+    return result;
 }
 
 int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize,
@@ -367,28 +385,24 @@ int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsi
         gasneti_fatal(
             "gasnet_attach is called although gasnet_init failed: there is no job; check what "
             "gasnet_init returns");
-    if (gasnetc_phase != GASNETC_BEFORE_ATTACH)
+    if (gasnetc_phase == GASNETC_BEFORE_INIT || attached)
         return gasneti_error(GASNET_ERR_NOT_INIT, "gasnet_attach",
-                             gasnetc_phase == GASNETC_ATTACHED ? "called a second time"
-                                                               : "called before gasnet_init");
+                             attached ? "called a second time" : "called before gasnet_init");
     if (GASNETC_CHECKING) gasnetc_check_client_code("gasnet_attach");
     if (numentries < 0 || (numentries && !table))
         return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_attach", "%d handlers at %p", numentries,
                              (void *)table);
-    gasnetc_register_internal(gasnete_handlers, true);
-    gasnetc_register_firehose_handler();
     int result = gasnetc_register_client(table, numentries);
     if (result == GASNET_OK) result = gasnetc_segment_attach(segsize);
     if (result != GASNET_OK) return result;
     gasnetc_firehose_open();
     gasneti_ondemand_init();
     gasnete_attach();
-    if (GASNETC_RCV_THREAD && GASNETC_THREADED && gasnetc_params.rcv_thread && gasneti_nodes > 1)
-        gasnetc_receive_thread_start();
     bootstrap_meanwhile(look_for_end);
     bootstrap_barrier();
     bootstrap_meanwhile(NULL);
-    gasnetc_phase = GASNETC_ATTACHED;
+    attached = true;
+    gasnetc_phase = GASNETC_RUNNING;
     return GASNET_OK;
 }
 

@@ -171,10 +171,10 @@ void *net_alloc(size_t size);
 void net_free(void *memory);
 
 /* The use of a registered range: NET_SOURCE, puts from it, also if it is mapped read-only;
- * NET_LOCAL, puts from it and gets into it; NET_REMOTE, also puts and gets by peers; NET_READABLE,
- * in SEGMENT_LARGE and _EVERYTHING alone, puts from it and gets by peers, also if it is mapped
- * read-only. */
-enum net_access { NET_LOCAL, NET_REMOTE, NET_SOURCE, NET_READABLE };
+ * NET_LOCAL, puts from it and gets into it; NET_REMOTE, also puts and gets by peers; NET_SEGMENT,
+ * also the payload of Longs; NET_READABLE, in SEGMENT_LARGE and _EVERYTHING alone, puts from it and
+ * gets by peers, also if it is mapped read-only. */
+enum net_access { NET_LOCAL, NET_REMOTE, NET_SEGMENT, NET_SOURCE, NET_READABLE };
 
 /* Registers [start, start+size).  size is at most caps.region_max.  False with errno set when
  * refused (ENOMEM: a limit; EFAULT: not mapped, not writable, or not to be pinned; EAGAIN: try

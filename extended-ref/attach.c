@@ -1,4 +1,4 @@
-/* attach.c - the Extended API's part of attach: its handler table and initial state;
+/* attach.c - the Extended API's part of init and attach: its handler table and initial state;
  * gasnete_threadinfo.
  *
  * Called by the core (core/am/system_am.h).
@@ -21,10 +21,15 @@ const gasnetc_internal_t gasnete_handlers[] = {
     GASNETE_COLL_HANDLERS GASNETE_TRANSFER_HANDLERS{0, 0, NULL},
 };
 
+void gasnete_init(void)
+{
+    gasnete_segments_read();
+    gasnete_barrier_begin();
+}
+
 void gasnete_attach(void)
 {
-    gasnete_segments_attach();
-    gasnete_barrier_attach();
+    gasnete_segments_read();
 }
 
 /* Identifies the calling thread by the address of its record in the core, which is unique while the

@@ -13,10 +13,10 @@
 
 static gasnet_seginfo_t *segments; /* [nodes] */
 
-void gasnete_segments_attach(void)
+void gasnete_segments_read(void)
 {
-    int nodes = (int)gasnet_nodes();
-    segments = calloc((size_t)nodes, sizeof *segments);
+    int nodes = (int)gasneti_nodes;
+    if (segments == NULL) segments = calloc((size_t)nodes, sizeof *segments);
     if (segments == NULL || gasnetc_segment_info(segments, nodes) != GASNET_OK)
         gasneti_fatal("out of memory: %d entries for the table of segments", nodes);
 }

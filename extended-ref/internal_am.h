@@ -56,9 +56,10 @@ void gasnete_vis_get_handler(gasnet_token_t token, void *request, size_t length,
 void gasnete_vis_got_handler(gasnet_token_t token, void *data, size_t nbytes,
                              gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
 
-/* The parts of attach; they must not send messages.  */
-void gasnete_barrier_attach(void);
-void gasnete_segments_attach(void);
+/* Init: makes the job's barrier; sends no messages.  */
+void gasnete_barrier_begin(void);
+/* Init, and attach again: asks the core for the segments of all ranks.  */
+void gasnete_segments_read(void);
 
 /* internal_am.c: true if [start, start+nbytes) lies in the segment of `node`.  The two checks are
  * fatal otherwise: gasnete_check_segment for a transfer of this rank, gasnete_check_requested for

@@ -89,10 +89,10 @@ void net_portals_unlink(ptl_handle_md_t md)
 
 static uint32_t selectors_used; /* one bit each; start-up alone changes it */
 
-/* The segment is registered first, and gets BITS_RAR. */
-static uint32_t memory_take_selector(void)
+/* BITS_RAR for the segment, or its first piece. */
+static uint32_t memory_take_selector(enum net_access access)
 {
-    uint32_t selector = BITS_RAR;
+    uint32_t selector = access == NET_SEGMENT ? BITS_RAR : BITS_MORE;
     while (selectors_used >> selector & 1) selector = selector ? selector + 1 : BITS_MORE;
     if (selector >= BITS_SELECTORS) return BITS_SELECTORS;
     selectors_used |= 1u << selector;
@@ -140,11 +140,11 @@ static int memory_attach_all(net_region_t *region)
     return error;
 }
 
-static bool memory_register_remote(net_region_t *region)
+static bool memory_register_remote(net_region_t *region, enum net_access access)
 {
     region->remote = true;
     region->rar = region->raram = region->md = region->put = PTL_INVALID_HANDLE;
-    region->selector = memory_take_selector();
+    region->selector = memory_take_selector(access);
     int error = region->selector < BITS_SELECTORS ? memory_attach_all(region) : PTL_NO_SPACE;
     if (error == PTL_OK) {
         atomic_fetch_add_explicit(&net_portals_rest.registrations, 1, memory_order_relaxed);
@@ -159,7 +159,8 @@ bool net_register(void *start, size_t size, enum net_access access, net_region_t
 {
     *region = (net_region_t){.start = start, .size = size};
     if (net_portals.safe_eq == PTL_EQ_NONE) return true; /* the only process of the job */
-    if (access == NET_REMOTE) return memory_register_remote(region);
+    if (access == NET_REMOTE || access == NET_SEGMENT)
+        return memory_register_remote(region, access);
     /* libportals binds memory that is mapped read-only as well. */
     if (access == NET_LOCAL && gasneti_mapped(start, size, true) == GASNETI_UNMAPPED) {
         *region = (net_region_t){.size = 0};

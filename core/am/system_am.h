@@ -1,7 +1,7 @@
 /* system_am.h - the Extended API's own handlers (indices 64..127), and other calls that the core
  * makes to the Extended API.
  *
- * The handlers are registered during attach, before any client handler can run.  Their Requests and
+ * The handlers are registered during init, before any client handler can run.  Their Requests and
  * Replies use gasnetc_AMRequestShort and so on: the calls of the client interface without its check
  * of the index.
  */
@@ -33,8 +33,9 @@ typedef struct gasnetc_internal {
 /* Supplied by the Extended API: its handlers, ended by a NULL function. */
 extern const gasnetc_internal_t gasnete_handlers[];
 
-/* Supplied by the Extended API; called once at the end of attach, on every rank, before the final
- * barrier.  It may send no messages. */
+/* Supplied by the Extended API; called once at the end of init and of attach, on every rank, before
+ * the final barrier.  They may send no messages. */
+void gasnete_init(void);
 void gasnete_attach(void);
 
 /* Supplied by the Extended API; called outside handlers, by any thread, in each poll that finds

@@ -27,6 +27,7 @@ static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t 
 {
     static const enum hca_access rights[] = {[NET_LOCAL] = HCA_LOCAL,
                                              [NET_REMOTE] = HCA_REMOTE,
+                                             [NET_SEGMENT] = HCA_REMOTE,
                                              [NET_SOURCE] = HCA_LOCAL,
                                              [NET_READABLE] = HCA_READABLE};
     /* On iWARP the data of a read arrive as a write, for which the memory needs HCA_SINK. */

@@ -44,9 +44,14 @@ typedef struct gasnetc_peer {
     struct gasnetc_shm_peer *shm; /* core/shm/messages.h; NULL: messages go by the network */
 } __attribute__((aligned(128))) gasnetc_peer_t;
 
-enum gasnetc_phase { GASNETC_BEFORE_INIT, GASNETC_BEFORE_ATTACH, GASNETC_ATTACHED };
+/* What the client may do.  BEFORE_ATTACH: all that the library needs for messages, polls, barriers
+ * and collectives works, but a client of the classic interface has to call gasnet_attach first. */
+enum gasnetc_phase { GASNETC_BEFORE_INIT, GASNETC_BEFORE_ATTACH, GASNETC_RUNNING };
 
 #pragma GCC visibility push(hidden)
+/* Collective: starts this process's part in the job.  When it returns GASNET_OK, messages, polls,
+ * barriers and collectives work on all ranks, and segments may be attached. */
+int gasnetc_init(int *argc, char ***argv);
 extern _Atomic(enum gasnetc_phase)
     gasnetc_phase;                    /* the thread that ends the process reads it too */
 extern gasnetc_peer_t *gasnetc_peers; /* [ranks] */

@@ -157,7 +157,7 @@ void gasneti_fatal(const char *format, ...)
     va_end(list);
     explain(why, text, sizeof text);
     /* At start-up all ranks often have the same failure, which the launcher prints once. */
-    if (gasnetc_phase != GASNETC_ATTACHED) complain(text, false);
+    if (gasnetc_phase != GASNETC_RUNNING) complain(text, false);
     size_t length = compose_words(lines, 2048, "*** FATAL ERROR", "%s", text);
     if (!gasnetc_exit_of_child()) length += compose_counters(lines + length, sizeof lines - length);
     print(lines, length);
@@ -195,7 +195,7 @@ void gasneti_fatal_if_any(const char *error)
 
 void gasnetc_require_attached(const char *call)
 {
-    if (gasnetc_phase != GASNETC_ATTACHED)
+    if (gasnetc_phase != GASNETC_RUNNING)
         gasneti_fatal("%s is not possible before %s: call it first and check what it returns", call,
                       gasnetc_phase == GASNETC_BEFORE_INIT ? "gasnet_init" : "gasnet_attach");
 }

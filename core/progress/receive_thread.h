@@ -5,7 +5,7 @@
 #ifndef GASNETC_RECEIVE_THREAD_H
 #define GASNETC_RECEIVE_THREAD_H
 
-/* Starts the threads, at the end of attach.  They live until the process ends. */
+/* Starts the threads, at the end of init.  They live until the process ends. */
 void gasnetc_receive_thread_start(void);
 
 #endif

@@ -123,7 +123,7 @@ void gasnetc_remote_agree(firehose_sizes_t *sizes);
 /* Sets what the cache needs in addition, to reach peers. */
 void gasnetc_remote_configure(firehose_config_t *config);
 
-/* Registers the handler of messages, at attach, after the handlers of the Extended API. */
+/* Registers the handler of messages, at init, after the handlers of the Extended API. */
 void gasnetc_register_firehose_handler(void);
 
 /* Waits until no peer accesses memory that the program unmapped before the call.  Polls meanwhile;

@@ -22,7 +22,7 @@
 /* The bits that are the marks; a word has none of them set. */
 #define GASNETC_FLAG_MARKS UINT64_C(0x8080808080808080)
 
-/* Called in attach, on all ranks with the same count.  No rank may put before the barrier that ends
+/* Called in init, on all ranks with the same count.  No rank may put before the barrier that ends
  * attach.
  */
 void gasnetc_remote_flags_init(uint32_t count);

@@ -110,7 +110,7 @@ static void register_pieces(char *base, uintptr_t size)
         uintptr_t start = (uintptr_t)i << gasnetc_pin_shift;
         uintptr_t piece = UINT64_C(1) << gasnetc_pin_shift;
         if (piece > size - start) piece = size - start;
-        if (!net_register(base + start, piece, NET_REMOTE, &gasnetc_local_segment.regions[i])) {
+        if (!net_register(base + start, piece, NET_SEGMENT, &gasnetc_local_segment.regions[i])) {
             char why[256];
             net_explain_register(errno, piece, why, sizeof why);
             gasneti_fatal("cannot register a segment of %llu KB: %s; or ask for a smaller segment "

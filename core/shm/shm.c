@@ -1,11 +1,11 @@
 /* shm.c - the processes of a supernode map each other's segments, and the memory behind them into
  * which they write each other's Active Messages.
  *
- * All of that is one memory file, of the supernode's first process: the memory of wake.h, then
- * each process's part, by rank.  In gasnet_init each process makes a file, and opens the file of
- * the first process in its group; if that fails, it leaves the group.  In gasnet_attach each
- * process maps the whole file, which contains its own segment.  The file is closed then, so that
- * the kernel frees it however the job ends.
+ * All of that is one memory file, of the supernode's first process: the memory of wake.h, then the
+ * memory for each process's messages, by rank, then each process's segment.  In gasnet_init each
+ * process makes a file, and opens the file of the first process in its group; if that fails, it
+ * leaves the group.  It maps what precedes the segments, and in gasnet_attach the segments, its own
+ * among them.  The file is closed then.
  */
 /* The table gasneti_shm_peers is written in this file alone. */
 #define GASNETI_SHM_CONST
@@ -32,15 +32,9 @@ gasneti_shm_peer_t gasneti_shm_peers[GASNET_MAXNODES + 1];
 static uint32_t *supernode_of; /* [ranks]; NULL: each rank is a supernode */
 static uint32_t shm_count;     /* ranks in this supernode */
 static int shared_file = -1;   /* this process's file, then the supernode's until it is mapped */
-static char *shared;           /* the supernode's file, mapped */
-
-/* The part of the file of one process: its segment, whole pages, followed by the memory for its
- * messages. */
-typedef struct part {
-    uint64_t segment;
-    uint64_t sleeps; /* 1: the process has a receive thread */
-} part_t;
-static part_t *parts; /* [ranks], during attach */
+static char *segments;         /* the supernode's segments, mapped */
+static bool *sleeps;           /* [ranks] whether it has a receive thread; during init */
+static uint64_t *sizes;        /* [ranks] of the segments, in whole pages; during attach */
 
 uint32_t gasnetc_shm_supernode(uint32_t rank)
 {
@@ -96,6 +90,7 @@ static gasnetc_location_t own_location(hostmem_file_t *mine)
 typedef struct greeting {
     gasnetc_location_t location;
     hostmem_file_t file;
+    uint64_t sleeps; /* 1: it has a receive thread */
 } greeting_t;
 
 /* Finds the supernodes, and leaves shared_file open: the file of this supernode, or -1. */
@@ -107,8 +102,13 @@ static void find_supernodes(void)
     uint32_t *group = allocate(n, sizeof *group), *scratch = allocate(n, sizeof *scratch);
     uint8_t *alone = allocate(n, 1);
     mine.location = own_location(&mine.file);
+    mine.sleeps = gasnetc_params.rcv_thread;
     bootstrap_exchange(&mine, sizeof mine, all);
-    for (uint32_t r = 0; r < n; r++) locations[r] = all[r].location;
+    sleeps = allocate(n, sizeof *sleeps);
+    for (uint32_t r = 0; r < n; r++) {
+        locations[r] = all[r].location;
+        sleeps[r] = all[r].sleeps != 0;
+    }
     gasnetc_supernodes_group(locations, n, (uint32_t)gasnetc_params.supernode_maxsize, group);
     const uint32_t first = group[me];
     const int first_file = first != me ? hostmem_open(&all[first].file) : shared_file;
@@ -147,16 +147,16 @@ void gasnetc_shm_find(void)
     report();
 }
 
-/* --- attach: segments --- */
+/* --- mapping parts of the file --- */
 
-/* Fatal: the memory of the supernode cannot be mapped, for the reason in errno. */
-static void __attribute__((noreturn, cold)) refused(uint64_t size)
+/* Fatal: `what` cannot be mapped, for the reason in errno. */
+static void __attribute__((noreturn, cold)) refused(const char *what, uint64_t size)
 {
     const int error = errno;
-    gasneti_fatal_once("cannot map the segments of the %u processes that share memory here, %llu "
+    gasneti_fatal_once("cannot map the %s of the %u processes that share memory here, %llu "
                        "KB: %s%s; ask for smaller segments (GASNET_MAX_SEGSIZE), or do without "
                        "memory shared within a host (GASNET_SUPERNODE_MAXSIZE=1)",
-                       shm_count, (unsigned long long)size / 1024, strerror(error),
+                       what, shm_count, (unsigned long long)size / 1024, strerror(error),
                        error == ENOMEM ? " (see ulimit -v)" : hostmem_advice(error));
 }
 
@@ -165,87 +165,110 @@ static uint64_t pages(uint64_t size)
     return (size + GASNET_PAGESIZE - 1) / GASNET_PAGESIZE * GASNET_PAGESIZE;
 }
 
-/* The offset in the file of the part of a rank of the supernode; for gasnetc_job.size, the size of
- * the file. */
-static uint64_t part_at(uint32_t rank)
-{
-    const uint64_t messages = pages(gasnetc_shm_messages_size(shm_count));
-    uint64_t at = pages(gasnetc_wakeup_size(shm_count));
-    for (uint32_t r = 0; r < rank; r++)
-        if (is_shm(r)) at += parts[r].segment + messages;
-    return at;
-}
+/* A part of the file, and in it what is this process's own. */
+typedef struct part {
+    const char *what;
+    uint64_t start, size, mine, mine_size;
+} part_t;
 
-/* Maps the file, to whose full length every process extends it.  Neither a child of this process
- * nor its core file has the parts of other processes. */
-static void map_file(void)
+/* Maps a part of the file, up to whose end every process extends it.  Neither a child of this
+ * process nor its core file has what belongs to other processes. */
+static char *map_part(const part_t *part)
 {
-    const uint32_t me = gasnetc_job.rank;
-    const uint64_t size = part_at(gasnetc_job.size), mine = part_at(me), next = part_at(me + 1);
-    if (hostmem_resize(shared_file, size) < 0) refused(size);
-    shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, shared_file, 0);
-    if (shared == MAP_FAILED) refused(size);
+    const uint64_t after = part->mine + part->mine_size;
+    if (hostmem_resize(shared_file, part->start + part->size) < 0) refused(part->what, part->size);
+    char *memory = mmap(NULL, part->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                        shared_file, (off_t)part->start);
+    if (memory == MAP_FAILED) refused(part->what, part->size);
     const int advice[] = {MADV_DONTFORK, MADV_DONTDUMP};
     for (int i = 0; i < 2; i++) {
-        madvise(shared, mine, advice[i]);
-        madvise(shared + next, size - next, advice[i]);
+        madvise(memory, part->mine, advice[i]);
+        madvise(memory + after, part->size - after, advice[i]);
     }
+    return memory;
+}
+
+/* --- init: messages --- */
+
+static uint64_t messages_at(uint32_t index)
+{
+    return pages(gasnetc_wakeup_size(shm_count)) +
+           index * pages(gasnetc_shm_messages_size(shm_count));
+}
+
+void gasnetc_shm_open(void)
+{
+    const uint32_t me = gasnetc_job.rank;
+    uint32_t number = 0, my_index = 0;
+    for (uint32_t r = 0; r < gasnetc_job.size; r++)
+        if (is_shm(r)) gasneti_shm_peers[r].number = ++number;
+    if (shm_count == 1) return;
+    my_index = gasneti_shm_peers[me].number - 1;
+    char *memory = map_part(&(part_t){.what = "memory for messages",
+                                      .size = messages_at(shm_count),
+                                      .mine = messages_at(my_index),
+                                      .mine_size = messages_at(1) - messages_at(0)});
+    gasnetc_shm_messages_open(memory + messages_at(my_index), my_index);
+    for (uint32_t r = 0; r < gasnetc_job.size; r++) {
+        const uint32_t index = gasneti_shm_peers[r].number - 1;
+        if (is_shm(r) && r != me)
+            gasnetc_shm_messages_peer(&gasnetc_peers[r], memory + messages_at(index), index,
+                                      sleeps[r]);
+    }
+    gasnetc_wakeup_open(memory, shm_count == gasnetc_job.host_size, shm_count == gasnetc_job.size);
+    free(sleeps);
+}
+
+/* --- attach: segments --- */
+
+/* The offset among the segments of that of a rank of the supernode; for gasnetc_job.size, the size
+ * of all. */
+static uint64_t segment_at(uint32_t rank)
+{
+    uint64_t at = 0;
+    for (uint32_t r = 0; r < rank; r++)
+        if (is_shm(r)) at += sizes[r];
+    return at;
 }
 
 void *gasnetc_shm_alloc(size_t size)
 {
+    const uint32_t me = gasnetc_job.rank;
     if (supernode_of) {
-        const part_t mine = {pages(size), gasnetc_params.rcv_thread};
-        parts = allocate(gasnetc_job.size, sizeof *parts);
-        bootstrap_exchange(&mine, sizeof mine, parts);
+        const uint64_t mine = pages(size);
+        sizes = allocate(gasnetc_job.size, sizeof *sizes);
+        bootstrap_exchange(&mine, sizeof mine, sizes);
     }
     if (shm_count == 1) return size ? net_alloc(size) : NULL;
-    map_file();
-    return size ? shared + part_at(gasnetc_job.rank) : NULL;
+    const part_t part = {.what = "segments",
+                         .start = messages_at(shm_count),
+                         .size = segment_at(gasnetc_job.size),
+                         .mine = segment_at(me),
+                         .mine_size = sizes[me]};
+    if (part.size) segments = map_part(&part);
+    return size ? segments + part.mine : NULL;
 }
 
-/* Enters a rank of this supernode, whose segment is mapped at `here`, in the table. */
-static void enter(uint32_t rank, uint32_t number, void *here)
+/* Where the segment of a rank of this supernode is mapped. */
+static char *mapped(uint32_t rank)
 {
-    const gasnetc_segment_t *segment = &gasnetc_peers[rank].segment;
-    gasneti_shm_peers[rank] = (gasneti_shm_peer_t){
-        .base = segment->base,
-        .inner = segment->size ? segment->size - GASNETI_SHM_INLINE + 1 : 0,
-        .mapped = segment->size ? (uintptr_t)here : 0,
-        .number = number,
-    };
-}
-
-/* Enters all parts of the file, and the memory for messages behind their segments. */
-static void enter_all(void)
-{
-    const uint32_t me = gasnetc_job.rank;
-    uint32_t number = 0, my_index = 0;
-    for (uint32_t r = 0; r < me; r++) my_index += is_shm(r);
-    gasnetc_shm_messages_open(shared + part_at(me) + parts[me].segment, my_index);
-    for (uint32_t r = 0; r < gasnetc_job.size; r++) {
-        if (!is_shm(r)) continue;
-        char *here = shared + part_at(r);
-        if (r != me)
-            gasnetc_shm_messages_peer(&gasnetc_peers[r], here + parts[r].segment, number,
-                                      parts[r].sleeps);
-        enter(r, ++number, here);
-    }
-    gasnetc_wakeup_open(shared, shm_count == gasnetc_job.host_size, shm_count == gasnetc_job.size);
+    return shm_count == 1 ? (char *)gasnetc_peers[rank].segment.base : segments + segment_at(rank);
 }
 
 /* Closes the file: the exchanges of segments and keys came after the mapping, so every process has
  * mapped it. */
 void gasnetc_shm_enter(void)
 {
-    const uint32_t me = gasnetc_job.rank;
-    if (shm_count == 1)
-        enter(me, 1, (void *)gasnetc_peers[me].segment.base);
-    else
-        enter_all();
+    for (uint32_t r = 0; r < gasnetc_job.size; r++) {
+        const gasnetc_segment_t *segment = &gasnetc_peers[r].segment;
+        if (!is_shm(r) || segment->size == 0) continue;
+        gasneti_shm_peers[r].base = segment->base;
+        gasneti_shm_peers[r].inner = segment->size - GASNETI_SHM_INLINE + 1;
+        gasneti_shm_peers[r].mapped = (uintptr_t)mapped(r);
+    }
     close_file();
-    free(parts);
-    parts = NULL;
+    free(sizes);
+    sizes = NULL;
 }
 
 _Atomic uint64_t *gasnetc_shm_barrier(void)

@@ -17,23 +17,26 @@
 
 #if GASNET_PSHM
 
-/* Init, collective: decides which processes form supernodes; attach cannot change that. */
+/* Init, collective: decides which processes form supernodes. */
 void gasnetc_shm_find(void);
 
 /* The supernode of a rank; numbers are from 0 without gaps. */
 uint32_t gasnetc_shm_supernode(uint32_t rank);
 
-/* Attach, collective: maps the supernode's file, and returns this rank's segment in it; NULL if
- * size is 0.  The memory for messages follows the segment.  Fatal if the file cannot
- * be mapped.  A supernode of one rank uses net_alloc. */
+/* Init, after gasnetc_shm_find: maps the memory for messages.  After a barrier, Active Messages to
+ * the ranks of this supernode may be stores. */
+void gasnetc_shm_open(void);
+
+/* Attach, collective: maps the supernode's segments, and returns this rank's; NULL if size is 0.
+ * Fatal if they cannot be mapped.  A supernode of one rank uses net_alloc. */
 void *gasnetc_shm_alloc(size_t size);
 
 /* Attach, after all ranks have returned from gasnetc_shm_alloc and their segments are known: puts
- * and Active Messages to the ranks of this supernode may be stores from now on. */
+ * to the ranks of this supernode may be stores from now on. */
 void gasnetc_shm_enter(void);
 
-/* After attach: the words of the barrier, 0 at first, if this supernode has several processes; else
- * NULL. */
+/* After gasnetc_shm_open: the words of the barrier, 0 at first, if this supernode has several
+ * processes; else NULL. */
 _Atomic uint64_t *gasnetc_shm_barrier(void);
 
 /* Copies to the segment of a rank of this supernode; false, with nothing done, if the rank is in
@@ -57,6 +60,8 @@ static inline void gasnetc_shm_info(uint32_t rank, gasnet_nodeinfo_t *info)
 #else
 
 static inline void gasnetc_shm_find(void) {}
+
+static inline void gasnetc_shm_open(void) {}
 
 static inline uint32_t gasnetc_shm_supernode(uint32_t rank)
 {

@@ -45,7 +45,7 @@ void gasnetc_wakeup_prepare(void);
 /* The size of the memory for a supernode of so many processes. */
 size_t gasnetc_wakeup_size(uint32_t processes);
 
-/* Attach: the memory is mapped at `memory`.  `whole`: all the host's processes are in the
+/* The memory is mapped at `memory`.  `whole`: all the host's processes are in the
  * supernode; `all`: all processes of the job are. */
 void gasnetc_wakeup_open(void *memory, bool whole, bool all);
 

@@ -153,7 +153,7 @@ static bool closed; /* under `answering`: the records are about to be freed */
 static char *answer(size_t *length)
 {
     const char *when = "on request, before gasnet_attach";
-    if (gasnetc_phase == GASNETC_ATTACHED)
+    if (gasnetc_phase == GASNETC_RUNNING)
         when = gasnetc_exit_polls(1)
                    ? "on request"
                    : "on request; it has not polled for 1 s: it computes, sleeps or is stuck";

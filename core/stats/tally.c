@@ -182,7 +182,7 @@ void gasnetc_counts_summary(char *text, size_t size)
     gasnetc_tally_t tally;
     line_t line = {text, size, 0};
     text[0] = 0;
-    if (!gasnetc_peers || gasnetc_phase != GASNETC_ATTACHED) return;
+    if (!gasnetc_peers || gasnetc_phase != GASNETC_RUNNING) return;
     gasnetc_tally_process(&tally);
     const uint64_t *v = tally.value;
     uint64_t requests = v[GASNETC_COUNT_requests_short] + v[GASNETC_COUNT_requests_medium] +

@@ -24,7 +24,7 @@
 
 gasnete_barrier_t gasnete_barrier_job;
 
-/* --- attach --- */
+/* --- init --- */
 
 static uint32_t barrier_rank_at(const void *leaders, uint32_t supernode, uint32_t index)
 {
@@ -34,10 +34,10 @@ static uint32_t barrier_rank_at(const void *leaders, uint32_t supernode, uint32_
 
 /* GASNET_BARRIER=AMDISSEM: Active Messages of all ranks; else shared memory where ranks share some,
  * and puts where the network has RDMA. */
-void gasnete_barrier_attach(void)
+void gasnete_barrier_begin(void)
 {
     gasnete_barrier_t *barrier = &gasnete_barrier_job;
-    const uint32_t ranks = gasnet_nodes(), me = gasnet_mynode();
+    const uint32_t ranks = gasneti_nodes, me = gasneti_mynode;
     const bool by_am = gasnetc_params.barrier == GASNETC_BARRIER_AM;
     uint32_t *leaders = calloc(ranks, sizeof *leaders), members = 0;
     gasnete_barrier_shape_t shape = {.members = 1, .rank_at = barrier_rank_at, .whose = leaders};

@@ -397,7 +397,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static bool attached;
     static reader_t in; /* an automatic one would be of no value after longjmp */
-    if (!attached) gasnete_segments_attach();
+    if (!attached) gasnete_segments_read();
     attached = true;
     begin();
     in = (reader_t){data, data + size};

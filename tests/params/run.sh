@@ -66,13 +66,13 @@ elsewhere GASNET_CONNECT_DYNAMIC ib/connect.sh 'GASNET_CONNECT_DYNAMIC=0' "the s
 
 # ---- memory: IB-P1, IB-P2, IB-R8
 
-sees "IB-P1 the host's processes share it" 2 segment 'local=33554432 global=33554432 probed=0 ' GASNET_PHYSMEM_MAX=64M
+sees "IB-P1 the host's processes share it" 2 segment 'local=33554432 global=33554432 probed=4096 ' GASNET_PHYSMEM_MAX=64M
 sees "IB-P1 no more than the device takes: 100 regions, less the library's" 2 segment \
-    'local=([4-9][0-9]{7}|10[0-4][0-9]{6}) .*probed=0 ' GASNET_PHYSMEM_MAX=1G GASNET_PIN_MAXSZ=0 'SOFTHCA_DEVICES=1x1;max_mr=100,max_mr_size=1048576'
-sees "IB-P2 as it is" 2 segment 'local=33554432 .*probed=0 ' GASNET_PHYSMEM_NOPROBE=1 GASNET_PHYSMEM_MAX=64M
-sees "IB-P2 even where the device takes less" 2 segment 'local=536870912 .*probed=0 ' GASNET_PHYSMEM_NOPROBE=1 \
+    'local=([4-9][0-9]{7}|10[0-4][0-9]{6}) .*probed=4096 ' GASNET_PHYSMEM_MAX=1G GASNET_PIN_MAXSZ=0 'SOFTHCA_DEVICES=1x1;max_mr=100,max_mr_size=1048576'
+sees "IB-P2 as it is" 2 segment 'local=33554432 .*probed=4096 ' GASNET_PHYSMEM_NOPROBE=1 GASNET_PHYSMEM_MAX=64M
+sees "IB-P2 even where the device takes less" 2 segment 'local=536870912 .*probed=4096 ' GASNET_PHYSMEM_NOPROBE=1 \
     GASNET_PHYSMEM_MAX=1G 'SOFTHCA_DEVICES=1x1;max_mr=100,max_mr_size=1048576'
-sees "IB-P2 of no effect alone" 2 segment 'local=([4-9][0-9]{7}|10[0-4][0-9]{6}) .*probed=0 ' GASNET_PHYSMEM_NOPROBE=1 \
+sees "IB-P2 of no effect alone" 2 segment 'local=([4-9][0-9]{7}|10[0-4][0-9]{6}) .*probed=4096 ' GASNET_PHYSMEM_NOPROBE=1 \
     GASNET_PIN_MAXSZ=0 'SOFTHCA_DEVICES=1x1;max_mr=100,max_mr_size=1048576'
 sees "IB-P1 the largest segment" 2 segment 'local=8388608 global=8388608' GASNET_MAX_SEGSIZE=8M
 sees "IB-P1 of each process" 2 segment 'local=67108864 ' GASNET_PHYSMEM_MAX=64M/P GASNET_PHYSMEM_NOPROBE=1

@@ -25,7 +25,7 @@
 /* --- the engine's globals --- */
 
 struct bootstrap_job gasnetc_job;
-_Atomic(enum gasnetc_phase) gasnetc_phase = GASNETC_ATTACHED;
+_Atomic(enum gasnetc_phase) gasnetc_phase = GASNETC_RUNNING;
 gasnetc_peer_t *gasnetc_peers;
 struct net_caps gasnetc_caps;
 gasnet_node_t gasneti_mynode, gasneti_nodes;

@@ -193,7 +193,7 @@ static void begin_as(uint32_t rank, uint32_t size, double timeout)
     static gasnetc_peer_t peers[MANY];
     gasnetc_peers = peers;
     gasnetc_job = (struct bootstrap_job){.rank = rank, .size = size};
-    gasnetc_phase = GASNETC_ATTACHED;
+    gasnetc_phase = GASNETC_RUNNING;
     gasnetc_params.exit_timeout = timeout;
     gasneti_report_init(rank, size, NULL);
     gasnetc_exit_init();

@@ -187,6 +187,7 @@ static uint32_t add_registration(void *start, size_t size, bool mine, bool expos
 
 bool net_register(void *start, size_t size, enum net_access access, net_region_t *region)
 {
+    const bool remote = access == NET_REMOTE || access == NET_SEGMENT;
     *region = (net_region_t){0};
     if (size == 0 || size > net_script.caps.region_max)
         net_script_broken("net_register of %zu bytes", size);
@@ -194,13 +195,13 @@ bool net_register(void *start, size_t size, enum net_access access, net_region_t
         errno = net_script.refuse;
         return false;
     }
-    region->id = add_registration(start, size, true, access == NET_REMOTE);
+    region->id = add_registration(start, size, true, remote);
     net_script.regions++;
     net_script_event_t *event = record(NET_SCRIPT_REGISTER, 0);
     event->local = start;
     event->length = size;
     event->region = region->id;
-    event->remote_use = access == NET_REMOTE;
+    event->remote_use = remote;
     return true;
 }
 

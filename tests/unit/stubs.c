@@ -78,6 +78,7 @@ unsigned unit_progress;
 atomic_bool gasnete_progress_due;
 STUB const gasnetc_internal_t gasnete_handlers[] = {{0, 0, NULL}};
 
+STUB void gasnete_init(void) {}
 STUB void gasnete_attach(void) {}
 
 STUB void gasnete_progress(bool client)
@@ -180,7 +181,7 @@ static void make_segment(uint32_t node, size_t size, unsigned shift)
         size_t start = i << shift, piece = (size_t)1 << shift;
         if (piece > size - start) piece = size - start;
         if (mine)
-            net_register(segments[node] + start, piece, NET_REMOTE,
+            net_register(segments[node] + start, piece, NET_SEGMENT,
                          &gasnetc_local_segment.regions[i]);
         else
             keys[node][i] = net_script_expose(segments[node] + start, piece);
@@ -208,7 +209,7 @@ void unit_job_begin(const unit_job_t *job)
         make_segment(i, job->segment, job->shift);
     }
     bounce_init(UNIT_BBUFS);
-    gasnetc_phase = GASNETC_ATTACHED;
+    gasnetc_phase = GASNETC_RUNNING;
     net_script_forget();
 }
 

@@ -57,7 +57,7 @@ void sim_extended_begin(void)
 
 void sim_extended_attach(void)
 {
-    gasnete_attach();
+    gasnete_init();
 }
 
 int gasnetc_segment_info(gasnet_seginfo_t *segments, int count)
