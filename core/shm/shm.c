@@ -142,6 +142,7 @@ static void report(void)
 
 void gasnetc_shm_find(void)
 {
+    gasneti_shm_peers[0].rank = UINT32_MAX; /* 0 would be that of a member */
     if (gasnetc_params.supernode_maxsize != 1 && job_shares_hosts()) find_supernodes();
     count_near();
     report();
@@ -213,6 +214,7 @@ static void enter(uint32_t rank, uint32_t number, void *here)
         .inner = segment->size ? segment->size - GASNETI_SHM_INLINE + 1 : 0,
         .mapped = segment->size ? (uintptr_t)here : 0,
         .number = number,
+        .rank = rank,
     };
 }
 
