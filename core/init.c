@@ -378,8 +378,12 @@ int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsi
     gasnetc_register_internal(gasnete_handlers, true);
     gasnetc_register_firehose_handler();
     int result = gasnetc_register_client(table, numentries);
-    if (result == GASNET_OK) result = gasnetc_segment_attach(segsize);
     if (result != GASNET_OK) return result;
+    result = gasnetc_segment_attach(segsize);
+    if (result != GASNET_OK) {
+        gasnetc_forget_client(table, numentries);
+        return result;
+    }
     gasnetc_firehose_open();
     gasneti_ondemand_init();
     gasnete_attach();
