@@ -393,8 +393,12 @@ int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsi
         return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_attach", "%d handlers at %p", numentries,
                              (void *)table);
     int result = gasnetc_register_client(table, numentries);
-    if (result == GASNET_OK) result = gasnetc_segment_attach(segsize);
     if (result != GASNET_OK) return result;
+    result = gasnetc_segment_attach(segsize);
+    if (result != GASNET_OK) {
+        gasnetc_forget_client(table, numentries);
+        return result;
+    }
     gasnetc_firehose_open();
     gasneti_ondemand_init();
     gasnete_attach();

@@ -19,7 +19,7 @@
 typedef gasneti_shm_peer_t gasnete_shm_peer_t;
 static inline const gasnete_shm_peer_t *gasnete_shm_peer(gasnet_node_t node)
 {
-    return gasneti_shm_peers[node].number ? &gasneti_shm_peers[node] : NULL;
+    return GASNETI_SHM_PEER(node).rank == node ? &GASNETI_SHM_PEER(node) : NULL;
 }
 #else
 #define GASNETE_SHARED          0

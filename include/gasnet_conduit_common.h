@@ -18,9 +18,8 @@
 #define GASNET_EXTENDED_VERSION     2.0
 #define GASNET_EXTENDED_VERSION_STR "2.0"
 
-#define GASNET_MAXNODES         65535
-#define GASNETC_NODE_TYPE       uint16_t
-#define GASNET_ALIGNED_SEGMENTS 0 /* the nodes' segments may have different addresses */
+#define GASNET_MAXNODES         65535 /* one less than a power of two: gasnet_pshm.h */
+#define GASNET_ALIGNED_SEGMENTS 0     /* the nodes' segments may have different addresses */
 #define GASNET_PSHM             GASNETI_PSHM
 #define GASNET_NULL_ARGV_OK     1
 

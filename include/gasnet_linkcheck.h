@@ -15,7 +15,7 @@
 #ifndef GASNETI_LINKCHECK_H
 #define GASNETI_LINKCHECK_H
 
-/* For example gasneti_init_PAR_FAST_NDEBUG_IBV_1_32_0_64bit_notrace_... */
+/* For example gasneti_init_PAR_FAST_NDEBUG_IBV_1_32_0_rank32_64bit_notrace_... */
 /* clang-format off */
 #define GASNETI_MANGLED(what) \
     GASNETI_WITH(GASNETI_WORD_PSHM, \
@@ -25,11 +25,12 @@
     GASNETI_WITH(GASNETI_WORD_STATS, \
     GASNETI_WITH(GASNETI_WORD_TRACE, \
     GASNETI_WITH(GASNETI_WORD_PTR, \
+    GASNETI_WITH(GASNETI_WORD_RANK, \
     GASNETI_WITH(GASNETI_WORD_RELEASE, \
     GASNETI_WITH(GASNETI_WORD_CONDUIT, \
     GASNETI_WITH(GASNETI_WORD_DEBUG, \
     GASNETI_WITH(GASNETI_WORD_SEGMENT, \
-    GASNETI_WITH(GASNETI_WORD_THREAD, gasneti_##what))))))))))))
+    GASNETI_WITH(GASNETI_WORD_THREAD, gasneti_##what)))))))))))))
 /* clang-format on */
 
 #define gasnet_init            GASNETI_MANGLED(init)

@@ -26,18 +26,21 @@ typedef struct {
     uintptr_t inner;  /* GASNETI_SHM_INLINE bytes at smaller offsets lie in the segment; 0: empty */
     uintptr_t mapped; /* the address of `base` in this rank */
     uint32_t number;  /* of the rank in this rank's supernode, from 1; 0: not a member */
+    uint32_t rank;    /* the rank itself, if it is a member; else another number */
 } gasneti_shm_peer_t;
 
-/* The table of ranks.  The network alone reaches a rank whose `number` is 0.  Each value of
- * gasnet_node_t has an entry, so that an invalid rank needs no test.
+/* The table of ranks.  The network alone reaches a rank whose entry has another `rank`.  The entry
+ * of any number is that of its low bits, so that one comparison tells members of the supernode from
+ * other ranks and from numbers that are no rank.
  *
- * Entries are 0 until gasnet_attach, and do not change after it.  No transfer is legal before it,
- * so the table is const for programs: a compiler may keep an entry in registers during a loop of
- * puts, which the fences of the puts would otherwise forbid.  core/shm/shm.c fills it. */
+ * Entries have no segment until gasnet_attach, and do not change after it.  No transfer is legal
+ * before it, so the table is const for programs: a compiler may keep an entry in registers during a
+ * loop of puts, which the fences of the puts would otherwise forbid.  core/shm/shm.c fills it. */
 #ifndef GASNETI_SHM_CONST
 #define GASNETI_SHM_CONST const
 #endif
 extern GASNETI_SHM_CONST gasneti_shm_peer_t gasneti_shm_peers[GASNET_MAXNODES + 1];
+#define GASNETI_SHM_PEER(node) gasneti_shm_peers[(node)&GASNET_MAXNODES]
 
 GASNETI_EXPORTS_END
 
@@ -65,11 +68,11 @@ GASNETI_EXPORTS_END
 GASNETI_INLINE int gasneti_shm_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
     if (GASNETI_SHM_INLINES(nbytes)) {
-        const uintptr_t offset = (uintptr_t)dest - gasneti_shm_peers[node].base;
-        if (gasneti_shm_peers[node].number == 0) return GASNETI_SHM_FAR;
-        if_pt(offset < gasneti_shm_peers[node].inner)
+        const uintptr_t offset = (uintptr_t)dest - GASNETI_SHM_PEER(node).base;
+        if (GASNETI_SHM_PEER(node).rank != node) return GASNETI_SHM_FAR;
+        if_pt(offset < GASNETI_SHM_PEER(node).inner)
         {
-            void *here = (void *)(gasneti_shm_peers[node].mapped + offset);
+            void *here = (void *)(GASNETI_SHM_PEER(node).mapped + offset);
             GASNETI_SHM_STORE(__builtin_memcpy(here, src, nbytes));
             return GASNETI_SHM_DONE;
         }
@@ -80,11 +83,11 @@ GASNETI_INLINE int gasneti_shm_put(gasnet_node_t node, void *dest, const void *s
 GASNETI_INLINE int gasneti_shm_get(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
     if (GASNETI_SHM_INLINES(nbytes)) {
-        const uintptr_t offset = (uintptr_t)src - gasneti_shm_peers[node].base;
-        if (gasneti_shm_peers[node].number == 0) return GASNETI_SHM_FAR;
-        if_pt(offset < gasneti_shm_peers[node].inner)
+        const uintptr_t offset = (uintptr_t)src - GASNETI_SHM_PEER(node).base;
+        if (GASNETI_SHM_PEER(node).rank != node) return GASNETI_SHM_FAR;
+        if_pt(offset < GASNETI_SHM_PEER(node).inner)
         {
-            const void *here = (const void *)(gasneti_shm_peers[node].mapped + offset);
+            const void *here = (const void *)(GASNETI_SHM_PEER(node).mapped + offset);
             GASNETI_SHM_LOAD(__builtin_memcpy(dest, here, nbytes));
             return GASNETI_SHM_DONE;
         }

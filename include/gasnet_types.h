@@ -1,7 +1,7 @@
 /* gasnet_types.h - types, error codes and limits of the Core and Extended API.
  *
- * Private part of gasnet.h.  Definitions that depend on the conduit (node type, message limits)
- * come from gasnet_conduit.h.
+ * Private part of gasnet.h.  Definitions that depend on the conduit (message limits) come from
+ * gasnet_conduit.h.
  */
 #ifndef GASNETI_IN_GASNET_H
 #error "gasnet_types.h is private: include gasnet.h"
@@ -40,7 +40,7 @@
 
 GASNETI_EXPORTS_BEGIN
 
-typedef GASNETC_NODE_TYPE gasnet_node_t; /* a rank, 0 .. gasnet_nodes() - 1 */
+typedef uint32_t gasnet_node_t;      /* a rank, 0 .. gasnet_nodes() - 1 */
 typedef uint8_t gasnet_handler_t;    /* index in the handler table; 128 .. 255 are the client's */
 typedef int32_t gasnet_handlerarg_t; /* one argument of an Active Message */
 typedef void

@@ -42,6 +42,8 @@
 #define GASNETI_PTR_TEXT       "32bit"
 #define GASNETI_WORD_PTR(name) name##_32bit
 #endif
+/* The bits of a rank, of which libraries with the same release number had 16.  */
+#define GASNETI_WORD_RANK(name) name##_rank32
 #if GASNET_DEBUG
 #define GASNETI_DEBUG_CONFIG     debug
 #define GASNETI_DEBUG_TEXT       "debug"

@@ -21,21 +21,61 @@ typedef struct gasnetc_token {
     struct gasnetc_token *outer; /* token of the handler that sent this message by loopback */
 } gasnetc_token_t;
 
+/* The messages that a handler is for.  The bits are those of GEX_FLAG_AM_SHORT and so on, in the
+ * order of enum gasnetc_am_category. */
+enum {
+    GASNETC_FOR_SHORT = 1 << GASNETC_AM_SHORT,
+    GASNETC_FOR_MEDIUM = 1 << GASNETC_AM_MEDIUM,
+    GASNETC_FOR_LONG = 1 << GASNETC_AM_LONG,
+    GASNETC_FOR_CATEGORIES = GASNETC_FOR_SHORT | GASNETC_FOR_MEDIUM | GASNETC_FOR_LONG,
+    GASNETC_FOR_REQUESTS = 1 << 3,
+    GASNETC_FOR_REPLIES = 1 << 4,
+    GASNETC_FOR_BOTH = GASNETC_FOR_REQUESTS | GASNETC_FOR_REPLIES,
+    GASNETC_FOR_ALL = GASNETC_FOR_CATEGORIES | GASNETC_FOR_BOTH,
+    GASNETC_ANY_NUMBER = 255, /* of arguments */
+};
+
+/* A client's handler.  `kinds` and `numargs` promise something of all messages that name it; debug
+ * builds check it at delivery.  `cdata` and `name` are the client's, and kept by reference. */
+typedef struct gasnetc_handler {
+    void (*function)(void);
+    gasnet_handler_t index; /* 128..255; 0: registration chooses it */
+    uint8_t kinds;          /* GASNETC_FOR_*: at least one category and one direction */
+    uint8_t numargs;        /* 0..16, or GASNETC_ANY_NUMBER */
+    const void *cdata;
+    const char *name; /* may be NULL */
+} gasnetc_handler_t;
+
 /* Clients' handlers by index; NULL: not registered.  The library's own are in a separate table
  * (gasnetc_internal_handler). */
 extern void (*gasnetc_handlers[256])(void);
 
+/* The client's handler `index` as it was registered; NULL: not registered. */
+const gasnetc_handler_t *gasnetc_handler_entry(unsigned index);
+
 /* Registers a table of the library's own handlers, indices 1..127, which a row with a NULL function
- * ends.  `first`: removes all registered handlers before, the clients' too. */
+ * ends.  `first`: removes those that were registered before. */
 void gasnetc_register_internal(const gasnetc_internal_t *table, bool first);
 
 /* Returns the library's handler `index` for a message from `peer` with this head (gasnetc_am_head).
  * Fatal if the index is not registered, or its handler is for messages of another form. */
 void (*gasnetc_internal_handler(unsigned index, uint8_t head, const gasnetc_peer_t *peer))(void);
 
-/* Registers a client's table; assigns indices to entries with index 0 and writes them to the table.
- * Returns GASNET_OK, or an error code after reporting the error. */
+/* Registers handlers of a client, beside those that it has: all of the table, or none.  Legal at
+ * any time after gasnet_init, in any thread, while messages arrive.  Entries with index 0 get the
+ * highest free indices, in order, and their indices are written.  The caller keeps the table.
+ * Returns GASNET_OK, or an error code after reporting the error as that of `call`. */
+int gasnetc_am_register(const char *call, gasnetc_handler_t *entries, size_t n);
+
+/* Registers the table of gasnet_attach, whose handlers are for all messages, as gasnetc_am_register
+ * does; but entries with index 0 get the lowest free indices. */
 int gasnetc_register_client(gasnet_handlerentry_t *table, int numentries);
+/* Removes its handlers again, when attach fails: no message can have come for them. */
+void gasnetc_forget_client(const gasnet_handlerentry_t *table, int numentries);
+
+/* Debug builds, before a handler runs: fatal if the client's handler `index` is not registered for
+ * messages with this head (gasnetc_am_head). */
+void gasnetc_check_promise(unsigned index, uint8_t head, const gasnetc_peer_t *peer);
 
 enum { GASNETC_DELIVER_MAX = NET_DELIVER_MAX };
 

@@ -147,7 +147,10 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
             memmove(out.dst, out.src, out.nbytes);
         }
     }
-    if (GASNETC_CHECKING) gasnetc_handler_begins(&token);
+    if (GASNETC_CHECKING) {
+        gasnetc_check_promise(am.handler, gasnetc_am_head(am.category, request, numargs), me);
+        gasnetc_handler_begins(&token);
+    }
     self->counts.loopback++;
     gasneti_handler_enter();
     if (out.category == GASNETC_AM_SHORT)

@@ -50,7 +50,11 @@ HOT void gasnetc_run_handler(enum gasnetc_am_category category, gasnetc_handler_
                              const gasnetc_am_t *am, const net_message_t *message,
                              gasnetc_token_t *token)
 {
-    if (GASNETC_CHECKING) gasnetc_handler_begins(token);
+    if (GASNETC_CHECKING) {
+        gasnetc_check_promise(am->handler, gasnetc_am_head(category, am->request, am->numargs),
+                              token->peer);
+        gasnetc_handler_begins(token);
+    }
     if (category == GASNETC_AM_SHORT) {
         if (am->numargs == 0) /* the usual case: no switch */
             ((void (*)(void *))handler)(token);

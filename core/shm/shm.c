@@ -142,6 +142,7 @@ static void report(void)
 
 void gasnetc_shm_find(void)
 {
+    gasneti_shm_peers[0].rank = UINT32_MAX; /* 0 would be that of a member */
     if (gasnetc_params.supernode_maxsize != 1 && job_shares_hosts()) find_supernodes();
     count_near();
     report();
@@ -201,7 +202,7 @@ void gasnetc_shm_open(void)
     const uint32_t me = gasnetc_job.rank;
     uint32_t number = 0, my_index = 0;
     for (uint32_t r = 0; r < gasnetc_job.size; r++)
-        if (is_shm(r)) gasneti_shm_peers[r].number = ++number;
+        if (is_shm(r)) gasneti_shm_peers[r] = (gasneti_shm_peer_t){.number = ++number, .rank = r};
     if (shm_count == 1) return;
     my_index = gasneti_shm_peers[me].number - 1;
     char *memory = map_part(&(part_t){.what = "memory for messages",

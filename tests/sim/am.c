@@ -133,10 +133,11 @@ static void on_reply_bytes(gasnet_token_t token, void *bytes, size_t nbytes,
 
 static void register_handlers(void)
 {
-    gasnetc_handlers[H_REQUEST] = (void (*)(void))on_request;
-    gasnetc_handlers[H_REQUEST_BYTES] = (void (*)(void))on_request_bytes;
-    gasnetc_handlers[H_REPLY] = (void (*)(void))on_reply;
-    gasnetc_handlers[H_REPLY_BYTES] = (void (*)(void))on_reply_bytes;
+    gasnet_handlerentry_t table[] = {{H_REQUEST, (void (*)(void))on_request},
+                                     {H_REQUEST_BYTES, (void (*)(void))on_request_bytes},
+                                     {H_REPLY, (void (*)(void))on_reply},
+                                     {H_REPLY_BYTES, (void (*)(void))on_reply_bytes}};
+    gasnetc_register_client(table, 4);
 }
 
 /* --- Requests and their handlers --- */
@@ -268,7 +269,6 @@ static void any_traffic(void)
 
 static void begin(sim_job_t *job)
 {
-    register_handlers();
     made = 0;
     memset(heard, 0, job->nodes * sizeof *heard);
     memset(partner_count, 0, job->nodes * sizeof *partner_count);
@@ -513,5 +513,6 @@ int main(int argc, char **argv)
         {"IB-A8 all to one, which shares its buffers at defaults: no message finds none",
          shared_queue, 60},
     };
+    register_handlers();
     return sim_main(argc, argv, scenes, sizeof scenes / sizeof *scenes);
 }

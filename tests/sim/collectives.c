@@ -297,7 +297,6 @@ static void begin(uint32_t count, const uint32_t *supernode)
     job.link.most = job.link.least + sim_below(500);
     job.link.most_late = job.link.most + sim_below(5000);
     nodes = count;
-    gasnetc_handlers[H_COUNT] = (void (*)(void))on_count;
     sim_job_begin(&job);
     sim_extended_begin();
     most_pause = sim_chance(30) ? 0 : 1 + sim_below(5000);
@@ -458,5 +457,6 @@ int main(int argc, char **argv)
         {"so do few operations on up to 2,000 nodes", large, 1},
         {"an operation has one message across the network for each supernode", across, 150},
     };
+    gasnetc_register_client((gasnet_handlerentry_t[]){{H_COUNT, (void (*)(void))on_count}}, 1);
     return sim_main(argc, argv, scenes, sizeof scenes / sizeof *scenes);
 }

@@ -611,7 +611,7 @@ static void on_long_reply(gasnet_token_t token)
 static void long_replied(void)
 {
     begin(8, 0);
-    gasnetc_handlers[210] = (void (*)(void))on_long_reply;
+    gasnetc_register_client((gasnet_handlerentry_t[]){{210, (void (*)(void))on_long_reply}}, 1);
     net_script.hold = true;
     net_script.on_reap = complete_at_third_reap;
     check_fill(unit_segment(0), 100000);

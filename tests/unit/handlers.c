@@ -1,11 +1,13 @@
-/* handlers.c - the handler table that gasnet_attach takes: the rules of section 2.3 of the client
- * interface.
+/* handlers.c - the handler table that gasnet_attach takes (the rules of section 2.3 of the client
+ * interface), and handlers that are registered at any time.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/am/am.h"
 #include "core/am/am_wire.h"
+#include "core/job/job.h"
 #include "core/params/params.h"
 #include "tests/unit/check.h"
 
@@ -168,12 +170,208 @@ static void internal(void)
                 "index 128");
 }
 
+/* --- handlers that are registered at any time --- */
+
+enum { KINDS = GASNETC_FOR_SHORT | GASNETC_FOR_REQUESTS, MANY = 129 };
+
+static gasnetc_handler_t list[MANY];
+
+static int add(int n, const gasnet_handler_t *indices)
+{
+    for (int i = 0; i < n; i++)
+        list[i] = (gasnetc_handler_t){f0, indices[i], KINDS, 3, &list[i], "name"};
+    return gasnetc_am_register("call", list, (size_t)n);
+}
+
+static bool added(int i, unsigned index)
+{
+    const gasnetc_handler_t *entry = gasnetc_handler_entry(index);
+    return list[i].index == index && gasnetc_handlers[index] == f0 && entry != &list[i] &&
+           entry->function == f0 && entry->index == index && entry->kinds == KINDS &&
+           entry->numargs == 3 && entry->cdata == &list[i] && !strcmp(entry->name, "name");
+}
+
+static void later(void)
+{
+    gasnet_handler_t zero[MANY] = {0}, mixed[] = {0, 254, 0, 252, 0}, one[] = {0, 130, 0};
+    memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
+    check(add(0, zero) == GASNET_OK && !gasnetc_handler_entry(255), "an empty table is legal");
+    check(add(5, mixed) == GASNET_OK && added(0, 255) && added(1, 254) && added(2, 253) &&
+              added(3, 252) && added(4, 251),
+          "zeros get the highest free indices in order, after all fixed ones, written back");
+    check(add(2, zero) == GASNET_OK && added(0, 250) && added(1, 249),
+          "a later table adds to the earlier ones");
+    entries(3, one);
+    check(gasnetc_register_client(table, 3) == GASNET_OK && table[0].index == 128 &&
+              table[2].index == 129,
+          "gasnet_attach adds to them");
+    const gasnetc_handler_t *classic = gasnetc_handler_entry(128);
+    check(classic && classic->kinds == GASNETC_FOR_ALL && classic->numargs == GASNETC_ANY_NUMBER &&
+              !classic->name,
+          "and promises nothing");
+    gasnetc_forget_client(table, 3);
+    check(!gasnetc_handler_entry(128) && !gasnetc_handler_entry(130) && gasnetc_handler_entry(249),
+          "its handlers alone are forgotten if it fails then");
+    check(add(121, zero) == GASNET_OK && added(0, 248) && added(120, 128),
+          "128 handlers can be registered");
+}
+
+/* Refused with this code, and nothing of the table is registered or written. */
+static bool refused(int code, int n)
+{
+    static gasnetc_handler_t before[MANY];
+    unsigned handlers = 0;
+    memcpy(before, list, sizeof list);
+    const int result = gasnetc_am_register("call", list, (size_t)n);
+    for (unsigned i = 0; i < 256; i++) handlers += gasnetc_handler_entry(i) != NULL;
+    return result == code && !memcmp(before, list, sizeof list) && handlers == 1;
+}
+
+static void later_refusals(void)
+{
+    gasnet_handler_t zero[MANY] = {0}, fixed[] = {200};
+    memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
+    add(1, fixed);
+    gasnetc_params.quiet = true;
+#define REFUSED(code, n, text, ...)                                                                \
+    for (int i = 0; i < MANY; i++) list[i] = (gasnetc_handler_t){f0, 0, KINDS, 3, NULL, NULL};     \
+    __VA_ARGS__;                                                                                   \
+    check(refused(code, n), "registered at any time: " text)
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "no function", list[1].function = NULL);
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "the index 127", list[1].index = 127);
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "an index that is registered", list[1].index = 200);
+    REFUSED(GASNET_ERR_BAD_ARG, 3, "an index twice", list[1].index = list[2].index = 201);
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "17 arguments", list[1].numargs = 17);
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "254 arguments", list[1].numargs = 254);
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "no category", list[1].kinds = GASNETC_FOR_BOTH);
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "no direction", list[1].kinds = GASNETC_FOR_CATEGORIES);
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "an unknown kind", list[1].kinds = 32 | KINDS);
+    REFUSED(GASNET_ERR_RESOURCE, 128, "one handler more than indices are free", (void)0);
+    REFUSED(GASNET_ERR_RESOURCE, 129, "more handlers than there are indices", (void)0);
+    gasnetc_phase = GASNETC_BEFORE_INIT;
+    REFUSED(GASNET_ERR_NOT_INIT, 1, "before gasnet_init", (void)0);
+    gasnetc_phase = GASNETC_BEFORE_ATTACH;
+    gasnetc_params.quiet = false;
+    check(add(127, zero) == GASNET_OK && added(0, 255) && added(126, 128),
+          "and all others can still be registered");
+}
+
+static void announce_later(const void *indices_given)
+{
+    (void)add(2, indices_given);
+}
+
+static void later_messages(void)
+{
+    static const gasnet_handler_t twice[] = {210, 210}, registered[] = {0, 211};
+    int status;
+    memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
+    const char *text = check_stderr(announce_later, twice, &status);
+    check(strstr(text, "call returns GASNET_ERR_BAD_ARG") && strstr(text, "210 is given twice"),
+          "the message names the call and the doubled index");
+    (void)add(1, registered + 1);
+    text = check_stderr(announce_later, registered, &status);
+    check(strstr(text, "211 is registered already"), "the message names the index that is taken");
+}
+
+enum { THREADS = 4, EACH = 32 };
+
+static void *add_in_turn(void *argument)
+{
+    gasnet_handler_t *indices_got = argument;
+    for (int i = 0; i < EACH; i++) {
+        gasnetc_handler_t entry = {f1, 0, KINDS, 0, argument, NULL};
+        if (gasnetc_am_register("call", &entry, 1) == GASNET_OK) indices_got[i] = entry.index;
+    }
+    return NULL;
+}
+
+/* Looks, as a delivery does, until a handler has the lowest index. */
+static void *look(void *argument)
+{
+    bool *whole = argument;
+    for (*whole = true; !gasnetc_handler_entry(128);)
+        for (unsigned i = 128; i < 256; i++) {
+            const gasnetc_handler_t *entry = gasnetc_handler_entry(i);
+            *whole = *whole && (!entry || (entry->function == f1 && entry->index == i));
+        }
+    return NULL;
+}
+
+static void threads(void)
+{
+    pthread_t thread[THREADS], looking;
+    static gasnet_handler_t got[THREADS][EACH];
+    bool seen[256] = {false}, whole = false, all = true;
+    memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
+    pthread_create(&looking, NULL, look, &whole);
+    for (int t = 0; t < THREADS; t++) pthread_create(&thread[t], NULL, add_in_turn, got[t]);
+    for (int t = 0; t < THREADS; t++) pthread_join(thread[t], NULL);
+    pthread_join(looking, NULL);
+    for (int t = 0; t < THREADS; t++)
+        for (int i = 0; i < EACH; i++) {
+            all = all && got[t][i] >= 128 && !seen[got[t][i]] &&
+                  gasnetc_handler_entry(got[t][i])->cdata == got[t];
+            seen[got[t][i]] = true;
+        }
+    check(all, "threads that register at once get different indices");
+    check(whole, "and another sees no handler without its entry");
+}
+
+/* --- what was promised of the messages --- */
+
+static void deliver(const void *head)
+{
+    gasnetc_check_promise(255, *(const uint8_t *)head, &sender);
+}
+
+static void promise(gasnetc_handler_t entry)
+{
+    memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
+    (void)gasnetc_am_register("call", &entry, 1);
+}
+
+static void promises(void)
+{
+    const unsigned kinds = GASNETC_FOR_MEDIUM | GASNETC_FOR_LONG | GASNETC_FOR_REPLIES;
+    bool right = true;
+    int status;
+    promise((gasnetc_handler_t){f0, 0, kinds, 2, NULL, "mine"});
+    for (uint8_t head = 0; head < GASNETC_AM_HEAD(0, 0, 17); head++) {
+        if ((head & 3) == 3) continue;
+        const bool fits = head == GASNETC_AM_HEAD(GASNETC_AM_MEDIUM, 0, 2) ||
+                          head == GASNETC_AM_HEAD(GASNETC_AM_LONG, 0, 2);
+        const char *said = check_stderr(deliver, &head, &status);
+        right = right && (fits ? !status && !*said : status && strstr(said, "handler 255 (mine)"));
+    }
+    check(right, "a message that a handler is not registered for is fatal, and no other");
+    const uint8_t head = GASNETC_AM_HEAD(GASNETC_AM_SHORT, 1, 16);
+    check_fatal("the message names sender, handler, and what was sent and expected", deliver, &head,
+                "from rank 0", "handler 255 (mine)", "it is a Short Request with 16 arguments",
+                "registered for Medium and Long Replies with 2 arguments");
+    promise((gasnetc_handler_t){f0, 0, GASNETC_FOR_SHORT | GASNETC_FOR_BOTH, 0, NULL, NULL});
+    check_fatal("a handler without a name", deliver, &head, "for handler 255: it is",
+                "registered for Short Requests and Replies with 0 arguments");
+    promise((gasnetc_handler_t){f0, 0, GASNETC_FOR_ALL, GASNETC_ANY_NUMBER, NULL, NULL});
+    for (unsigned any = 0; any < GASNETC_AM_HEAD(0, 0, 17); any++)
+        if ((any & 3) != 3) deliver(&(uint8_t){(uint8_t)any});
+    memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
+    deliver(&head);
+    check(true, "a handler without promises gets all messages");
+}
+
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
+    gasnetc_phase = GASNETC_BEFORE_ATTACH;
     indices();
     refusals();
     messages();
     internal();
+    later();
+    later_refusals();
+    later_messages();
+    threads();
+    promises();
     return check_end();
 }

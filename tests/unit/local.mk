@@ -216,8 +216,9 @@ tests_unit_am_malformed_LDADD = $(unit_ldadd)
 tests_unit_am_wire_SOURCES = tests/unit/am_wire.c
 tests_unit_am_wire_CPPFLAGS = $(unit_cppflags)
 tests_unit_am_wire_LDADD = $(unit_ldadd)
-tests_unit_handlers_SOURCES = tests/unit/handlers.c
-tests_unit_handlers_CPPFLAGS = $(unit_cppflags)
+# Threads register handlers at once.
+tests_unit_handlers_SOURCES = tests/unit/handlers.c core/am/am_handlers.c
+tests_unit_handlers_CPPFLAGS = $(unit_cppflags) -UGASNET_SEQ -DGASNET_PAR
 tests_unit_handlers_LDADD = $(unit_ldadd)
 tests_unit_params_SOURCES = tests/unit/params.c
 tests_unit_params_CPPFLAGS = $(unit_cppflags)

@@ -1,5 +1,5 @@
-/* forged.c - Active Messages to handlers that are not the client's, named by the argument;
- * tests/wrong/forged.sh knows what must be said of them.
+/* forged.c - Active Messages to handlers that are not the client's, or that are registered for
+ * others, named by the argument; tests/wrong/forged.sh knows what must be said of them.
  *
  *     forged CASE
  * `indices` is not a job: for each index and call, a child makes the call, and must be refused. The
@@ -14,7 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/am/am.h"
+
 enum { H_ASK = 128, H_LOOK = 129, H_REPLY = 130, SEGMENT = 1 << 20, PAGE = 4096 };
+enum { PAIR = 255, LONE = 254 }; /* registered after gasnet_attach: see promised() */
 
 /* Indices of the library's own: extended-ref/internal_am.h, coll/messages.h. */
 enum {
@@ -88,6 +91,12 @@ CASE(offer_none, SHORT(OFFER, 1, 0, 0, HIGH(there), LOW(there)))
 CASE(ack_request, SHORT(ACK, 1, 0, 0))
 CASE(fetched_none, SHORT(FETCHED, 1, 0, 0))
 CASE(long_none, gasnetc_AMRequestLong(0, LONG, payload, 64, segment_end - 64, ARGS(1, 0, 0, 0, 0)))
+/* After one that the handler is registered for. */
+CASE(pair_1, (SHORT(PAIR, 1, 2), SHORT(PAIR, 1)))
+CASE(pair_3, (SHORT(PAIR, 1, 2), SHORT(PAIR, 1, 2, 3)))
+CASE(pair_medium, (SHORT(PAIR, 1, 2), MEDIUM(PAIR, 8, 1, 2)))
+CASE(pair_self, (SHORT(PAIR, 1, 2), gasnetc_AMRequestShort(1, PAIR, ARGS(1))))
+CASE(lone_request, MEDIUM(LONE, 8, 1))
 
 /* Rank 0 asks, and rank 1 replies with this. */
 static void reply(gasnet_token_t token)
@@ -106,6 +115,8 @@ static void reply(gasnet_token_t token)
         gasnetc_AMReplyShort(token, MEMSET, ARGS(HIGH(there), LOW(there), 8, 0, 0, 0));
     else if (strcmp(chosen, "client_reply") == 0)
         gasnet_AMReplyShort0(token, DONE);
+    else if (strcmp(chosen, "pair_reply") == 0)
+        gasnet_AMReplyShort2(token, PAIR, 1, 2);
     else
         gasnet_AMReplyShort0(token, H_REPLY);
 }
@@ -145,9 +156,37 @@ static const struct {
     ROW(ack_request),
     ROW(fetched_none),
     ROW(long_none),
+    ROW(pair_1),
+    ROW(pair_3),
+    ROW(pair_medium),
+    ROW(pair_self),
+    ROW(lone_request),
 };
 
 /* --- a job of two --- */
+
+static void on_pair(gasnet_token_t token, gasnet_handlerarg_t first, gasnet_handlerarg_t second)
+{
+    (void)token;
+    if (first != 1 || second != 2) fprintf(stderr, "arguments are wrong\n");
+}
+
+static void on_lone(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handlerarg_t argument)
+{
+    (void)token, (void)buf, (void)nbytes, (void)argument;
+}
+
+/* Registers handlers for certain messages alone. */
+static void promised(void)
+{
+    gasnetc_handler_t list[] = {
+        {(void (*)(void))on_pair, 0, GASNETC_FOR_SHORT | GASNETC_FOR_REQUESTS, 2, NULL, "pair"},
+        {(void (*)(void))on_lone, 0, GASNETC_FOR_MEDIUM | GASNETC_FOR_LONG | GASNETC_FOR_REPLIES, 1,
+         NULL, NULL}};
+    if (gasnetc_am_register("this test", list, 2) != GASNET_OK || list[0].index != PAIR ||
+        list[1].index != LONE)
+        fprintf(stderr, "handlers are not registered after gasnet_attach\n");
+}
 
 static void on_ask(gasnet_token_t token, gasnet_handlerarg_t high, gasnet_handlerarg_t low)
 {
@@ -275,5 +314,6 @@ int main(int argc, char **argv)
     gasnet_init(&argc, &argv);
     gasnet_attach(table, 3, SEGMENT, 0);
     gasnet_coll_init(one_each, 0, NULL, 0, 0);
+    promised();
     job();
 }

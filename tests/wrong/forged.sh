@@ -1,7 +1,7 @@
 #!/bin/bash
 # forged.sh - messages to handlers of the library's own: a client cannot send one, by any index or call, and what a
-# broken peer sends ends the job with a line that names it, in release and in debug builds.  TEST_CONDUIT (ibv),
-# TEST_MODES (seq).
+# broken peer sends ends the job with a line that names it, in release and in debug builds.  In debug builds so does a
+# message to a client's handler that is not registered for its kind.  TEST_CONDUIT (ibv), TEST_MODES (seq).
 # family: wrong-forged
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
@@ -14,6 +14,7 @@ modes=${TEST_MODES:-seq}
 no_operation='a Reply of [0-9]+ bytes from rank 1 .*fits no operation of this rank: bad'
 own='a malformed Active Message from rank 1 .*for the library.s own handler'
 outside='rank 1 asks for a .* outside this rank.s segment'
+pair='an Active Message from rank 1 .*for handler 255 .pair.: it is a'
 collective='a malformed message of a collective operation from rank 1 .*bad'
 # shellcheck disable=SC2034
 cases="unregistered|all|an Active Message from rank 1 .*names handler 60, which is not registered here
@@ -48,6 +49,12 @@ long_none|release|$collective operation or tag
 offer_none|release|$collective operation or tag
 ack_request|release|$own 85
 ack_reply|release|$collective operation or tag
+pair_1|debug|$pair Short Request with 1 arguments, and the handler is registered for Short Requests with 2 arguments
+pair_3|debug|$pair Short Request with 3 arguments
+pair_medium|debug|$pair Medium Request with 2 arguments
+pair_reply|debug|$pair Short Reply with 2 arguments
+pair_self|debug|$pair Short Request with 1 arguments
+lone_request|debug|for handler 254: it is a Medium Request with 1 arguments, and the handler is registered for Medium and Long Replies with 1 arguments
 fetched_none|release|$collective operation or tag
 client_reply|all|an Active Message Reply to rank 0 names handler 66, but a client.s handlers have the indices 128 to 255"
 

@@ -66,10 +66,17 @@ calls() { # TREE CONDUIT-MODE
     for call in $with_rank; do
         wrong "$@" 'rank 0 of 2.* names rank 2, but the ranks of this job are 0 to 1' attached "$call" 2
     done
-    for rank in 3 40000 -1; do
+    for rank in 3 40000 65536 65537 -1; do
         for call in put_nbi get am_short; do
-            wrong "$@" "names rank $((rank & 65535)), but the ranks of this job are 0 to 1" attached $call $rank
+            wrong "$@" "names rank $((rank & 0xffffffff)), but the ranks of this job are 0 to 1" attached $call $rank
         done
+    done
+    # A rank that shares memory is found by the low bits.
+    for call in $with_rank; do
+        GASNET_SUPERNODE_MAXSIZE=0 wrong "$@" "names rank 65537, but the ranks of this job are 0 to 1" attached "$call" 65537
+    done
+    for call in put get; do
+        GASNET_SUPERNODE_MAXSIZE=0 wrong "$@" "names rank 65536, but the ranks of this job are 0 to 1" attached $call 65536
     done
     for call in null_get null_get_nb null_get_nbi; do
         for bytes in 1 8 64 4000; do wrong "$@" "(a get of|cannot register) $bytes bytes (to address|at) " attached $call $bytes; done

@@ -18,7 +18,6 @@
 #define GASNET_EXTENDED_VERSION_STR "2.0"
 
 #define GASNET_MAXNODES         2
-#define GASNETC_NODE_TYPE       uint16_t
 #define GASNET_ALIGNED_SEGMENTS 0
 #define GASNET_PSHM             0
 #define GASNET_NULL_ARGV_OK     1
