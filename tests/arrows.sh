@@ -222,7 +222,7 @@ found=$(grep -rnE --include='*.[ch]' '(^|[^_[:alnum:]])getenv\(' core extended-r
 tap_ok "$([ -z "$found" ]; echo $?)" "the libraries read the environment by other/base/environment.h alone"
 if [ -n "$found" ]; then tap_note "$found"; fi
 
-in_order other/portals3/src 'other/portals3/src/transport/transport.h other/portals3/src/engine/engine.h' base transport engine fastpath
+in_order other/portals3/src 'other/portals3/src/transport/transport.h other/portals3/src/transport/verbs.h other/portals3/src/engine/engine.h' base transport engine fastpath
 in_order other/dapl/src '' machine engine provider
 found=$(includes other/portals3/src/engine | grep '"other/portals3/src/transport/' | grep -v '/transport/transport\.h"')
 tap_ok "$([ -z "$found" ]; echo $?)" "of the transport the engine of other/portals3 uses its interface alone"

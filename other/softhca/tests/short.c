@@ -422,6 +422,43 @@ static void deregistered_meanwhile(struct side *s)
     }
 }
 
+/* --- a thread that sleeps until an event --- */
+
+static _Atomic uint64_t told;
+
+static void *post_to_sleeper(void *arg)
+{
+    struct side *s = arg;
+    for (uint64_t i = 0; i < MANY; i++) {
+        while (i - told > i % 5) sched_yield(); /* often all before have been polled */
+        CHECK_EQ(post_inlined(s, i), 0);
+    }
+    return NULL;
+}
+
+/* A poll after the arming, or the event, reports each completion. */
+static void a_thread_sleeps_for_them(struct side *s)
+{
+    if (s->is_a && !s->o.no_channel) {
+        pthread_t poster;
+        CHECK_EQ(pthread_create(&poster, NULL, post_to_sleeper, s), 0);
+        for (uint64_t next = 0; next < MANY; told = next) {
+            const uint64_t before = next;
+            struct ibv_cq *cq;
+            void *context;
+            CHECK_EQ(ibv_req_notify_cq(s->scq, 0), 0);
+            poll_in_order(s, 16, &next);
+            if (next != before) continue;
+            CHECK_EQ(ibv_get_cq_event(s->channel, &cq, &context), 0);
+            ibv_ack_cq_events(cq, 1);
+            poll_in_order(s, 16, &next);
+        }
+        CHECK_EQ(pthread_join(poster, NULL), 0);
+        expect_nothing(s->scq);
+    }
+    meet(s);
+}
+
 void short_rules(void)
 {
     static const struct {
@@ -437,6 +474,7 @@ void short_rules(void)
         {"one is made later", a_late_queue_pair, {.send_wr = 64, .cqe = 64}},
         {"receives on the same queue are not starved", receives_are_not_starved, {.cqe = 2048}},
         {"threads post to two queue pairs, and two poll", threads_share_a_queue, {0}},
+        {"a thread sleeps for their completions", a_thread_sleeps_for_them, {0}},
         {"the target deregisters its memory", the_target_deregisters, {0}},
         {"the key comes again for another region", the_key_comes_again, {0}},
         {"the target takes the right away", the_target_takes_the_right_away, {0}},

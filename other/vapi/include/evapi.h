@@ -139,6 +139,13 @@ VAPI_ret_t MT_API EVAPI_poll_cq_unblock(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_
  * VAPI_E2BIG_CQ_NUM for 0 or more than the queue holds, VAPI_EINVAL_CQ_HNDL. */
 VAPI_ret_t MT_API EVAPI_peek_cq(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq, IN VAPI_cqe_num_t n);
 
+/* VAPI_poll_cq for up to `most` completions at once: VAPI_OK and in *count how many, which may be
+ * fewer than there are; VAPI_CQ_EMPTY; VAPI_EINVAL_HCA_HNDL, VAPI_EINVAL_CQ_HNDL, VAPI_EINVAL_PARAM
+ * (`most` is 0).  Not of the original. */
+VAPI_ret_t MT_API EVAPI_poll_cq_list(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq,
+                                     IN u_int32_t most, OUT VAPI_wc_desc_t *wc,
+                                     OUT u_int32_t *count);
+
 /* Arms the queue for one event, when at least `n` completions wait there.  VAPI_E2BIG_CQ_NUM for 0
  * or more than the queue holds or 0x7FFF, VAPI_EINVAL_CQ_HNDL. */
 VAPI_ret_t MT_API EVAPI_req_ncomp_notif(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq,

@@ -207,6 +207,39 @@ VAPI_ret_t VAPI_poll_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *
     return vapi_usual_poll(hca, cq, wc);
 }
 
+/* The completion that verbs has put into `wc`; false if it is not reported. */
+static inline bool poll_finish(VAPI_cq_hndl_t handle, VAPI_wc_desc_t *wc)
+{
+    if (wc->status != VAPI_SUCCESS || wc->id & VAPI_ID_ODD)
+        return poll_translate(vapi_object(handle, KIND_CQ), wc);
+    vapi_usual_finish(wc);
+    return true;
+}
+
+VAPI_ret_t EVAPI_poll_cq_list(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, u_int32_t most,
+                              VAPI_wc_desc_t *wc, u_int32_t *count)
+{
+    enum { POLLED = 64 };
+    struct ibv_wc taken[POLLED];
+    struct vapi_slot *slot = vapi_slot_of(handle);
+    VAPI_wc_desc_t *to = wc;
+    *count = 0;
+    if (most == 0) return VAPI_EINVAL_PARAM;
+    if (__atomic_load_n(&slot->usual, __ATOMIC_ACQUIRE) != VAPI_PAIR(hca, handle)) {
+        const VAPI_ret_t code = VAPI_poll_cq(hca, handle, wc);
+        *count = code == VAPI_OK;
+        return code;
+    }
+    const int n = slot->call.poll(slot->verbs.cq, most < POLLED ? (int)most : POLLED, taken);
+    if (n == 0) return VAPI_CQ_EMPTY;
+    for (int i = 0; i < n; i++) {
+        memcpy(to, &taken[i], sizeof taken[i]);
+        to += poll_finish(handle, to);
+    }
+    *count = (u_int32_t)(to - wc);
+    return n < 0 ? VAPI_EFATAL : *count > 0 ? VAPI_OK : VAPI_CQ_EMPTY;
+}
+
 VAPI_ret_t EVAPI_peek_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_num_t n)
 {
     VAPI_ret_t code;

@@ -148,6 +148,7 @@ void handle_rules(struct stage *s)
     BAD_BOTH(EVAPI_poll_cq_block(H, X, 1, &wc), VAPI_EINVAL_CQ_HNDL);
     BAD_BOTH(EVAPI_poll_cq_unblock(H, X), VAPI_EINVAL_CQ_HNDL);
     BAD_BOTH(EVAPI_peek_cq(H, X, 1), VAPI_EINVAL_CQ_HNDL);
+    BAD_BOTH(EVAPI_poll_cq_list(H, X, 1, &wc, &n), VAPI_EINVAL_CQ_HNDL);
     BAD_BOTH(EVAPI_set_comp_eventh(H, X, EVAPI_POLL_CQ_UNBLOCK_HANDLER, NULL, &out),
              VAPI_EINVAL_CQ_HNDL);
     BAD_BOTH(EVAPI_clear_comp_eventh(H, X), VAPI_EINVAL_CQ_HNDL);

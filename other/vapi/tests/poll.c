@@ -12,6 +12,29 @@ static void write_one(struct stage *s, uint64_t id)
     NEED(VAPI_post_sr(s->hca, s->a.qp, request(s, VAPI_RDMA_WRITE, id, 0, 8)));
 }
 
+/* Writes with these ids complete in lists of up to 4. */
+static void in_lists(struct stage *s, uint64_t first)
+{
+    enum { WRITES = 10, MOST = 4 };
+    VAPI_cq_hndl_t cq = s->a.scq;
+    VAPI_wc_desc_t wc[MOST];
+    u_int32_t count = 7;
+    VAPI_ret_t code = VAPI_OK;
+    bool well = true;
+    is_code(EVAPI_poll_cq_list(s->hca, cq, 0, wc, &count), VAPI_EINVAL_PARAM, "a list of none");
+    is_number(count, 0, "holds none");
+    for (uint64_t i = 0; i < WRITES; i++) write_one(s, first + i);
+    for (uint64_t next = first; well && next < first + WRITES;) {
+        code = EVAPI_poll_cq_list(s->hca, cq, MOST, wc, &count);
+        well = count <= MOST && (code == VAPI_OK) == (count > 0);
+        for (u_int32_t i = 0; well && i < count; i++)
+            well = wc[i].id == next++ && wc[i].status == VAPI_SUCCESS && wc[i].free_res_count == 1;
+    }
+    is_number(well, 1, "lists have all completions in order");
+    is_code(EVAPI_poll_cq_list(s->hca, cq, MOST, wc, &count), VAPI_CQ_EMPTY, "and then none");
+    is_number(count, 0, "are in the list");
+}
+
 void poll_rules(struct stage *s)
 {
     struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};
@@ -21,6 +44,8 @@ void poll_rules(struct stage *s)
     VAPI_cq_hndl_t cq = s->a.scq;
     NEED(VAPI_query_cq(s->hca, cq, &entries));
     is_code(VAPI_poll_cq(s->hca, cq, &wc), VAPI_CQ_EMPTY, "nothing there");
+    in_lists(s, 100);
+    in_lists(s, UINT64_C(3) << 62);
     write_one(s, 1);
     is_number(await_wc(s, cq).id, 1, "the first comes");
     is_code(EVAPI_peek_cq(s->hca, cq, 0), VAPI_E2BIG_CQ_NUM, "looking at no entry");
@@ -39,6 +64,7 @@ void poll_rules(struct stage *s)
     for (uint64_t i = 2; i < 12; i++) in_order += await_wc(s, cq).id == i;
     is_number(in_order, 10, "they come in order");
     is_code(VAPI_poll_cq(s->hca, cq, &wc), VAPI_CQ_EMPTY, "and then none");
+    in_lists(s, 200); /* completions may wait in the library now */
     is_code(VAPI_req_comp_notif(s->hca, cq, VAPI_NOTIF_NONE), VAPI_OK, "arming for nothing");
     is_code(VAPI_req_comp_notif(s->hca, cq, (VAPI_cq_notif_type_t)7), VAPI_EINVAL_NOTIF_TYPE,
             "arming for I know not what");

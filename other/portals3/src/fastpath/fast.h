@@ -31,6 +31,20 @@ HOT const struct ptli_published_entry *place_there(const struct ptli_route *rout
                                offset, length);
 }
 
+/* Fills in the work request of a put or get, but for its flags and the key of the local memory.  */
+HOT struct ibv_send_wr *fast_request(struct ptli_link *link, const struct ptli_wr *slot,
+                                     const struct ptli_published_entry *there, bool is_put,
+                                     const void *local, ptl_size_t length, ptl_size_t remote_offset)
+{
+    struct ibv_send_wr *wr = is_put ? &link->put : &link->get;
+    link->piece.addr = (uintptr_t)local;
+    link->piece.length = (uint32_t)length;
+    wr->wr_id = (uintptr_t)slot;
+    wr->wr.rdma.remote_addr = there->address + remote_offset;
+    wr->wr.rdma.rkey = there->key;
+    return wr;
+}
+
 /* The end of a put or get that was started: counts and posts it, and releases posting.  */
 HOT int fast_post(struct ptli_posting *posting, struct ptli_link *link, struct ibv_send_wr *wr,
                   bool is_put, ptl_size_t length)

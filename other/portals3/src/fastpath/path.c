@@ -89,16 +89,12 @@ HOT int path_locked(enum path_kind kind, struct ptli_posting *posting, struct pt
         if (offset > md->rules.length || length > md->rules.length - offset) goto no;
     }
     struct ptli_wr *slot = ptli_verbs_slot(link);
-    struct ibv_send_wr *wr = kind == PATH_GET ? &link->get : &link->put;
+    struct ibv_send_wr *wr =
+        fast_request(link, slot, there, kind != PATH_GET, local, length, remote_offset);
     slot->md = copied ? NULL : posting->md;
     if (kind != PATH_GET)
         wr->send_flags = copied ? IBV_SEND_INLINE | IBV_SEND_SIGNALED : IBV_SEND_SIGNALED;
     link->signalled = slot->number;
-    link->piece.addr = (uintptr_t)local;
-    link->piece.length = (uint32_t)length;
-    wr->wr_id = (uintptr_t)slot;
-    wr->wr.rdma.remote_addr = there->address + remote_offset;
-    wr->wr.rdma.rkey = there->key;
     slot->note = note;
     slot->item = PTLI_ITEM_QUICK | PTLI_ITEM_NOTED | (kind == PATH_GET ? PTLI_ITEM_GET : 0);
     if (kind == PATH_GET)
@@ -196,22 +192,44 @@ __attribute__((noinline, cold)) static void path_advanced(struct ptli_verbs *v,
     ptli_mutex_unlock(&v->posting.lock);
 }
 
-/* The only completion of a poll, as it usually is, which is of an operation with a note.  Without
- * posting: the slot belongs to senders again when it is passed.  Exchange and load are sequentially
- * consistent, as in ptli_verbs_pump: what is queued after the load finds the slot free.  */
+/* The request has completed, and all before it.  Without posting: their slots belong to senders
+ * again.  Exchange and load are sequentially consistent, as in ptli_verbs_pump: what is queued
+ * after the load finds the slots free.  */
+HOT void path_passed(struct ptli_verbs *v, struct ptli_link *link, uint32_t number)
+{
+    atomic_exchange(&link->done, number);
+    if (atomic_load(&link->queued)) path_advanced(v, link);
+}
+
+/* The only completion of a poll, as it usually is, which is of an operation with a note.  */
 HOT void take_noted(struct ptli_verbs *v, ptl_note_t **notes)
 {
     const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)v->wc->wr_id;
-    struct ptli_link *link = slot->link;
     *notes = fast_note(slot, PTL_NI_OK);
-    atomic_exchange(&link->done, slot->number);
-    if (atomic_load(&link->queued)) path_advanced(v, link);
+    path_passed(v, slot->link, slot->number);
+}
+
+/* The first of `n` completions that are of operations with a note: adds the notes to those of the
+ * round, and returns how many there are.  Slots that lie one behind the other are passed at once.
+ */
+static int take_all_noted(struct ptli_verbs *v, int n)
+{
+    int taken = 0;
+    while (taken < n && is_noted(&v->wc[taken])) {
+        const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)v->wc[taken++].wr_id;
+        ptli_path_ended(v, slot, PTL_NI_OK);
+        if (taken == n || (uintptr_t)slot->after != v->wc[taken].wr_id)
+            path_passed(v, slot->link, slot->number);
+    }
+    return taken;
 }
 
 /* The rest of a round, and the notes of what has ended; with driving held.  */
 __attribute__((noinline)) static ptl_note_t *path_work(struct ptli_verbs *v, int n, bool listen)
 {
-    ptli_verbs_work(v, v->wc, n, listen);
+    const int taken = take_all_noted(v, n);
+    if (taken < n || taken <= 0 || atomic_load_explicit(&v->face.due, memory_order_relaxed))
+        ptli_verbs_work(v, v->wc + taken, n - taken, listen);
     ptl_note_t *notes = v->notes;
     v->notes = NULL;
     v->last_note = &v->notes;
@@ -233,7 +251,7 @@ int PtlPoll(ptl_handle_ni_t ni, uint64_t *seen, ptl_note_t **notes)
     if (!v || atomic_load_explicit(&engine->handle, memory_order_relaxed) != ni)
         return poll_elsewhere(ni, seen);
     if (ptli_verbs_begin(v)) {
-        const int n = ibv_poll_cq(v->cq, PTLI_BATCH, v->wc);
+        const int n = ibv_poll_cq(v->cq, PTLI_POLLED, v->wc);
         if (n == 1 && path_is_idle(v) && is_noted(v->wc)) {
             take_noted(v, notes);
         } else {

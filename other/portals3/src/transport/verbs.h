@@ -41,7 +41,9 @@ enum {
     PTLI_SIGNAL = 32,   /* one of so many work requests is signalled; a power of two */
     PTLI_MOST_SGE = 16, /* pieces in a work request */
     PTLI_INLINE = 256,  /* bytes up to which no send buffer is needed */
-    PTLI_BATCH = 16,    /* completions polled, receives posted, at once */
+    PTLI_POLLED = 64,   /* completions polled at once: as many as an eager sender has in flight */
+    PTLI_BATCH = 16,    /* receives posted at once */
+    PTLI_BATCH_ROOM = PTLI_BATCH + PTLI_POLLED, /* receives in the batch, at most */
     PTLI_PEER_BUFFERS = 16,
     PTLI_PEER_REQUEST_BUFFERS = 12, /* number of PTLI_PEER_BUFFERS that requests may use */
     PTLI_NUMBERS = 512,             /* hash chains of links, by queue pair number */
@@ -301,7 +303,7 @@ struct ptli_verbs {
     /* verbs_receive.c; driving */
     unsigned char *receives;
     struct ibv_mr *receives_mr;
-    struct ibv_recv_wr *batch, *vacant; /* 2 * PTLI_BATCH; the first that is not filled in yet */
+    struct ibv_recv_wr *batch, *vacant; /* PTLI_BATCH_ROOM; the first not filled in yet */
     bool held;                          /* a link holds messages */
 
     /* path.c; driving: operations that have ended, in order, until PtlPoll takes them */
@@ -317,8 +319,8 @@ struct ptli_verbs {
     pthread_t thread;
     bool running, closing;
     atomic_bool over, attention, asleep, needed;
-    struct ibv_wc wc[PTLI_BATCH]; /* of the round; driving */
-    _Atomic uint32_t rounds;      /* of progress, made by callers; driving */
+    struct ibv_wc wc[PTLI_POLLED]; /* of the round; driving */
+    _Atomic uint32_t rounds;       /* of progress, made by callers; driving */
     _Atomic uintptr_t driver;
     uint32_t idle;
     double looked;            /* when silent peers and events were last looked at */

@@ -108,7 +108,7 @@ bool ptli_verbs_work(struct ptli_verbs *v, const struct ibv_wc *wc, int n, bool 
 
 bool ptli_verbs_round(struct ptli_verbs *v)
 {
-    const int n = ibv_poll_cq(v->cq, PTLI_BATCH, v->wc);
+    const int n = ibv_poll_cq(v->cq, PTLI_POLLED, v->wc);
     const bool due = atomic_load_explicit(&v->face.due, memory_order_relaxed);
     const bool listen = n <= 0 && ptli_verbs_is_time_to_listen(v, ++v->idle);
     return (n > 0 || due || listen) && ptli_verbs_work(v, v->wc, n, listen);

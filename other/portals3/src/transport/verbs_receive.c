@@ -30,15 +30,15 @@ int ptli_verbs_receives_open(struct ptli_verbs *v)
 {
     size_t each = ptli_receive_size(v), all = each * v->settings.receives;
     v->receives = aligned_alloc(64, all);
-    v->batch = calloc(2 * PTLI_BATCH, sizeof *v->batch + sizeof(struct ibv_sge));
+    v->batch = calloc(PTLI_BATCH_ROOM, sizeof *v->batch + sizeof(struct ibv_sge));
     if (!v->receives || !v->batch) return PTL_NO_SPACE;
     v->receives_mr = ibv_reg_mr(v->pd, v->receives, all, IBV_ACCESS_LOCAL_WRITE);
     if (!v->receives_mr) {
         ptli_verbs_unregistered(v, all, "receive buffers", "PTL_RECEIVES");
         return PTL_NO_SPACE;
     }
-    struct ibv_sge *sge = (struct ibv_sge *)(void *)(v->batch + 2 * PTLI_BATCH);
-    for (uint32_t i = 0; i < 2 * PTLI_BATCH; i++) {
+    struct ibv_sge *sge = (struct ibv_sge *)(void *)(v->batch + PTLI_BATCH_ROOM);
+    for (uint32_t i = 0; i < PTLI_BATCH_ROOM; i++) {
         sge[i] = (struct ibv_sge){.length = PTLI_WIRE_SIZE + v->settings.eager,
                                   .lkey = v->receives_mr->lkey};
         v->batch[i] =

@@ -130,7 +130,7 @@ uint32_t shca_small_range(const struct shca_qp *qp)
     uint32_t most = SHORT_MOST;
     if (most > qp->max_inline) most = qp->max_inline;
     if (most > qp->max_message) most = qp->max_message;
-    return most < 8 || !qp->plain || qp->send_cq->base.channel ? 0 : most - 7;
+    return most < 8 || !qp->plain ? 0 : most - 7;
 }
 
 /* Whether an inlined WRITE goes to whole words of the known region, and to which. */
@@ -225,13 +225,14 @@ static __attribute__((noinline)) int short_wait(struct shca_qp *qp, struct ibv_s
     return wr ? short_post(qp, wr, bad) : shca_send_rest(qp, wr, bad);
 }
 
-/* After a WR that took the shortest way: WR are those that follow it, or NULL. */
+/* After WR took the shortest way: what the shortest way leaves out. */
 static __attribute__((noinline)) int short_go_on(struct shca_qp *qp, struct ibv_send_wr *wr,
                                                  struct ibv_send_wr **bad)
 {
+    if (shca_is_signalled(qp, wr)) shca_cq_notify(&shca.me, qp->send_cq->s, false);
     shca_wake_sleeper(qp->link.owner);
     shca_wake_sleeper(&shca.me);
-    if (wr) return short_post(qp, wr, bad);
+    if (wr->next) return short_post(qp, wr->next, bad);
     shca_unlock(&qp->sq);
     return 0;
 }
@@ -244,8 +245,9 @@ int shca_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_
     if (!wr) return shca_send_rest(qp, wr, bad);
     if (!short_write_again(qp, wr)) return short_post(qp, wr, bad);
     atomic_signal_fence(memory_order_seq_cst); /* as in shca_wake_sleeper() */
-    if (wr->next || shca_sleeps(qp->link.known.h) || shca_sleeps(shca.me.h))
-        return short_go_on(qp, wr->next, bad);
+    if (wr->next || shca_cq_armed(qp->send_cq) || shca_sleeps(qp->link.known.h) ||
+        shca_sleeps(shca.me.h))
+        return short_go_on(qp, wr, bad);
     shca_unlock(&qp->sq);
     return 0;
 }

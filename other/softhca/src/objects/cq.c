@@ -454,6 +454,7 @@ int shca_req_notify(struct ibv_cq *base, int solicited_only)
         return 0;
     }
     atomic_exchange(&cq->s->armed, want);
+    shca_done_await_posters(cq);
     if (shca_settings()->events == SHCA_EVENTS_LENIENT && cq_holds_untold(cq))
         shca_cq_notify(&shca.me, cq->s, true);
     return 0;

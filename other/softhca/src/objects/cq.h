@@ -47,6 +47,12 @@ static inline struct shca_cq *shca_cq(struct ibv_cq *c)
     return (struct shca_cq *)c;
 }
 
+/* An event is asked for. */
+static inline bool shca_cq_armed(const struct shca_cq *cq)
+{
+    return atomic_load_explicit(&cq->s->armed, memory_order_relaxed) != SHCA_ARM_NONE;
+}
+
 /* cq.c, cq_ex.c */
 struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
                               struct ibv_comp_channel *channel, int vector);

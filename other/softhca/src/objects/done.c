@@ -48,6 +48,17 @@ void shca_done_notify(struct shca_cq *cq)
     shca_cq_notify(&shca.me, cq->s, false);
 }
 
+/* The CQ was armed by a locked instruction, a full fence on this processor, as is the one by which
+ * a poster takes the send lock.  So a poster that takes the lock from now on finds the CQ armed,
+ * and when the others have released it, their completions are found by the program's next poll.  */
+void shca_done_await_posters(struct shca_cq *cq)
+{
+    pthread_mutex_lock(&shca.lock);
+    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next)
+        if (qp->send_cq == cq) shca_lock_await(&qp->sq);
+    pthread_mutex_unlock(&shca.lock);
+}
+
 static void done_append_busy(struct shca_cq *cq, struct shca_qp *qp)
 {
     qp->done_next = NULL;
@@ -111,12 +122,26 @@ int shca_done_take_of(struct shca_qp *qp, int num, struct ibv_wc *wc)
     return n;
 }
 
-/* Up to NUM completions, of the queue pairs in turn. `fresh` is cleared by an exchange, a full
- * fence: a poster whose store of it is overwritten has moved its tail before, and the loads below
- * find that. */
+/* Up to NUM completions of the queue pair whose turn it is, if it has as many; else 0. */
+static int done_take_first(struct shca_cq *cq, int num, struct ibv_wc *wc)
+{
+    struct shca_qp *qp = cq->busy;
+    if (!qp || shca_done_waiting(qp) < (uint32_t)num) return 0;
+    if (qp->done_next) {
+        cq->busy = qp->done_next;
+        done_append_busy(cq, qp);
+    }
+    return shca_done_take_of(qp, num, wc);
+}
+
+/* Up to NUM completions, of the queue pairs in turn. `fresh` stays set if the first has as many;
+ * else it is cleared by an exchange, a full fence: a poster whose store of it is overwritten has
+ * moved its tail before, and the loads below find that. */
 int shca_done_take(struct shca_cq *cq, int num, struct ibv_wc *wc)
 {
-    int n = 0;
+    done_welcome(cq);
+    int n = done_take_first(cq, num, wc);
+    if (n > 0) return n;
     atomic_exchange(&cq->fresh, 0);
     done_welcome(cq);
     for (uint32_t left = cq->n_busy; left > 0 && n < num; left--) {
@@ -156,7 +181,7 @@ uint32_t shca_done_count(struct shca_cq *cq)
 {
     uint32_t n = 0;
     done_welcome(cq);
-    for (struct shca_qp *qp = cq->busy; qp; qp = qp->done_next) n += qp->done_tail - qp->done_head;
+    for (struct shca_qp *qp = cq->busy; qp; qp = qp->done_next) n += shca_done_waiting(qp);
     return n;
 }
 

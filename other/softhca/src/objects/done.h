@@ -23,11 +23,14 @@ struct shca_done {
     uint32_t index; /* of the WR in its send queue */
 };
 
-/* done.c; all but the first two with the CQ's lock held */
+/* done.c; with the CQ's lock held unless another is named */
 void shca_done_reserve(struct shca_cq *cq, int32_t n);
 void shca_done_promise(struct shca_qp *qp, int sign);
 void shca_done_list(struct shca_qp *qp); /* send lock held */
 void shca_done_notify(struct shca_cq *cq);
+/* no lock held; after the CQ was armed: threads that append by the shortest way do not look for
+ * that behind a fence */
+void shca_done_await_posters(struct shca_cq *cq);
 int shca_done_take(struct shca_cq *cq, int num, struct ibv_wc *wc);
 int shca_done_take_of(struct shca_qp *qp, int num, struct ibv_wc *wc);
 void shca_done_forget(struct shca_cq *cq, struct shca_qp *qp);
@@ -50,9 +53,14 @@ HOT void shca_done_append(struct shca_qp *qp, uint64_t wr_id, uint32_t index)
     atomic_store_explicit(&qp->send_cq->fresh, 1, memory_order_release);
 }
 
+static inline uint32_t shca_done_waiting(const struct shca_qp *qp)
+{
+    return atomic_load_explicit(&qp->done_tail, memory_order_acquire) - qp->done_head;
+}
+
 static inline bool shca_done_any(const struct shca_qp *qp)
 {
-    return atomic_load_explicit(&qp->done_tail, memory_order_acquire) != qp->done_head;
+    return shca_done_waiting(qp) > 0;
 }
 
 #endif

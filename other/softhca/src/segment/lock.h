@@ -20,6 +20,12 @@ static inline void shca_lock(struct shca_lock *l)
     gasneti_spin_lock(&l->spin);
 }
 
+/* Waits until the lock was free once. */
+static inline void shca_lock_await(struct shca_lock *l)
+{
+    while (atomic_load(&l->spin.held)) sched_yield();
+}
+
 static inline void shca_unlock(struct shca_lock *l)
 {
     gasneti_spin_unlock(&l->spin);
