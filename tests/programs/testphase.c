@@ -62,7 +62,9 @@ static void on_late(gasnet_token_t t, void *data, size_t nbytes)
 static void register_one(gasnet_handler_t *index, void (*function)(void), uint8_t kinds,
                          uint8_t numargs)
 {
-    gasnetc_handler_t entry = {.function = function, .kinds = kinds, .numargs = numargs};
+    static gasnet_handler_t free_index = 200; /* not those of test.c */
+    gasnetc_handler_t entry = {
+        .function = function, .index = free_index++, .kinds = kinds, .numargs = numargs};
     const int result = gasnetc_am_register("testphase", &entry, 1);
     early(result == GASNET_OK && entry.index, "a handler is refused");
     *index = entry.index;
