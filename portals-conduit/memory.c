@@ -110,33 +110,42 @@ static int memory_attach(const net_region_t *region, uint32_t selector, enum net
                                     PTL_MD_EVENT_START_DISABLE | options,
                          .user_ptr = (void *)(uintptr_t)role,
                          .eq_handle = queue};
+    const bool segment = region->selector == BITS_RAR;
     ptl_handle_me_t me;
     int error = PtlMEAttach(net_portals.ni, NET_PT_SEGMENT, anybody, selector, bits_ignored,
-                            PTL_UNLINK, PTL_INS_AFTER, &me);
+                            PTL_UNLINK, segment ? PTL_INS_BEFORE : PTL_INS_AFTER, &me);
     if (error != PTL_OK) return error;
     error = PtlMDAttach(me, md, PTL_RETAIN, handle);
     if (error != PTL_OK) PtlMEUnlink(me);
     return error;
 }
 
-/* Every region has RAR, the target of puts and gets, which logs no event but acknowledges.  The
- * segment, known by selector BITS_RAR, also has RARAM and RARSRC, for the payload of Longs, and
- * PutSrc, which logs ACKs only. */
-static int memory_attach_all(net_region_t *region)
+/* What the segment has beside RAR: RARAM and RARSRC, for the payload of Longs, and PutSrc, which
+ * logs ACKs only. */
+static int memory_attach_longs(net_region_t *region)
 {
-    int error = memory_attach(region, region->selector, NET_ROLE_SEGMENT, PTL_EQ_NONE,
-                              PTL_MD_OP_GET | PTL_MD_EVENT_END_DISABLE, &region->rar);
-    if (error || region->selector != BITS_RAR) {
-        region->md = region->put = region->rar;
-        return error;
-    }
-    error = memory_attach(region, BITS_RARAM, NET_ROLE_RARAM, net_portals.am_eq, 0, &region->raram);
+    int error = memory_bind(region->start, region->size, NET_ROLE_SEGMENT, PTL_MD_EVENT_END_DISABLE,
+                            &region->put);
     if (error == PTL_OK)
         error = memory_attach(region, BITS_RARSRC, NET_ROLE_SEGMENT, net_portals.safe_eq, 0,
                               &region->md);
     if (error == PTL_OK)
-        error = memory_bind(region->start, region->size, NET_ROLE_SEGMENT, PTL_MD_EVENT_END_DISABLE,
-                            &region->put);
+        error =
+            memory_attach(region, BITS_RARAM, NET_ROLE_RARAM, net_portals.am_eq, 0, &region->raram);
+    return error;
+}
+
+/* Every region has RAR, the target of puts and gets, which logs no event but acknowledges.  The
+ * entries of the segment, known by selector BITS_RAR, are the first of the list, RAR before the
+ * others: peers search the list in that order. */
+static int memory_attach_all(net_region_t *region)
+{
+    const bool segment = region->selector == BITS_RAR;
+    int error = segment ? memory_attach_longs(region) : PTL_OK;
+    if (error == PTL_OK)
+        error = memory_attach(region, region->selector, NET_ROLE_SEGMENT, PTL_EQ_NONE,
+                              PTL_MD_OP_GET | PTL_MD_EVENT_END_DISABLE, &region->rar);
+    if (!segment) region->md = region->put = region->rar;
     return error;
 }
 

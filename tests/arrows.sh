@@ -46,7 +46,7 @@ functions() {
         { gsub(/"(\\.|[^"\\])*"|\047\\?.\047/, "") }
         /^[[:space:]]*#/ || continued { continued = /\\$/; next }
         {
-            gsub(/\/\*[^*]*\*\//, "")
+            gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, "")
             if (comment) { if (!sub(/.*\*\//, "")) next; comment = 0 }
             if (sub(/\/\*.*/, "")) comment = 1
             gsub(/__attribute__\(\([^)]*(\([^)]*\))?\)\)/, "")

@@ -1,6 +1,6 @@
 /* am_handlers.c - the handler tables and their indices (section 2.3 of the client interface).
  *
- * The table of the library's own handlers is written during attach.  Clients' handlers may be
+ * The table of the library's own handlers is written during init.  Clients' handlers may be
  * registered at any time after gasnet_init, while every delivery reads the table of functions.
  */
 #include <stdatomic.h>
