@@ -124,11 +124,11 @@ static int memory_attach(const net_region_t *region, uint32_t selector, enum net
  * logs ACKs only. */
 static int memory_attach_longs(net_region_t *region)
 {
-    int error = memory_bind(region->start, region->size, NET_ROLE_SEGMENT, PTL_MD_EVENT_END_DISABLE,
-                            &region->put);
+    int error =
+        memory_attach(region, BITS_RARSRC, NET_ROLE_SEGMENT, net_portals.safe_eq, 0, &region->md);
     if (error == PTL_OK)
-        error = memory_attach(region, BITS_RARSRC, NET_ROLE_SEGMENT, net_portals.safe_eq, 0,
-                              &region->md);
+        error = memory_bind(region->start, region->size, NET_ROLE_SEGMENT, PTL_MD_EVENT_END_DISABLE,
+                            &region->put);
     if (error == PTL_OK)
         error =
             memory_attach(region, BITS_RARAM, NET_ROLE_RARAM, net_portals.am_eq, 0, &region->raram);

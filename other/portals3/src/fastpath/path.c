@@ -210,15 +210,17 @@ HOT void take_noted(struct ptli_verbs *v, ptl_note_t **notes)
 }
 
 /* The first of `n` completions that are of operations with a note: adds the notes to those of the
- * round, and returns how many there are.  Slots that lie one behind the other are passed at once.
- */
+ * round, and returns how many there are.  Slots that lie one behind the other are passed at once;
+ * all are passed when this returns, since others end the operations of slots that are not. */
 static int take_all_noted(struct ptli_verbs *v, int n)
 {
     int taken = 0;
-    while (taken < n && is_noted(&v->wc[taken])) {
+    bool noted = taken < n && is_noted(v->wc);
+    while (noted) {
         const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)v->wc[taken++].wr_id;
         ptli_path_ended(v, slot, PTL_NI_OK);
-        if (taken == n || (uintptr_t)slot->after != v->wc[taken].wr_id)
+        noted = taken < n && is_noted(&v->wc[taken]);
+        if (!noted || (uintptr_t)slot->after != v->wc[taken].wr_id)
             path_passed(v, slot->link, slot->number);
     }
     return taken;
