@@ -83,6 +83,25 @@ static void transfers(void)
         if (!ring_expect(bytes[i] == 'l', "byte %d of a long one", i)) return;
 }
 
+/* Memory with a threshold takes messages, which leave from send buffers, here between operations
+ * with notes: some polls find completions of both. */
+static void amid_messages(void)
+{
+    enum { ROUNDS = 300, PUTS = 3 };
+    static ptl_note_t notes[PUTS];
+    int total = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        int puts = 0;
+        while (puts < 1 + round % PUTS &&
+               PtlPutBytesNoted(path, bytes, SHORT, 0, 0, &notes[puts]) == PTL_OK)
+            puts++;
+        RING_OK(PtlPutRegion(local, 0, LONG, PTL_NOACK_REQ, ring.next, PT + 1, 0, 0, 0, 0));
+        await(notes, puts);
+        total += puts;
+    }
+    ring_expect(total > ROUNDS, "only %d puts went between the messages", total);
+}
+
 static void refused(void)
 {
     ptl_note_t note;
@@ -152,6 +171,13 @@ void rules_noted(void)
                                 PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE,
                             PTL_EQ_NONE),
                     PTL_RETAIN);
+    static char taken[ROOM];
+    ptl_md_t counted = ring_md(taken, ROOM,
+                               PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE |
+                                   PTL_MD_EVENT_END_DISABLE,
+                               PTL_EQ_NONE);
+    counted.threshold = 1000000;
+    ptl_handle_md_t other = ring_attach(PT + 1, 0, 0, counted, PTL_RETAIN);
     local = ring_bind(
         ring_md(bytes, ROOM, PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE, mine));
     seen = 0;
@@ -166,6 +192,7 @@ void rules_noted(void)
     if (goes) {
         await(&note, 1);
         transfers();
+        amid_messages();
         refused();
         unlinked();
     }
@@ -173,6 +200,7 @@ void rules_noted(void)
     ring_no_event(mine);
     ring_barrier();
     ring_unlink(md);
+    ring_unlink(other);
     ring_unlink(local);
     RING_OK(PtlEQFree(mine));
     ring_done("puts and gets without events end with a note, or are refused");
