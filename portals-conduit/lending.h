@@ -56,7 +56,7 @@ typedef struct gasnetc_loan {
     uint32_t reported; /* this rank's epoch, modulo 2^32, that the peer was last informed of */
     uint64_t ask_from; /* this rank's first epoch in which the peer may be asked again */
 } gasnetc_loan_t;
-_Static_assert(sizeof(gasnetc_loan_t) <= 40, "PO-17 bounds what a node keeps of each peer");
+_Static_assert(sizeof(gasnetc_loan_t) <= 40, "PO-17 bounds what a rank keeps of each peer");
 
 /* The byte in each Request and Reply.  Bit 7: an epoch has ended at the sender.  Bits 6 to 4:
  * further credits, which a Request asks for and a Reply adds.  Bits 3 to 0: the credits that this

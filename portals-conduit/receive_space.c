@@ -77,7 +77,7 @@ bool receive_space_compute(const receive_space_input_t *in, receive_space_t *spa
         space_buffers((uint64_t)peers * RECEIVE_COST_MOST, in->spare, &least);
         snprintf(
             why, size,
-            "GASNET_PORTAL_AMRECV_SPACE=%lld is too little for %u nodes, whose peers have %d "
+            "GASNET_PORTAL_AMRECV_SPACE=%lld is too little for %u ranks, whose peers have %d "
             "credits of %d bytes each at least; %llu KB will do",
             (long long)in->space, in->nodes, RECEIVE_COST_MOST, RECEIVE_CREDIT,
             (unsigned long long)((uint64_t)least.buffers * least.chunks * RECEIVE_CHUNK / 1024));

@@ -576,7 +576,7 @@ void gasnetc_exit_init(void)
     the_exit.others = malloc(gasnetc_job.size * sizeof *the_exit.others);
     the_exit.heard = calloc(gasnetc_job.size, sizeof *the_exit.heard);
     if (!the_exit.others || !the_exit.heard)
-        gasneti_fatal("out of memory for %u nodes", gasnetc_job.size);
+        gasneti_fatal("out of memory for %u ranks", gasnetc_job.size);
     the_exit.processors = gasneti_processors();
     the_exit.joined = true;
     the_exit.process = getpid();

@@ -314,7 +314,7 @@ const char *gasnet_ErrorDesc(int code)
     case GASNET_ERR_NOT_READY:
         return "the operation is not complete yet";
     case GASNET_ERR_BARRIER_MISMATCH:
-        return "the nodes named different barriers";
+        return "the ranks named different barriers";
     }
     return "no description available";
 }

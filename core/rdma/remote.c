@@ -221,7 +221,7 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 void gasnetc_remote_agree(firehose_sizes_t *sizes)
 {
     firehose_sizes_t *all = malloc(gasnetc_job.size * sizeof *all);
-    if (!all) gasneti_fatal("out of memory for %u nodes", gasnetc_job.size);
+    if (!all) gasneti_fatal("out of memory for %u ranks", gasnetc_job.size);
     bootstrap_exchange(sizes, sizeof *sizes, all);
     for (uint32_t i = 0; i < gasnetc_job.size; i++) {
         sizes->m = lesser(sizes->m, all[i].m);

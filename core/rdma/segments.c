@@ -51,7 +51,7 @@ uint64_t gasnetc_segment_asked(const char **bound)
 uint64_t gasnetc_segment_least(uint64_t mine)
 {
     uint64_t *all = malloc(gasnetc_job.size * sizeof *all);
-    if (!all) gasneti_fatal("out of memory for %u nodes", gasnetc_job.size);
+    if (!all) gasneti_fatal("out of memory for %u ranks", gasnetc_job.size);
     bootstrap_exchange(&mine, sizeof mine, all);
     for (uint32_t i = 0; i < gasnetc_job.size; i++)
         if (all[i] < mine) mine = all[i];
@@ -105,7 +105,7 @@ void gasnetc_segment_exchange(uintptr_t base, uintptr_t size)
 {
     uint32_t n = gasnetc_job.size;
     announcement_t mine = {base, size}, *all = malloc(n * sizeof *all);
-    if (!all) gasneti_fatal("out of memory for %u nodes", n);
+    if (!all) gasneti_fatal("out of memory for %u ranks", n);
     bootstrap_exchange(&mine, sizeof mine, all);
     for (uint32_t i = 0; i < n; i++)
         gasnetc_peers[i].segment = (gasnetc_segment_t){.base = all[i].base, .size = all[i].size};

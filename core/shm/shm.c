@@ -49,7 +49,7 @@ static bool is_shm(uint32_t rank)
 static void *allocate(size_t count, size_t size)
 {
     void *memory = calloc(count, size);
-    if (!memory) gasneti_fatal("out of memory for %u nodes", gasnetc_job.size);
+    if (!memory) gasneti_fatal("out of memory for %u ranks", gasnetc_job.size);
     return memory;
 }
 

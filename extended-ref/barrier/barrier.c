@@ -41,7 +41,7 @@ void gasnete_barrier_begin(void)
     const bool by_am = gasnetc_params.barrier == GASNETC_BARRIER_AM;
     uint32_t *leaders = calloc(ranks, sizeof *leaders), members = 0;
     gasnete_barrier_shape_t shape = {.members = 1, .rank_at = barrier_rank_at, .whose = leaders};
-    if (!leaders) gasneti_fatal("out of memory for the barrier of %u nodes", ranks);
+    if (!leaders) gasneti_fatal("out of memory for the barrier of %u ranks", ranks);
     shape.supernode = by_am ? me : gasnetc_shm_supernode(me);
     for (uint32_t r = 0; r < ranks; r++) {
         const uint32_t supernode = by_am ? r : gasnetc_shm_supernode(r);
@@ -163,10 +163,10 @@ static __attribute__((noreturn, cold)) void barrier_misused(const gasnete_barrie
                              : "gasnet_barrier_wait or _try is called without a "
                                "gasnet_barrier_notify that it could end");
     gasneti_fatal(
-        notify ? "gasnet_coll_barrier_notify on a team of %u nodes while this node has not left "
-                 "the team's barrier: without GASNET_BARRIERFLAG_IMAGES one thread of a node takes "
+        notify ? "gasnet_coll_barrier_notify on a team of %u ranks while this rank has not left "
+                 "the team's barrier: without GASNET_BARRIERFLAG_IMAGES one thread of a rank takes "
                  "part, and calls gasnet_coll_barrier_wait (or a successful _try) first"
-               : "gasnet_coll_barrier_wait or _try on a team of %u nodes without a "
+               : "gasnet_coll_barrier_wait or _try on a team of %u ranks without a "
                  "gasnet_coll_barrier_notify that it could end",
         barrier->size);
 }

@@ -37,7 +37,7 @@ void gasnete_coll_check_team(const char *call, const gasnete_team_t *team)
 {
     if (team == NULL)
         gasneti_fatal("%s is called with a NULL team: %s", call,
-                      gasnete_coll_team_all ? "it is no team of this node"
+                      gasnete_coll_team_all ? "it is no team of this rank"
                                             : "gasnet_coll_init must be called first");
     if (gasneti_handler_depth() != 0)
         gasneti_fatal("%s is called in a handler: collectives are for client code only", call);

@@ -38,10 +38,10 @@ static void init_check_images(const gasnet_image_t *images)
 {
     for (uint32_t i = 0; images && i < gasnetc_job.size; i++)
         if (images[i] == 0)
-            gasneti_fatal("gasnet_coll_init is given 0 images for node %u: each has at least one",
+            gasneti_fatal("gasnet_coll_init is given 0 images for rank %u: each has at least one",
                           i);
     if (!INIT_THREADS && images && images[gasnetc_job.rank] != 1)
-        gasneti_fatal("gasnet_coll_init is given %u images for this node, where only one thread "
+        gasneti_fatal("gasnet_coll_init is given %u images for this rank, where only one thread "
                       "may be in the library at a time: compile for PAR to have more",
                       (unsigned)images[gasnetc_job.rank]);
 }
@@ -94,7 +94,7 @@ static uint32_t init_local_image(gasnet_image_t image)
     if (all->local == 1) return 0;
     uint32_t first = gasnete_coll_first_image(all, all->rank);
     if (image < first || image - first >= all->local)
-        gasneti_fatal("gasnet_coll_init is called with my_image %u on a node that has images %u "
+        gasneti_fatal("gasnet_coll_init is called with my_image %u on a rank that has images %u "
                       "to %u",
                       (unsigned)image, first, first + all->local - 1);
     return image - first;
@@ -126,7 +126,7 @@ void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
     gasneti_lock(&init_lock);
     if (gasnete_coll_team_all == NULL) init_node(images, fn_tbl, fn_count);
     if (entered++ == gasnete_coll_team_all->local)
-        gasneti_fatal("gasnet_coll_init is called more than once by an image: this node has %u "
+        gasneti_fatal("gasnet_coll_init is called more than once by an image: this rank has %u "
                       "images, each of which calls it once",
                       gasnete_coll_team_all->local);
     const gasnete_coll_call_t call = {.name = "gasnet_coll_init",

@@ -14,7 +14,7 @@ static uint32_t supernodes_number(uint32_t *of, const gasnet_node_t *nodes, uint
     const uint32_t all = gasnet_nodes();
     gasnet_nodeinfo_t *info = calloc(all, sizeof *info);
     uint32_t *number = calloc(all, sizeof *number), count = 0; /* 1 + number; by that in the job */
-    if (!info || !number) gasneti_fatal("out of memory for a team of %u nodes", size);
+    if (!info || !number) gasneti_fatal("out of memory for a team of %u ranks", size);
     gasnet_getNodeInfo(info, (int)all);
     for (uint32_t r = 0; r < size; r++) {
         uint32_t *own = &number[info[nodes ? nodes[r] : r].supernode];
@@ -57,7 +57,7 @@ gasnete_coll_supernodes_t *gasnete_coll_supernodes_new(const gasnet_node_t *node
 {
     gasnete_coll_supernodes_t *new = malloc(sizeof *new);
     uint32_t *words = calloc(7 * (size_t)size + 3, sizeof *words);
-    if (!new || !words) gasneti_fatal("out of memory for a team of %u nodes", size);
+    if (!new || !words) gasneti_fatal("out of memory for a team of %u ranks", size);
     uint32_t *first = words, *ranks = first + size + 1, *place = ranks + size, *of = place + size;
     uint32_t *next = of + size, *image = next + size, *images = image + size + 1;
     const uint32_t count = supernodes_number(of, nodes, size);

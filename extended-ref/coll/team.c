@@ -44,9 +44,9 @@ static void team_fill_members(gasnete_team_t *team, const gasnet_node_t *nodes)
     qsort(team->members, team->size, sizeof *team->members, team_compare);
     for (uint32_t i = 1; i < team->size; i++)
         if (team->members[i].node == team->members[i - 1].node)
-            gasneti_fatal("a team has node %u twice", (unsigned)team->members[i].node);
+            gasneti_fatal("a team has rank %u of the job twice", (unsigned)team->members[i].node);
     team->rank = gasnete_coll_rank_of(team, (gasnet_node_t)gasnetc_job.rank);
-    if (team->rank == team->size) gasneti_fatal("a team is made on a node that is not a member");
+    if (team->rank == team->size) gasneti_fatal("a team is made on a rank that is not a member");
 }
 
 static uint32_t team_images_of(const gasnet_image_t *images, gasnet_node_t node)
@@ -161,7 +161,7 @@ void gasnete_coll_check_none(const char *call)
     for (const gasnete_team_t *team = teams; team; team = team->next) in_flight += team->in_flight;
     gasneti_unlock(&gasnete_coll_lock);
     if (in_flight)
-        gasneti_fatal("%s is called while %u collectives of this node are in flight: sync them "
+        gasneti_fatal("%s is called while %u collectives of this rank are in flight: sync them "
                       "before the barrier",
                       call, in_flight);
 }

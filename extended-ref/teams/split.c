@@ -31,7 +31,7 @@ static gasnete_coll_split_t *split_gather(gasnete_team_t *parent, uint32_t color
     uint32_t wrong = gasnete_coll_split_discord(all, parent->first, parent->size);
     if (wrong < parent->size)
         gasneti_fatal("the images of %s pass different colors or ranks to gasnet_coll_team_split: "
-                      "a team consists of nodes, with all their images",
+                      "a team consists of ranks, with all their images",
                       gasneti_rank_name(gasnete_coll_node_of(parent, wrong)));
     return all;
 }
@@ -114,7 +114,7 @@ gasnet_node_t gasnet_coll_team_rank2node(gasnet_team_handle_t team, int rank)
 {
     gasnete_coll_check_team("gasnet_coll_team_rank2node", team);
     if (rank < 0 || (uint32_t)rank >= team->size)
-        gasneti_fatal("gasnet_coll_team_rank2node names rank %d of a team of %u nodes", rank,
+        gasneti_fatal("gasnet_coll_team_rank2node names rank %d of a team of %u ranks", rank,
                       team->size);
     return gasnete_coll_node_of(team, (uint32_t)rank);
 }

@@ -21,7 +21,7 @@ single_and_local|all|gasnet_coll_broadcast is called with flags 0xd2: .*one of G
 function_2|all|gasnet_coll_reduce is given function 2: gasnet_coll_init was given 2
 block_size|all|gasnet_coll_reduce is called with src_blksz 16
 too_many|all|gasnet_coll_reduce is called with 4 elements of [0-9]+ bytes, which are larger than memory
-two_images|serial|gasnet_coll_init is given 2 images for this node, .*compile for PAR
+two_images|serial|gasnet_coll_init is given 2 images for this rank, .*compile for PAR
 scan|all|gasnet_coll_scan is called: scans are not implemented
 in_handler|all|gasnet_coll_broadcast is called in a handler
 root|debug|collective 1 of team 1 differs between ranks: .*with root 0.*with root 1|collective 1 of team 1 differs between ranks: .*with root 1.*with root 0
@@ -32,7 +32,7 @@ elements|debug|calls reduce of 16 bytes.*calls reduce of 32|calls reduce of 32 b
 functions|debug|if these are equal, .*the function
 operation|debug|calls gather of 8.*calls broadcast of 8|calls broadcast of 8.*calls gather of 8
 in_split_barrier|debug|gasnet_coll_broadcast is called between gasnet_barrier_notify and gasnet_barrier_wait
-across_barrier|debug|gasnet_barrier_notify is called while 1 collectives of this node are in flight'
+across_barrier|debug|gasnet_barrier_notify is called while 1 collectives of this rank are in flight'
 
 wrong_cases collective
 tap_end

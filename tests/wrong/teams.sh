@@ -11,10 +11,10 @@ modes=${TEST_MODES:-seq par}
 
 # Case, in what builds (all, par: with two images on a node, debug), and the words of the message.
 # shellcheck disable=SC2034
-cases='notify_twice|all|while this node has not left the team.s barrier: without GASNET_BARRIERFLAG_IMAGES one thread of a node
-wait_first|all|_wait or _try on a team of 2 nodes without a gasnet_coll_barrier_notify
-try_first|all|_wait or _try on a team of 2 nodes without a gasnet_coll_barrier_notify
-wait_twice|all|_wait or _try on a team of 2 nodes without a gasnet_coll_barrier_notify
+cases='notify_twice|all|while this rank has not left the team.s barrier: without GASNET_BARRIERFLAG_IMAGES one thread of a rank
+wait_first|all|_wait or _try on a team of 2 ranks without a gasnet_coll_barrier_notify
+try_first|all|_wait or _try on a team of 2 ranks without a gasnet_coll_barrier_notify
+wait_twice|all|_wait or _try on a team of 2 ranks without a gasnet_coll_barrier_notify
 no_team|all|gasnet_coll_barrier_notify is called with a NULL team
 flag_16|debug|gasnet_coll_barrier_notify is given the flags 0x10, of which 0x10 is unknown
 in_handler|all|gasnet_coll_barrier_notify (is )?called in a handler
@@ -22,10 +22,10 @@ image_notifies_twice|par|is called twice by an image without gasnet_coll_barrier
 image_waits_first|par|by an image without a gasnet_coll_barrier_notify
 split_null|all|gasnet_coll_team_split is called with a NULL team
 images_differ|par|the images of rank 0 .*pass different colors or ranks
-rank_2|all|names rank 2 of a team of 2 nodes
-rank_minus_1|all|names rank -1 of a team of 2 nodes
+rank_2|all|names rank 2 of a team of 2 ranks
+rank_minus_1|all|names rank -1 of a team of 2 ranks
 free_all|all|for GASNET_TEAM_ALL, which lives as long as
-free_in_barrier|all|while this node has not left the team.s barrier
+free_in_barrier|all|while this rank has not left the team.s barrier
 free_in_flight|all|gasnet_coll_team_free is called while 1 of the team.s collectives
 tree_of_exchange|all|tree 0 of exchange, which has 0
 tree_2|all|tree 2 of gather, which has 2
