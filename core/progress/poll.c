@@ -18,7 +18,7 @@
 #include "core/job/ending.h"
 #include "core/job/job.h"
 #include "core/job/thread.h"
-#include "core/progress/doze.h"
+#include "core/progress/backoff.h"
 #include "core/shm/messages.h"
 #include "core/shm/wake.h"
 #include "core/rdma/buffers.h"
@@ -41,7 +41,7 @@ static GASNETI_OF_THREAD unsigned idle_polls = UINT_MAX - 1;
 static GASNETI_OF_THREAD unsigned idle_rounds; /* calls of idle() by this thread */
 
 static _Atomic uint32_t longest_sleep_us; /* of waiting threads; 0: a thread only yields */
-static GASNETI_OF_THREAD gasnetc_doze_t doze;
+static GASNETI_OF_THREAD gasnetc_backoff_t backoff;
 static GASNETI_OF_THREAD uint32_t armed_at;
 static GASNETI_OF_THREAD uint32_t misses_at_arm; /* lock_misses */
 
@@ -375,7 +375,7 @@ static uint32_t sleep_limit(void)
     static GASNETI_OF_THREAD double since; /* start of the wait; 0: the thread does not sleep yet */
     const uint32_t longest = longest_sleep();
     if (gasnetc_wakeup_always) return longest;
-    if (doze.fruitless < GASNETC_DOZE_PATIENCE) {
+    if (backoff.fruitless < GASNETC_BACKOFF_PATIENCE) {
         since = 0;
         return longest;
     }
@@ -391,19 +391,19 @@ static uint32_t sleep_limit(void)
 static void wait_more(uint32_t first_us)
 {
     const uint32_t misses = gasneti_self()->lock_misses;
-    switch (gasnetc_doze_next(&doze, first_us, sleep_limit())) {
-    case GASNETC_DOZE_GO_ON:
+    switch (gasnetc_backoff_next(&backoff, first_us, sleep_limit())) {
+    case GASNETC_BACKOFF_GO_ON:
         break;
-    case GASNETC_DOZE_ARM:
-        armed_at = gasnetc_wakeup_arm(doze.brief);
+    case GASNETC_BACKOFF_ARM:
+        armed_at = gasnetc_wakeup_arm(backoff.brief);
         misses_at_arm = misses;
         break;
-    case GASNETC_DOZE_SLEEP:
+    case GASNETC_BACKOFF_SLEEP:
         if (misses != misses_at_arm) {
-            gasnetc_doze_not_yet(&doze);
+            gasnetc_backoff_not_yet(&backoff);
             misses_at_arm = misses;
         } else if (!pending()) {
-            gasnetc_wakeup_sleep(armed_at, doze.us);
+            gasnetc_wakeup_sleep(armed_at, backoff.us);
         }
         break;
     }
@@ -446,7 +446,7 @@ static bool may_skip_poll(void)
 void gasnetc_wait_woken(bool others_got_on)
 {
     const bool yields = spins() == 1; /* waiting threads yield after each poll */
-    if (yields && others_got_on && gasnetc_doze_others_got_on(&doze) && may_skip_poll())
+    if (yields && others_got_on && gasnetc_backoff_others_got_on(&backoff) && may_skip_poll())
         sched_yield();
     else
         wait_step(longest_sleep() / 4);
@@ -454,7 +454,7 @@ void gasnetc_wait_woken(bool others_got_on)
 
 void gasneti_wait_over(void)
 {
-    gasnetc_doze_found(&doze);
+    gasnetc_backoff_found(&backoff);
 }
 
 /* Sleeps 50 us to 2 ms: leaves the processors to the threads that connect peers, in this process

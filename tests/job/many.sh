@@ -23,7 +23,7 @@ runs() {
 }
 
 # Sleeps have limits, so a wake-up that nobody sends would not be noticed.  Here they have none, but for the first of a
-# wait, which may miss a wake-up (core/progress/doze.h): a quarter of the longest, which is 1 ms for each process that a
+# wait, which may miss a wake-up (core/progress/backoff.h): a quarter of the longest, which is 1 ms for each process that a
 # processor has; the next one is half of it.  A process that sleeps so leaves a file in $MANY_SLEPT.  Without MANY_FOREVER
 # the limits stay.
 brief_us() {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/progress/doze.h"
+#include "core/progress/backoff.h"
 #include "extended-ref/barrier/words.h"
 #include "tests/unit/check.h"
 
@@ -143,43 +143,45 @@ static void sleepers_words(void)
 
 /* --- the state machine of a waiting thread --- */
 
-static void dozes(void)
+static void backs_off(void)
 {
-    gasnetc_doze_t doze = {.fruitless = 0};
+    gasnetc_backoff_t backoff = {.fruitless = 0};
     bool whole = true;
-    for (int i = 0; i < GASNETC_DOZE_PATIENCE; i++)
-        whole = whole && gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_GO_ON;
+    for (int i = 0; i < GASNETC_BACKOFF_PATIENCE; i++)
+        whole = whole && gasnetc_backoff_next(&backoff, 20, 1000) == GASNETC_BACKOFF_GO_ON;
     check(whole, "a thread first only yields");
-    for (int i = 0; i < 2 * GASNETC_DOZE_PATIENCE; i++)
-        whole =
-            whole && gasnetc_doze_next(&doze, 20, GASNETC_DOZE_LEAST_US - 1) == GASNETC_DOZE_GO_ON;
+    for (int i = 0; i < 2 * GASNETC_BACKOFF_PATIENCE; i++)
+        whole = whole && gasnetc_backoff_next(&backoff, 20, GASNETC_BACKOFF_LEAST_US - 1) ==
+                             GASNETC_BACKOFF_GO_ON;
     check(whole, "and goes on so while it may not sleep for long");
     for (uint32_t us = 20, i = 0; i < 8; i++) {
-        whole = whole && gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_ARM;
-        whole = whole && doze.brief == (i == 0) && doze.us == us;
-        whole = whole && gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_SLEEP && doze.us == us;
+        whole = whole && gasnetc_backoff_next(&backoff, 20, 1000) == GASNETC_BACKOFF_ARM;
+        whole = whole && backoff.brief == (i == 0) && backoff.us == us;
+        whole = whole && gasnetc_backoff_next(&backoff, 20, 1000) == GASNETC_BACKOFF_SLEEP &&
+                backoff.us == us;
         us = 2 * us < 1000 ? 2 * us : 1000;
     }
     check(whole,
           "then it arms before each sleep, and sleeps twice as long each time, up to a limit");
-    gasnetc_doze_next(&doze, 20, 1000);
-    gasnetc_doze_found(&doze);
-    check(gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_GO_ON,
+    gasnetc_backoff_next(&backoff, 20, 1000);
+    gasnetc_backoff_found(&backoff);
+    check(gasnetc_backoff_next(&backoff, 20, 1000) == GASNETC_BACKOFF_GO_ON,
           "who has found something starts anew");
-    doze = (gasnetc_doze_t){.fruitless = 0};
-    for (int i = 0; i < 5 * GASNETC_DOZE_PATIENCE; i++) {
-        whole = whole && gasnetc_doze_others_got_on(&doze);
-        whole = whole && gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_GO_ON;
+    backoff = (gasnetc_backoff_t){.fruitless = 0};
+    for (int i = 0; i < 5 * GASNETC_BACKOFF_PATIENCE; i++) {
+        whole = whole && gasnetc_backoff_others_got_on(&backoff);
+        whole = whole && gasnetc_backoff_next(&backoff, 20, 1000) == GASNETC_BACKOFF_GO_ON;
     }
     check(whole, "it only yields while others get on");
-    while (gasnetc_doze_next(&doze, 20, 1000) != GASNETC_DOZE_ARM) continue;
-    whole = whole && !gasnetc_doze_others_got_on(&doze);
-    check(whole && gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_SLEEP,
+    while (gasnetc_backoff_next(&backoff, 20, 1000) != GASNETC_BACKOFF_ARM) continue;
+    whole = whole && !gasnetc_backoff_others_got_on(&backoff);
+    check(whole && gasnetc_backoff_next(&backoff, 20, 1000) == GASNETC_BACKOFF_SLEEP,
           "but polls and sleeps once it has armed");
-    gasnetc_doze_others_got_on(&doze);
-    for (int i = 0; i < GASNETC_DOZE_PATIENCE; i++)
-        whole = whole && gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_GO_ON;
-    check(whole && gasnetc_doze_next(&doze, 20, 1000) == GASNETC_DOZE_ARM && doze.us == 40,
+    gasnetc_backoff_others_got_on(&backoff);
+    for (int i = 0; i < GASNETC_BACKOFF_PATIENCE; i++)
+        whole = whole && gasnetc_backoff_next(&backoff, 20, 1000) == GASNETC_BACKOFF_GO_ON;
+    check(whole && gasnetc_backoff_next(&backoff, 20, 1000) == GASNETC_BACKOFF_ARM &&
+              backoff.us == 40,
           "and after a sleep it yields again, and the next one is longer");
 }
 
@@ -230,7 +232,7 @@ static void barrier_words(void)
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
-    dozes();
+    backs_off();
     barrier_words();
     sleepers_words();
     return check_end();

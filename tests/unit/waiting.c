@@ -5,7 +5,7 @@
  */
 #include "core/am/am.h"
 #include "core/job/progress.h"
-#include "core/progress/doze.h"
+#include "core/progress/backoff.h"
 #include "core/shm/messages.h"
 #include "core/shm/wake.h"
 #include "other/base/clock.h"
@@ -149,7 +149,7 @@ static void silence(void)
     since = gasneti_clock();
     gasneti_wait_poll();
     const double waited = us_to_sleep(since);
-    check(waited / 8 / gasnetc_job.size >= GASNETC_DOZE_LEAST_US && seen.us == 20,
+    check(waited / 8 / gasnetc_job.size >= GASNETC_BACKOFF_LEAST_US && seen.us == 20,
           "after a message the next sleep is as late and as short as the first: %u us",
           (unsigned)seen.us);
     gasnetc_wakeup_always = true;
