@@ -8,7 +8,7 @@ coll_plan_sources = \
 	extended-ref/coll/plans/plan_bruck.c \
 	extended-ref/coll/plans/plan_choose.c extended-ref/coll/plans/plan_choose.h \
 	extended-ref/coll/plans/plan_dissemination.c \
-	extended-ref/coll/plans/plan_kin.c \
+	extended-ref/coll/plans/plan_levels.c \
 	extended-ref/coll/plans/plan_pairwise.c \
 	extended-ref/coll/plans/plan_parts.h \
 	extended-ref/coll/plans/plan_reduce.c \

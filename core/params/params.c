@@ -72,7 +72,7 @@ enum { IDLE_NAMES = sizeof idle_names / sizeof *idle_names };
 
 /* Variables of other releases of GASNet, which job scripts set for all releases: no mistakes, and
  * noted only with GASNET_VERBOSEENV.  Listed without the prefix GASNET_. */
-static const char kin_names[] =
+static const char original_names[] =
     " ODP_VERBOSE USE_ODP USE_XRC PHYSMEM_PROBE PINNED_REGIONS_MAX USE_FENCED_PUTS SND_THREAD "
     "IBV_PORTS_TYPE IBV_PORTS_VERBOSE IBV_LIST_PORTS IBV_LIST_PORTS_NODES CATCH_EXIT "
     "HOST_DETECT USE_PSHM_SINGLETON USE_HUGEPAGES COLL_SCRATCH_SIZE COLL_MIN_SCRATCH_SIZE "
@@ -85,7 +85,7 @@ static const char kin_names[] =
     "COLL_GATHER_ALL_DISSEM_LIMIT_PER_THREAD COLL_EXCHANGE_DISSEM_LIMIT_PER_THREAD "
     "COLL_EXCHANGE_DISSEM_RADIX COLL_TUNING_FILE COLL_ENABLE_SEARCH COLL_ENABLE_PROFILE "
     "ROUTE_OUTPUT MALLOCFILE MALLOCNODES ";
-static const char *const kin_families[] = {
+static const char *const original_families[] = {
     "GASNET_MALLOC_", "GASNET_TSC_",        "GASNET_PSHM_",      "GASNET_CONNECTFILE_",
     "GASNET_SD_",     "GASNET_RCV_THREAD_", "GASNET_SND_THREAD_"};
 
@@ -130,12 +130,13 @@ bool gasnetc_param_idle(const char *name)
     return is_one_of(idle_names, IDLE_NAMES, name);
 }
 
-bool gasnetc_param_of_kin(const char *name)
+bool gasnetc_param_of_original(const char *name)
 {
     char word[64];
     if (strncmp(name, "GASNET_", 7) || gasneti_env_known(name, gasnetc_param_name)) return false;
     snprintf(word, sizeof word, " %.60s ", name + 7);
-    return strstr(kin_names, word) || begins_like(kin_families, COUNT(kin_families), name);
+    return strstr(original_names, word) ||
+           begins_like(original_families, COUNT(original_families), name);
 }
 
 bool gasnetc_param_known(const char *name)

@@ -64,7 +64,7 @@ bool gasnetc_param_given(const char *name);
 bool gasnetc_param_idle(const char *name);
 
 /* Pure: true if `name` is a variable of other releases of GASNet, but not of this one. */
-bool gasnetc_param_of_kin(const char *name);
+bool gasnetc_param_of_original(const char *name);
 
 /* Reads all parameters from the job's environment, compares those that must be equal, warns of
  * unknown names.  Collective.  Fatal after an error. */

@@ -218,7 +218,7 @@ static void warn_unknown(const char *entry)
     char name[128], line[300];
     const char *nearest;
     if (!name_of(entry, name, sizeof name)) return;
-    if (gasnetc_param_of_kin(name))
+    if (gasnetc_param_of_original(name))
         gasneti_note("%s is a variable of other releases of GASNet, and has no effect here", name);
     else if (!gasnetc_param_known(name) &&
              gasneti_env_unknown(entry, "GASNET_", gasnetc_param_name, &nearest, line, sizeof line))

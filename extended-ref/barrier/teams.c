@@ -113,7 +113,7 @@ static gasnete_barrier_shape_t team_barrier_shape(const gasnete_team_t *team)
     const uint32_t own = by ? by->of[team->rank] : team->rank;
     return (gasnete_barrier_shape_t){.supernode = own,
                                      .supernodes = by ? by->count : team->size,
-                                     .index = by ? by->place[team->rank] - by->first[own] : 0,
+                                     .index = by ? by->index[team->rank] - by->first[own] : 0,
                                      .members = by ? by->first[own + 1] - by->first[own] : 1,
                                      .rank_at = team_barrier_rank_at,
                                      .whose = team};

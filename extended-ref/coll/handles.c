@@ -20,11 +20,11 @@ typedef struct handles_aggregate {
     gasnet_coll_handle_t handle;
 } handles_aggregate_t;
 
-typedef struct handles_place {
+typedef struct handles_thread {
     uint32_t image;
     gasnet_coll_handle_t free;
     handles_aggregate_t *open;
-} handles_place_t;
+} handles_thread_t;
 
 static void *handles_memory(size_t count, size_t size)
 {
@@ -37,15 +37,15 @@ static void *handles_memory(size_t count, size_t size)
 
 /* --- the thread --- */
 
-static handles_place_t *handles_self(const char *call)
+static handles_thread_t *handles_self(const char *call)
 {
     gasnete_thread_t *me = gasnete_self_if_any();
-    handles_place_t *place = me ? me->coll : NULL;
-    if (place == NULL)
+    handles_thread_t *thread = me ? me->coll : NULL;
+    if (thread == NULL)
         gasneti_fatal("%s is called by a thread that has not called gasnet_coll_init: each image, "
                       "and no other thread, must call it before other collectives",
                       call);
-    return place;
+    return thread;
 }
 
 uint32_t gasnete_coll_local_image(const char *call)
@@ -56,16 +56,16 @@ uint32_t gasnete_coll_local_image(const char *call)
 void gasnete_coll_become_image(uint32_t image)
 {
     gasnete_thread_t *me = gasnete_self();
-    handles_place_t *place = me->coll ? me->coll : handles_memory(1, sizeof *place);
-    place->image = image;
-    me->coll = place;
+    handles_thread_t *thread = me->coll ? me->coll : handles_memory(1, sizeof *thread);
+    thread->image = image;
+    me->coll = thread;
 }
 
 /* --- handles --- */
 
 enum { HANDLES_AT_ONCE = 64 };
 
-static gasnet_coll_handle_t handles_new(handles_place_t *me)
+static gasnet_coll_handle_t handles_new(handles_thread_t *me)
 {
     if (me->free == NULL) {
         gasnet_coll_handle_t handles = handles_memory(HANDLES_AT_ONCE, sizeof *handles);
@@ -82,7 +82,7 @@ static gasnet_coll_handle_t handles_new(handles_place_t *me)
     return handle;
 }
 
-static void handles_free(handles_place_t *me, gasnet_coll_handle_t handle)
+static void handles_free(handles_thread_t *me, gasnet_coll_handle_t handle)
 {
     handle->live = false;
     handle->next = me->free;
@@ -104,7 +104,7 @@ static void handles_add(gasnet_coll_handle_t handle)
 }
 
 /* The list entry of the team's open aggregate; the end of the list if the team has none.  */
-static handles_aggregate_t **handles_find(handles_place_t *me, const gasnete_team_t *team)
+static handles_aggregate_t **handles_find(handles_thread_t *me, const gasnete_team_t *team)
 {
     handles_aggregate_t **at = &me->open;
     while (*at && (*at)->team != team->plain) at = &(*at)->next;
@@ -117,7 +117,7 @@ static void handles_wait(gasnet_coll_handle_t handle)
 }
 
 /* Begins the operation of a call with GASNET_COLL_AGGREGATE.  */
-static void handles_aggregate(handles_place_t *me, const gasnete_coll_call_t *call, uint32_t image)
+static void handles_aggregate(handles_thread_t *me, const gasnete_coll_call_t *call, uint32_t image)
 {
     handles_aggregate_t **at = handles_find(me, call->team);
     if (*at == NULL) {
@@ -131,7 +131,7 @@ static void handles_aggregate(handles_place_t *me, const gasnete_coll_call_t *ca
 }
 
 /* The handle of a call without GASNET_COLL_AGGREGATE, which ends an open aggregate.  */
-static gasnet_coll_handle_t handles_take(handles_place_t *me, const gasnete_team_t *team)
+static gasnet_coll_handle_t handles_take(handles_thread_t *me, const gasnete_team_t *team)
 {
     handles_aggregate_t **at = me->open ? handles_find(me, team) : &me->open;
     handles_aggregate_t *aggregate = *at;
@@ -142,14 +142,14 @@ static gasnet_coll_handle_t handles_take(handles_place_t *me, const gasnete_team
     return handle;
 }
 
-static uint32_t handles_image(const handles_place_t *me, const gasnete_coll_call_t *call)
+static uint32_t handles_image(const handles_thread_t *me, const gasnete_coll_call_t *call)
 {
     return call->team->local == 1 ? 0 : me->image;
 }
 
 gasnet_coll_handle_t gasnete_coll_start(const gasnete_coll_call_t *call)
 {
-    handles_place_t *me = handles_self(call->name);
+    handles_thread_t *me = handles_self(call->name);
     if (call->flags & GASNET_COLL_AGGREGATE) {
         handles_aggregate(me, call, handles_image(me, call));
         return GASNET_COLL_INVALID_HANDLE;
@@ -164,7 +164,7 @@ gasnet_coll_handle_t gasnete_coll_start(const gasnete_coll_call_t *call)
 
 /* Begins an operation and waits for it.  The thread keeps the claim of its operation, which
  * messages then need not put on the list of ready operations.  */
-static void handles_begin_and_wait(handles_place_t *me, const gasnete_coll_call_t *call,
+static void handles_begin_and_wait(handles_thread_t *me, const gasnete_coll_call_t *call,
                                    gasnet_coll_handle_t handle)
 {
     gasnete_coll_op_t *op = gasnete_coll_begin(call, handles_image(me, call), handle, true);
@@ -177,7 +177,7 @@ static void handles_begin_and_wait(handles_place_t *me, const gasnete_coll_call_
 
 void gasnete_coll_execute(const gasnete_coll_call_t *call)
 {
-    handles_place_t *me = handles_self(call->name);
+    handles_thread_t *me = handles_self(call->name);
     if (me->open != NULL) {
         gasnet_coll_handle_t handle = handles_take(me, call->team);
         handles_add(handle);
@@ -192,9 +192,9 @@ void gasnete_coll_execute(const gasnete_coll_call_t *call)
 /* --- synchronisation --- */
 
 /* The record behind a valid handle of the calling thread.  */
-static handles_place_t *handles_check(const char *call, gasnet_coll_handle_t handle)
+static handles_thread_t *handles_check(const char *call, gasnet_coll_handle_t handle)
 {
-    handles_place_t *me = handles_self(call);
+    handles_thread_t *me = handles_self(call);
     if (!GASNETC_CHECKING) return me;
     if (handle->owner != gasnete_self()->index)
         gasneti_fatal("%s: the handle belongs to thread %u and is synchronised by thread %u: a "
@@ -214,7 +214,7 @@ static void handles_check_context(const char *call)
  * GASNET_COLL_INVALID_HANDLE.  */
 static bool handles_retire(const char *call, gasnet_coll_handle_t *entry)
 {
-    handles_place_t *me = handles_check(call, *entry);
+    handles_thread_t *me = handles_check(call, *entry);
     if (!handles_done(*entry)) return false;
     handles_free(me, *entry);
     *entry = GASNET_COLL_INVALID_HANDLE;
@@ -248,7 +248,7 @@ void gasnet_coll_wait_sync(gasnet_coll_handle_t handle)
 {
     handles_check_context("gasnet_coll_wait_sync");
     if (handle == GASNET_COLL_INVALID_HANDLE) return;
-    handles_place_t *me = handles_check("gasnet_coll_wait_sync", handle);
+    handles_thread_t *me = handles_check("gasnet_coll_wait_sync", handle);
     handles_wait(handle);
     handles_free(me, handle);
 }

@@ -26,16 +26,16 @@ static uint32_t supernodes_number(uint32_t *of, const gasnet_node_t *nodes, uint
     return count;
 }
 
-/* Sets `ranks` and `place`; true if all supernodes are ranges.  `next`: for each supernode the
+/* Sets `ranks` and `index`; true if all supernodes are ranges.  `next`: for each supernode the
  * index of its next rank. */
 static bool supernodes_sort(const uint32_t *of, uint32_t size, uint32_t *next, uint32_t *ranks,
-                            uint32_t *place)
+                            uint32_t *index)
 {
     bool ranges = true;
     for (uint32_t r = 0; r < size; r++) {
-        place[r] = next[of[r]]++;
-        ranks[place[r]] = r;
-        ranges = ranges && place[r] == r;
+        index[r] = next[of[r]]++;
+        ranks[index[r]] = r;
+        ranges = ranges && index[r] == r;
     }
     return ranges;
 }
@@ -58,10 +58,10 @@ gasnete_coll_supernodes_t *gasnete_coll_supernodes_new(const gasnet_node_t *node
     gasnete_coll_supernodes_t *new = malloc(sizeof *new);
     uint32_t *words = calloc(7 * (size_t)size + 3, sizeof *words);
     if (!new || !words) gasneti_fatal("out of memory for a team of %u ranks", size);
-    uint32_t *first = words, *ranks = first + size + 1, *place = ranks + size, *of = place + size;
+    uint32_t *first = words, *ranks = first + size + 1, *index = ranks + size, *of = index + size;
     uint32_t *next = of + size, *image = next + size, *images = image + size + 1;
     const uint32_t count = supernodes_number(of, nodes, size);
-    *new = (gasnete_coll_supernodes_t){count, false, first, ranks, place, of, image, images};
+    *new = (gasnete_coll_supernodes_t){count, false, first, ranks, index, of, image, images};
     if (count == 1 || count == size) {
         gasnete_coll_supernodes_free(new);
         return NULL;
@@ -69,7 +69,7 @@ gasnete_coll_supernodes_t *gasnete_coll_supernodes_new(const gasnet_node_t *node
     for (uint32_t r = 0; r < size; r++) first[of[r] + 1]++;
     for (uint32_t s = 0; s < count; s++) first[s + 1] += first[s];
     memcpy(next, first, count * sizeof *next);
-    new->ranges = supernodes_sort(of, size, next, ranks, place);
+    new->ranges = supernodes_sort(of, size, next, ranks, index);
     supernodes_count_images(new, first_image, size, image, images);
     return new;
 }

@@ -43,7 +43,7 @@ typedef struct gasnete_coll_supernodes {
     bool ranges;            /* each supernode is a range of ranks, so that `ranks` is in order */
     const uint32_t *first;  /* [count + 1] the index in `ranks` of the supernode's first rank */
     const uint32_t *ranks;  /* [size] the ranks of each supernode, in order */
-    const uint32_t *place;  /* [size] by rank: its index in `ranks` */
+    const uint32_t *index;  /* [size] by rank: its index in `ranks` */
     const uint32_t *of;     /* [size] by rank: its supernode */
     const uint32_t *image;  /* [size + 1] in the order of `ranks`: the number of images before */
     const uint32_t *images; /* [count + 1] by supernode: the number of images before */

@@ -17,15 +17,15 @@ typedef struct ring {
 enum { NEAR, FAR, LEVELS };
 
 typedef struct member {
-    plan_kin_t kin;
+    plan_levels_t levels;
     plan_child_t wrapped[LEVELS]; /* at the root: children whose blocks wrap around the end */
 } member_t;
 
 static member_t member_of(const gasnete_coll_plan_t *plan)
 {
-    member_t m = {.kin = gasnete_coll_kin(plan, plan->rank)};
-    const plan_tree_t *trees[LEVELS] = {&m.kin.near, &m.kin.far};
-    const uint32_t last[LEVELS] = {m.kin.leader, m.kin.home}; /* the last numbers */
+    member_t m = {.levels = gasnete_coll_levels(plan, plan->rank)};
+    const plan_tree_t *trees[LEVELS] = {&m.levels.near, &m.levels.far};
+    const uint32_t last[LEVELS] = {m.levels.leader, m.levels.home}; /* the last numbers */
     for (int level = 0; plan_is_root(plan) && level < LEVELS; level++) {
         const uint32_t beyond = trees[level]->span - last[level];
         if (last[level] == 0) continue;
@@ -45,26 +45,29 @@ static uint32_t numbers(const plan_tree_t *tree, uint32_t child)
     return plan_tree_nodes(&below);
 }
 
-static ring_t near_ring(const plan_kin_t *kin, uint32_t number, uint32_t count)
+static ring_t near_ring(const plan_levels_t *levels, uint32_t number, uint32_t count)
 {
-    return (ring_t){kin->first + (number + kin->leader) % kin->count, count, kin->first,
-                    kin->first + kin->count};
+    return (ring_t){levels->first + (number + levels->leader) % levels->count, count, levels->first,
+                    levels->first + levels->count};
 }
 
 /* The ranks of `count` supernodes. */
-static ring_t far_ring(const plan_kin_t *kin, uint32_t size, uint32_t number, uint32_t count)
+static ring_t far_ring(const plan_levels_t *levels, uint32_t size, uint32_t number, uint32_t count)
 {
-    if (!kin->by) return (ring_t){0, size, 0, size};
-    const uint32_t from = (number + kin->home) % kin->by->count, behind = kin->by->count - from;
-    const uint32_t *first = kin->by->first;
+    if (!levels->by) return (ring_t){0, size, 0, size};
+    const uint32_t from = (number + levels->home) % levels->by->count,
+                   behind = levels->by->count - from;
+    const uint32_t *first = levels->by->first;
     const uint32_t end = count <= behind ? first[from + count] : size + first[count - behind];
     return (ring_t){first[from], end - first[from], 0, size};
 }
 
-static ring_t child_ring(const gasnete_coll_plan_t *plan, const plan_kin_t *kin, plan_child_t child)
+static ring_t child_ring(const gasnete_coll_plan_t *plan, const plan_levels_t *levels,
+                         plan_child_t child)
 {
-    return child.far ? far_ring(kin, plan->size, child.number, numbers(&kin->far, child.number))
-                     : near_ring(kin, child.number, numbers(&kin->near, child.number));
+    return child.far
+               ? far_ring(levels, plan->size, child.number, numbers(&levels->far, child.number))
+               : near_ring(levels, child.number, numbers(&levels->near, child.number));
 }
 
 /* One part of a ring: 0, up to the end; 1, from the beginning on. */
@@ -87,7 +90,7 @@ static size_t ring_bytes(const gasnete_coll_plan_t *plan, ring_t r)
 
 static size_t child_bytes(const gasnete_coll_plan_t *plan, const member_t *m, plan_child_t child)
 {
-    return ring_bytes(plan, child_ring(plan, &m->kin, child));
+    return ring_bytes(plan, child_ring(plan, &m->levels, child));
 }
 
 static bool is_wrapped(const member_t *m, plan_child_t child)
@@ -107,9 +110,9 @@ static gasnete_coll_place_t wrapped_place(const gasnete_coll_plan_t *plan, const
 static gasnete_coll_place_t blocks_place(const gasnete_coll_plan_t *plan, const member_t *m,
                                          enum gasnete_coll_buffer whole, plan_child_t child)
 {
-    const plan_kin_t *kin = &m->kin;
+    const plan_levels_t *levels = &m->levels;
     if (is_wrapped(m, child)) return wrapped_place(plan, m, child);
-    const ring_t ring = child_ring(plan, kin, child);
+    const ring_t ring = child_ring(plan, levels, child);
     if (plan_is_root(plan)) return place(whole, plan_offset(plan, ring.from));
     const ring_t before = {plan->rank,
                            (ring.from + ring.high - ring.low - plan->rank) % (ring.high - ring.low),
@@ -126,16 +129,17 @@ static gasnete_coll_place_t own_place(const gasnete_coll_plan_t *plan,
 
 static bool leaf(const gasnete_coll_plan_t *plan, const member_t *m)
 {
-    return !plan_is_root(plan) && m->kin.children == 0;
+    return !plan_is_root(plan) && m->levels.children == 0;
 }
 
 /* Bytes of the blocks of a rank that is not the root, and of those below it. */
 static size_t subtree(const gasnete_coll_plan_t *plan, const member_t *m)
 {
-    const plan_kin_t *kin = &m->kin;
-    if (kin->near.v)
-        return ring_bytes(plan, near_ring(kin, kin->near.v, plan_tree_nodes(&kin->near)));
-    return ring_bytes(plan, far_ring(kin, plan->size, kin->far.v, plan_tree_nodes(&kin->far)));
+    const plan_levels_t *levels = &m->levels;
+    if (levels->near.v)
+        return ring_bytes(plan, near_ring(levels, levels->near.v, plan_tree_nodes(&levels->near)));
+    return ring_bytes(plan,
+                      far_ring(levels, plan->size, levels->far.v, plan_tree_nodes(&levels->far)));
 }
 
 /* Copies one part of the blocks that wrap around an end.  */
@@ -143,7 +147,7 @@ static bool offer_part(offer_t *o, const gasnete_coll_plan_t *plan, const member
                        uint32_t part)
 {
     if (!m->wrapped[level].number) return false;
-    const ring_t ring = child_ring(plan, &m->kin, m->wrapped[level]);
+    const ring_t ring = child_ring(plan, &m->levels, m->wrapped[level]);
     const plan_range_t r = ring_part(plan, &ring, part);
     gasnete_coll_place_t tmp = wrapped_place(plan, m, m->wrapped[level]);
     if (part) tmp.offset += ring_part(plan, &ring, 0).nbytes;
@@ -186,18 +190,18 @@ static bool scatter_action(const gasnete_coll_plan_t *plan, uint32_t round, offe
 {
     const member_t m = member_of(plan);
     if (!plan_is_root(plan) && round == 0)
-        return offer_recv(o, gasnete_coll_parent_rank(plan, &m.kin), 0,
+        return offer_recv(o, gasnete_coll_parent_rank(plan, &m.levels), 0,
                           place(leaf(plan, &m) ? GASNETE_COLL_DST : GASNETE_COLL_TMP, 0),
                           subtree(plan, &m));
     if (offer_wrapped(o, plan, &m)) return true;
-    if (o->left < m.kin.children) {
-        const plan_child_t child = gasnete_coll_child(&m.kin, m.kin.children - 1 - o->left);
+    if (o->left < m.levels.children) {
+        const plan_child_t child = gasnete_coll_child(&m.levels, m.levels.children - 1 - o->left);
         o->left = 0;
-        return offer_send(o, gasnete_coll_child_rank(&m.kin, child), 0,
+        return offer_send(o, gasnete_coll_child_rank(&m.levels, child), 0,
                           blocks_place(plan, &m, GASNETE_COLL_SRC, child),
                           child_bytes(plan, &m, child));
     }
-    o->left -= m.kin.children;
+    o->left -= m.levels.children;
     return offer_copy(o, place(GASNETE_COLL_DST, 0), own_place(plan, GASNETE_COLL_SRC),
                       plan_blocks(plan, plan->rank, 1));
 }
@@ -218,22 +222,22 @@ static bool gather_action(const gasnete_coll_plan_t *plan, uint32_t round, offer
 {
     const member_t m = member_of(plan);
     if (leaf(plan, &m))
-        return offer_send(o, gasnete_coll_parent_rank(plan, &m.kin), 0, place(GASNETE_COLL_SRC, 0),
-                          subtree(plan, &m));
+        return offer_send(o, gasnete_coll_parent_rank(plan, &m.levels), 0,
+                          place(GASNETE_COLL_SRC, 0), subtree(plan, &m));
     if (round == 0) {
-        if (o->left < m.kin.children) {
-            const plan_child_t child = gasnete_coll_child(&m.kin, o->left);
+        if (o->left < m.levels.children) {
+            const plan_child_t child = gasnete_coll_child(&m.levels, o->left);
             o->left = 0;
-            return offer_recv(o, gasnete_coll_child_rank(&m.kin, child), 0,
+            return offer_recv(o, gasnete_coll_child_rank(&m.levels, child), 0,
                               blocks_place(plan, &m, GASNETE_COLL_DST, child),
                               child_bytes(plan, &m, child));
         }
-        o->left -= m.kin.children;
+        o->left -= m.levels.children;
         return offer_copy(o, own_place(plan, GASNETE_COLL_DST), place(GASNETE_COLL_SRC, 0),
                           plan_blocks(plan, plan->rank, 1));
     }
     if (plan_is_root(plan)) return offer_wrapped(o, plan, &m);
-    return offer_send(o, gasnete_coll_parent_rank(plan, &m.kin), 0, place(GASNETE_COLL_TMP, 0),
+    return offer_send(o, gasnete_coll_parent_rank(plan, &m.levels), 0, place(GASNETE_COLL_TMP, 0),
                       subtree(plan, &m));
 }
 

@@ -214,30 +214,30 @@ static inline uint32_t plan_tree_nodes(const plan_tree_t *tree)
     return tree->weight < behind ? (uint32_t)tree->weight : behind;
 }
 
-/* --- trees of two levels: plan_kin.c --- */
+/* --- trees of two levels: plan_levels.c --- */
 
 /* The position of a rank: among the ranks of its supernode (near), and of its supernode among all
  * (far). */
-typedef struct plan_kin {
+typedef struct plan_levels {
     const gasnete_coll_supernodes_t *by; /* NULL: all ranks are one supernode */
     uint32_t first, count; /* the supernode's ranks: index of the first in `ranks`; number */
     uint32_t leader;       /* which of them is number 0 of `near` */
     uint32_t home;         /* the root's supernode, number 0 of `far` */
     plan_tree_t near, far; /* far.children: 0 unless the rank is a leader */
     uint32_t children;     /* of both trees */
-} plan_kin_t;
+} plan_levels_t;
 
 typedef struct plan_child {
     bool far;        /* the leader of another supernode */
     uint32_t number; /* in the tree; 0: none */
 } plan_child_t;
 
-plan_kin_t gasnete_coll_kin(const gasnete_coll_plan_t *plan, uint32_t rank);
+plan_levels_t gasnete_coll_levels(const gasnete_coll_plan_t *plan, uint32_t rank);
 /* Child i; a larger i has a larger subtree, and children in other supernodes come last.  */
-plan_child_t gasnete_coll_child(const plan_kin_t *kin, uint32_t i);
-uint32_t gasnete_coll_child_rank(const plan_kin_t *kin, plan_child_t child);
+plan_child_t gasnete_coll_child(const plan_levels_t *levels, uint32_t i);
+uint32_t gasnete_coll_child_rank(const plan_levels_t *levels, plan_child_t child);
 /* The parent of a rank that is not the root.  */
-uint32_t gasnete_coll_parent_rank(const gasnete_coll_plan_t *plan, const plan_kin_t *kin);
+uint32_t gasnete_coll_parent_rank(const gasnete_coll_plan_t *plan, const plan_levels_t *levels);
 
 static inline bool plan_is_root(const gasnete_coll_plan_t *plan)
 {

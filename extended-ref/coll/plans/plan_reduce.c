@@ -13,7 +13,7 @@
 enum { BUFFERS = 4, AHEAD = BUFFERS - 2 };
 
 typedef struct member {
-    plan_kin_t kin;
+    plan_levels_t levels;
     uint32_t children; /* with the top of the left tree */
     bool left;         /* the last child is the top of the left tree */
     uint32_t segments;
@@ -22,24 +22,25 @@ typedef struct member {
 
 /* The rank's position in the tree of the ranks before the root, whose top has the root as its
  * parent, or in the tree of the other ranks. */
-static plan_kin_t kin_in_order(const gasnete_coll_plan_t *plan)
+static plan_levels_t levels_in_order(const gasnete_coll_plan_t *plan)
 {
-    plan_kin_t kin = {.count = plan->root};
+    plan_levels_t levels = {.count = plan->root};
     if (plan->rank >= plan->root) {
-        kin.first = plan->root;
-        kin.count = plan->size - plan->root;
+        levels.first = plan->root;
+        levels.count = plan->size - plan->root;
     }
-    kin.near = gasnete_coll_tree(plan, plan->rank - kin.first, kin.count);
-    kin.far = gasnete_coll_tree(plan, 0, 1);
-    kin.children = kin.near.children;
-    return kin;
+    levels.near = gasnete_coll_tree(plan, plan->rank - levels.first, levels.count);
+    levels.far = gasnete_coll_tree(plan, 0, 1);
+    levels.children = levels.near.children;
+    return levels;
 }
 
 static member_t member_of(const gasnete_coll_plan_t *plan)
 {
-    member_t m = {.kin = plan->in_order ? kin_in_order(plan) : gasnete_coll_kin(plan, plan->rank)};
+    member_t m = {.levels = plan->in_order ? levels_in_order(plan)
+                                           : gasnete_coll_levels(plan, plan->rank)};
     m.left = plan->in_order && plan_is_root(plan) && plan->root;
-    m.children = m.kin.children + m.left;
+    m.children = m.levels.children + m.left;
     m.segment = plan->segment / plan->unit * plan->unit;
     if (plan->segment == 0 || m.segment > plan->nbytes) m.segment = plan->nbytes;
     if (m.segment == 0) m.segment = plan->unit;
@@ -91,9 +92,10 @@ static bool offer_child(offer_t *o, const gasnete_coll_plan_t *plan, const membe
                         uint32_t message)
 {
     const uint32_t s = message / m->children, child = message % m->children;
-    const uint32_t peer = child < m->kin.children
-                              ? gasnete_coll_child_rank(&m->kin, gasnete_coll_child(&m->kin, child))
-                              : 0;
+    const uint32_t peer =
+        child < m->levels.children
+            ? gasnete_coll_child_rank(&m->levels, gasnete_coll_child(&m->levels, child))
+            : 0;
     return offer_recv(o, peer, s, buffer(plan, m, message), segment(plan, m, s).nbytes);
 }
 
@@ -119,7 +121,7 @@ static bool leaf_action(const gasnete_coll_plan_t *plan, const member_t *m, offe
     if (s >= m->segments) return false;
     const plan_range_t r = segment(plan, m, s);
     o->left = 0;
-    return offer_send(o, gasnete_coll_parent_rank(plan, &m->kin), s,
+    return offer_send(o, gasnete_coll_parent_rank(plan, &m->levels), s,
                       place(GASNETE_COLL_SRC, r.offset), r.nbytes);
 }
 
@@ -132,7 +134,7 @@ static bool action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
     if (offer_sum(o, plan, &m, round - 1)) return true;
     const plan_range_t r = segment(plan, &m, (round - 1) / m.children);
     return round % m.children == 0 && !plan_is_root(plan) &&
-           offer_send(o, gasnete_coll_parent_rank(plan, &m.kin), (round - 1) / m.children,
+           offer_send(o, gasnete_coll_parent_rank(plan, &m.levels), (round - 1) / m.children,
                       place(GASNETE_COLL_TMP, r.offset), r.nbytes);
 }
 

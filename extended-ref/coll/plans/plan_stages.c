@@ -130,7 +130,7 @@ static bool reorder(const gasnete_coll_plan_t *plan, const stages_t *s, const st
     const bool scatter = plan->kind == GASNETE_COLL_SCATTER;
     const uint32_t rank = o->left;
     if (rank >= plan->size) return false;
-    *(scatter ? &to.offset : &from.offset) += s->by->image[s->by->place[rank]] * plan->nbytes;
+    *(scatter ? &to.offset : &from.offset) += s->by->image[s->by->index[rank]] * plan->nbytes;
     *(scatter ? &from.offset : &to.offset) += plan_offset(plan, rank);
     o->left = 0;
     return offer_copy(o, to, from, plan_blocks(plan, rank, 1));
@@ -263,7 +263,7 @@ static bool by_receivers(const gasnete_coll_plan_t *plan, const stages_t *s, con
     const uint32_t sender = o->left;
     if (sender >= plan->size) return false;
     const size_t bytes = piece(plan);
-    from.offset += (size_t)s->by->place[sender] * s->count * bytes;
+    from.offset += (size_t)s->by->index[sender] * s->count * bytes;
     to.offset += sender * bytes;
     o->left = 0;
     return offer_pieces(o, to, plan->size * bytes, from, bytes, s->count, bytes);
@@ -301,8 +301,8 @@ static stages_t stages_of(const gasnete_coll_plan_t *plan)
     stages_t s = {.by = by, .own = by->of[plan->rank], .home = by->of[plan->root]};
     s.first = by->first[s.own];
     s.count = by->first[s.own + 1] - s.first;
-    s.number = by->place[plan->rank] - s.first;
-    if (s.own == s.home) s.leader = by->place[plan->root] - s.first;
+    s.number = by->index[plan->rank] - s.first;
+    if (s.own == s.home) s.leader = by->index[plan->root] - s.first;
     stages_by_kind[plan->kind](&s, plan);
     return s;
 }
@@ -322,7 +322,7 @@ bool gasnete_coll_in_stages(const gasnete_coll_plan_t *plan)
         return plan->algorithm == GASNETE_COLL_SCATTER_FIRST ||
                (plan->in_order && by->ranges && plan->algorithm == GASNETE_COLL_TREE);
     case GASNETE_COLL_SCATTER:
-    case GASNETE_COLL_GATHER: /* along a tree of ranges plan_kin.c does it too */
+    case GASNETE_COLL_GATHER: /* along a tree of ranges plan_levels.c does it too */
         return plan->algorithm == GASNETE_COLL_FLAT || !by->ranges;
     }
     return false;

@@ -35,7 +35,7 @@ uint32_t gasnete_coll_tree_towards(const plan_tree_t *tree, uint32_t number)
 static uint32_t segments(const gasnete_coll_plan_t *plan)
 {
     if (!plan->segment || plan->segment >= plan->nbytes) return 1;
-    if (gasnete_coll_kin(plan, plan->root).children + 1 == plan->size) return 1;
+    if (gasnete_coll_levels(plan, plan->root).children + 1 == plan->size) return 1;
     return (uint32_t)((plan->nbytes + plan->segment - 1) / plan->segment);
 }
 
@@ -48,7 +48,7 @@ static plan_range_t segment(const gasnete_coll_plan_t *plan, uint32_t s)
 static uint32_t broadcast_rounds(const gasnete_coll_plan_t *plan)
 {
     return segments(plan) +
-           (!plan_is_root(plan) && gasnete_coll_kin(plan, plan->rank).children > 0);
+           (!plan_is_root(plan) && gasnete_coll_levels(plan, plan->rank).children > 0);
 }
 
 static uint32_t broadcast_ahead(const gasnete_coll_plan_t *plan)
@@ -59,24 +59,24 @@ static uint32_t broadcast_ahead(const gasnete_coll_plan_t *plan)
 
 static bool broadcast_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
 {
-    const plan_kin_t kin = gasnete_coll_kin(plan, plan->rank);
+    const plan_levels_t levels = gasnete_coll_levels(plan, plan->rank);
     const bool root = plan_is_root(plan);
     if (!root && round < segments(plan)) {
         const plan_range_t r = segment(plan, round);
-        const uint32_t parent = gasnete_coll_parent_rank(plan, &kin);
+        const uint32_t parent = gasnete_coll_parent_rank(plan, &levels);
         if (offer_recv(o, parent, round, place(GASNETE_COLL_DST, r.offset), r.nbytes)) return true;
     }
     if (root || round > 0) {
         const uint32_t s = root ? round : round - 1;
         const plan_range_t r = segment(plan, s);
-        if (o->left < kin.children) {
-            const plan_child_t child = gasnete_coll_child(&kin, kin.children - 1 - o->left);
+        if (o->left < levels.children) {
+            const plan_child_t child = gasnete_coll_child(&levels, levels.children - 1 - o->left);
             o->left = 0;
-            return offer_send(o, gasnete_coll_child_rank(&kin, child), s,
+            return offer_send(o, gasnete_coll_child_rank(&levels, child), s,
                               place(root ? GASNETE_COLL_SRC : GASNETE_COLL_DST, r.offset),
                               r.nbytes);
         }
-        o->left -= kin.children;
+        o->left -= levels.children;
     }
     return root && round + 1 == segments(plan) &&
            offer_copy(o, place(GASNETE_COLL_DST, 0), place(GASNETE_COLL_SRC, 0), plan->nbytes);
