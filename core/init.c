@@ -355,7 +355,7 @@ int gasnetc_init(int *argc, char ***argv)
     gasnetc_shm_find();
     gasnetc_segment_limits();
     gasnetc_stats_serve();
-    gasnetc_register_internal(gasnete_handlers, true);
+    gasnetc_register_internal(gasnete_handlers);
     gasnetc_register_firehose_handler();
     gasnetc_shm_open();
     gasnete_init();

@@ -54,8 +54,8 @@ extern void (*gasnetc_handlers[256])(void);
 const gasnetc_handler_t *gasnetc_handler_entry(unsigned index);
 
 /* Registers a table of the library's own handlers, indices 1..127, which a row with a NULL function
- * ends.  `first`: removes those that were registered before. */
-void gasnetc_register_internal(const gasnetc_internal_t *table, bool first);
+ * ends.  Fatal if an index is taken. */
+void gasnetc_register_internal(const gasnetc_internal_t *table);
 
 /* Returns the library's handler `index` for a message from `peer` with this head (gasnetc_am_head).
  * Fatal if the index is not registered, or its handler is for messages of another form. */

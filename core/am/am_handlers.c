@@ -5,7 +5,6 @@
  */
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "core/am/am_deliver.h"
 #include "core/lock.h"
@@ -25,9 +24,8 @@ static const gasnetc_internal_t *internals[FIRST_CLIENT];
 
 /* --- the library's own --- */
 
-void gasnetc_register_internal(const gasnetc_internal_t *table, bool first)
+void gasnetc_register_internal(const gasnetc_internal_t *table)
 {
-    if (first) memset(internals, 0, sizeof internals); /* a failed attach may have left some */
     for (; table->function; table++) {
         if (table->index == 0 || table->index >= FIRST_CLIENT || internals[table->index])
             gasneti_fatal("internal handler index %d is taken or not internal", table->index);

@@ -26,7 +26,7 @@ void gasnetc_register_firehose_handler(void)
 {
     static const gasnetc_internal_t table[] = {
         GASNETC_INTERNAL_REQUEST(HANDLER, MEDIUM, 0, arrived), {0, 0, NULL}};
-    gasnetc_register_internal(table, false);
+    gasnetc_register_internal(table);
 }
 
 /* Tries once to post the message.  `in_bbuf`: `bytes` is a bounce buffer; else it is sent inline.

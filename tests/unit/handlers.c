@@ -104,7 +104,7 @@ static void internal_twice(const void *unused)
                                               GASNETC_INTERNAL_REPLY(64, SHORT, 0, internal0),
                                               {0, 0, NULL}};
     (void)unused;
-    gasnetc_register_internal(list, true);
+    gasnetc_register_internal(list);
 }
 
 static void internal_high(const void *unused)
@@ -112,7 +112,7 @@ static void internal_high(const void *unused)
     static const gasnetc_internal_t list[] = {GASNETC_INTERNAL_REQUEST(128, SHORT, 0, internal0),
                                               {0, 0, NULL}};
     (void)unused;
-    gasnetc_register_internal(list, true);
+    gasnetc_register_internal(list);
 }
 
 static gasnetc_peer_t sender;
@@ -153,7 +153,7 @@ static void internal(void)
                                               GASNETC_INTERNAL_REQUEST(127, SHORT, 0, internal0),
                                               {0, 0, NULL}};
     gasnet_handler_t zero[] = {0};
-    gasnetc_register_internal(list, true);
+    gasnetc_register_internal(list);
     check(!gasnetc_handlers[64] && !gasnetc_handlers[127] &&
               gasnetc_internal_handler(127, GASNETC_AM_HEAD(GASNETC_AM_SHORT, 1, 0), &sender) ==
                   internal0,

@@ -46,7 +46,7 @@ void sim_extended_begin(void)
     if (!initial) {
         initial = malloc(own_words() * sizeof *initial);
         own_copy(initial, sim_own_begin);
-        gasnetc_register_internal(gasnete_handlers, false);
+        gasnetc_register_internal(gasnete_handlers);
     }
     for (uint32_t i = 0; i < sim_the_job.nodes; i++) {
         own[i] = sim_alloc(own_words() * sizeof *initial);
