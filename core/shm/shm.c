@@ -197,27 +197,42 @@ static uint64_t messages_at(uint32_t index)
            index * pages(gasnetc_shm_messages_size(shm_count));
 }
 
-void gasnetc_shm_open(void)
+static void number_members(void)
 {
-    const uint32_t me = gasnetc_job.rank;
-    uint32_t number = 0, my_index = 0;
-    for (uint32_t r = 0; r < gasnetc_job.size; r++)
-        if (is_shm(r)) gasneti_shm_peers[r] = (gasneti_shm_peer_t){.number = ++number, .rank = r};
-    if (shm_count == 1) return;
-    my_index = gasneti_shm_peers[me].number - 1;
+    uint32_t number = 0;
+    for (uint32_t r = 0; r < gasnetc_job.size; r++) {
+        if (!is_shm(r)) continue;
+        number++;
+        gasneti_shm_peers[r] = (gasneti_shm_peer_t){.number = number, .rank = r};
+    }
+}
+
+static uint32_t index_of(uint32_t rank)
+{
+    return gasneti_shm_peers[rank].number - 1;
+}
+
+static void open_messages(void)
+{
+    const uint32_t me = gasnetc_job.rank, mine = index_of(me);
     char *memory = map_part(&(part_t){.what = "memory for messages",
                                       .size = messages_at(shm_count),
-                                      .mine = messages_at(my_index),
+                                      .mine = messages_at(mine),
                                       .mine_size = messages_at(1) - messages_at(0)});
-    gasnetc_shm_messages_open(memory + messages_at(my_index), my_index);
-    for (uint32_t r = 0; r < gasnetc_job.size; r++) {
-        const uint32_t index = gasneti_shm_peers[r].number - 1;
+    gasnetc_shm_messages_open(memory + messages_at(mine), mine);
+    for (uint32_t r = 0; r < gasnetc_job.size; r++)
         if (is_shm(r) && r != me)
-            gasnetc_shm_messages_peer(&gasnetc_peers[r], memory + messages_at(index), index,
-                                      sleeps[r]);
-    }
+            gasnetc_shm_messages_peer(&gasnetc_peers[r], memory + messages_at(index_of(r)),
+                                      index_of(r), sleeps[r]);
     gasnetc_wakeup_open(memory, shm_count == gasnetc_job.host_size, shm_count == gasnetc_job.size);
+}
+
+void gasnetc_shm_open(void)
+{
+    number_members();
+    if (shm_count > 1) open_messages();
     free(sleeps);
+    sleeps = NULL;
 }
 
 /* --- attach: segments --- */
