@@ -770,6 +770,10 @@ if offers mpi-openmpi mpirun.openmpi; then
     says 'MPI launcher /no/such/mpirun' err
     MPIRUN_CMD="mpirun -np %N %H %C" expect 1 "mpi: %H without a host file" "$run" -spawner=mpi -n 3 "$job"
     says 'GASNET_NODEFILE' err
+    GASNET_MPI_THREAD=MANY expect 0 "mpi: a thread level that is none" "$run" -spawner=mpi -n 2 "$job" spawner
+    says 'GASNET_MPI_THREAD=MANY is no thread level: SINGLE, FUNNELED, SERIALIZED or MULTIPLE' err
+    GASNET_MPI_THREAD=funneled expect 0 "mpi: a thread level in small letters" "$run" -spawner=mpi -n 2 "$job" spawner
+    silent
 else
     echo "# no Open MPI here: its tests are left out"
 fi

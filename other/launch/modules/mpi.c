@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 extern const struct spawner_ops SPAWNER_SYMBOL;
@@ -51,14 +52,41 @@ static void mpi_set_defaults(void)
         setenv(settings[i][0], settings[i][1], 0);
 }
 
+/* The thread level of that name; -1: there is none. */
+static int mpi_level_named(const char *name)
+{
+    static const struct {
+        const char *name;
+        int level;
+    } levels[] = {{"SINGLE", MPI_THREAD_SINGLE},
+                  {"FUNNELED", MPI_THREAD_FUNNELED},
+                  {"SERIALIZED", MPI_THREAD_SERIALIZED},
+                  {"MULTIPLE", MPI_THREAD_MULTIPLE}};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        if (strcasecmp(name, levels[i].name) == 0) return levels[i].level;
+    return -1;
+}
+
+/* By default any thread may abort, and this module serialises the calls. */
 static int mpi_thread_level(void)
 {
     const char *want = getenv("GASNET_MPI_THREAD");
-    if (want && strcmp(want, "SINGLE") == 0) return MPI_THREAD_SINGLE;
-    if (want && strcmp(want, "FUNNELED") == 0) return MPI_THREAD_FUNNELED;
-    if (want && strcmp(want, "MULTIPLE") == 0) return MPI_THREAD_MULTIPLE;
-    return MPI_THREAD_SERIALIZED; /* needed so that any thread may abort; this module serialises
-                                     the calls */
+    const int level = want ? mpi_level_named(want) : -1;
+    return level < 0 ? MPI_THREAD_SERIALIZED : level;
+}
+
+static void mpi_report_thread_level(int provided)
+{
+    const char *want = getenv("GASNET_MPI_THREAD");
+    if (!want || !*want) return;
+    if (mpi_level_named(want) < 0)
+        fprintf(stderr,
+                "bootstrap: warning: GASNET_MPI_THREAD=%s is no thread level: SINGLE, FUNNELED, "
+                "SERIALIZED or MULTIPLE; SERIALIZED is used\n",
+                want);
+    else if (provided < mpi_thread_level())
+        fprintf(stderr, "bootstrap: warning: this MPI provides less than GASNET_MPI_THREAD=%s\n",
+                want);
 }
 
 /* Hides the software device while MPI initialises, unless the user chose MPI's transports. */
@@ -135,9 +163,7 @@ static enum bootstrap_status mpi_init(int *argc, char ***argv, struct bootstrap_
     }
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    if (provided < mpi_thread_level() && getenv("GASNET_MPI_THREAD") && rank == 0)
-        fprintf(stderr, "bootstrap: warning: this MPI provides less than GASNET_MPI_THREAD=%s\n",
-                getenv("GASNET_MPI_THREAD"));
+    if (rank == 0) mpi_report_thread_level(provided);
     if (!mpi_launcher_agrees(why, why_size)) {
         if (ours) MPI_Finalize();
         return BOOTSTRAP_FAILED;
