@@ -86,7 +86,7 @@ static void handed_over(void)
 
 static void one_thread(void)
 {
-    gasnete_pool_t pool = {0};
+    static gasnete_pool_t pool;
     gasnete_op_t *op[3 * GASNETE_BATCH];
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 3 * GASNETE_BATCH; i++) op[i] = take(&pool);
@@ -97,8 +97,8 @@ static void one_thread(void)
 
 static void strays(void)
 {
-    gasnete_pool_t a = {0}, b = {0};
-    gasnete_op_t *op[GASNETE_BATCH];
+    static gasnete_pool_t a, b;
+    static gasnete_op_t *op[GASNETE_BATCH]; /* static: for the leak checker */
     for (int i = 0; i < GASNETE_BATCH; i++) op[i] = take(&a);
     for (int i = 0; i < GASNETE_BATCH - 1; i++) gasnete_op_push(&b, op[i]);
     check(b.stray_count == GASNETE_BATCH - 1 && !b.free, "strays wait apart");
