@@ -52,7 +52,7 @@ static void mpi_set_defaults(void)
         setenv(settings[i][0], settings[i][1], 0);
 }
 
-/* The thread level of that name; -1: there is none. */
+/* The thread level of that name, or -1 if no level has it. */
 static int mpi_level_named(const char *name)
 {
     static const struct {

@@ -10,9 +10,8 @@
  * descriptor is released at the same time, as on the other path; but an operation without events
  * may be unsignalled, and completes with a later one on the same link.
  *
- * Programs of plain Portals have no shorter way. On the path of initiate.c a put to published
- * memory executes 1913 instructions until both its events are taken, here 729; a get 1630, here 556
- * (rows "from the call until" of other/portals3/tests/bench.sh).
+ * Programs of plain Portals have no shorter way. The path of initiate.c executes more than twice as
+ * many instructions (rows "from the call until" of other/portals3/tests/bench.sh).
  */
 #include <stdlib.h>
 #include "other/portals3/src/fastpath/fast.h"
