@@ -454,8 +454,7 @@ static __attribute__((unused)) int hca_poll_on(hca_cq_t cq, int budget, hca_wc_t
 {
     u_int32_t more = 0;
     if (budget < 2 || VAPI_poll_cq(cq->made.hca, cq->made.it, &wc[1]) != VAPI_OK) return 1;
-    if (budget > 2)
-        EVAPI_poll_cq_list(cq->made.hca, cq->made.it, (u_int32_t)budget - 2, &wc[2], &more);
+    EVAPI_poll_cq_list(cq->made.hca, cq->made.it, (u_int32_t)budget - 2, &wc[2], &more);
     return 2 + (int)more;
 }
 
