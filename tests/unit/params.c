@@ -459,8 +459,10 @@ static void names(void)
     check(gasnetc_param_known("GASNET_SPAWN_ANYTHING") && gasnetc_param_known("GASNET_SSH_CMD"),
           "params.h: variables of other parts are known");
     check(gasnetc_param_of_original("GASNET_PHYSMEM_PROBE") &&
-              gasnetc_param_of_original("GASNET_MALLOC_INIT") && !gasnetc_param_of_original("GASNET_QUIET") &&
-              !gasnetc_param_of_original("GASNET_RCV_THREAD") && !gasnetc_param_of_original("GASNET_QUITE"),
+              gasnetc_param_of_original("GASNET_MALLOC_INIT") &&
+              !gasnetc_param_of_original("GASNET_QUIET") &&
+              !gasnetc_param_of_original("GASNET_RCV_THREAD") &&
+              !gasnetc_param_of_original("GASNET_QUITE"),
           "params.h: variables of other releases, and no others");
     check(!gasnetc_param_known("GASNET_NETWORKDEPTH_P") && !gasnetc_param_known("GASNET_"),
           "params.h: others are not");
