@@ -331,6 +331,12 @@ static void look_for_end(void)
     if (atomic_load(&gasnetc_exit_pending)) gasnetc_exit_act();
 }
 
+void gasnetc_enter_phase(enum gasnetc_phase phase)
+{
+    gasnete_admit(phase == GASNETC_RUNNING);
+    gasnetc_phase = phase;
+}
+
 int gasnetc_init(int *argc, char ***argv)
 {
     if (gasnetc_phase != GASNETC_BEFORE_INIT)
@@ -362,7 +368,7 @@ int gasnetc_init(int *argc, char ***argv)
     bootstrap_barrier();
     if (GASNETC_RCV_THREAD && GASNETC_THREADED && gasnetc_params.rcv_thread && gasneti_nodes > 1)
         gasnetc_receive_thread_start();
-    gasnetc_phase = GASNETC_RUNNING;
+    gasnetc_enter_phase(GASNETC_RUNNING);
     if (gasnetc_params.freeze) gasnett_freezeForDebuggerNow(&gasnet_frozen, "gasnet_frozen");
     return GASNET_OK;
 }
@@ -371,7 +377,7 @@ int gasnet_init(int *argc, char ***argv)
 {
     const int result = gasnetc_init(argc, argv);
     if (result == GASNET_OK) {
-        gasnetc_phase = GASNETC_BEFORE_ATTACH;
+        gasnetc_enter_phase(GASNETC_BEFORE_ATTACH);
         bootstrap_meanwhile(poll_in_attach);
     }
     return result;
@@ -406,7 +412,7 @@ int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsi
     bootstrap_barrier();
     bootstrap_meanwhile(NULL);
     attached = true;
-    gasnetc_phase = GASNETC_RUNNING;
+    gasnetc_enter_phase(GASNETC_RUNNING);
     return GASNET_OK;
 }
 

@@ -38,6 +38,9 @@ extern const gasnetc_internal_t gasnete_handlers[];
 void gasnete_init(void);
 void gasnete_attach(void);
 
+/* Supplied by the Extended API: from now on the client may call barriers, or must not. */
+void gasnete_admit(bool client);
+
 /* Supplied by the Extended API; called outside handlers, by any thread, in each poll that finds
  * gasnete_progress_due set.  `client`: the calling thread is the client's, not the receive thread.
  * May send Requests. */

@@ -52,6 +52,8 @@ enum gasnetc_phase { GASNETC_BEFORE_INIT, GASNETC_BEFORE_ATTACH, GASNETC_RUNNING
 /* Collective: starts this process's part in the job.  When it returns GASNET_OK, messages, polls,
  * barriers and collectives work on all ranks, and segments may be attached. */
 int gasnetc_init(int *argc, char ***argv);
+/* Begins a phase; clients' calls that are too early are fatal. */
+void gasnetc_enter_phase(enum gasnetc_phase phase);
 extern _Atomic(enum gasnetc_phase)
     gasnetc_phase;                    /* the thread that ends the process reads it too */
 extern gasnetc_peer_t *gasnetc_peers; /* [ranks] */

@@ -150,17 +150,6 @@ void gasnetc_shm_find(void)
 
 /* --- mapping parts of the file --- */
 
-/* Fatal: `what` cannot be mapped, for the reason in errno. */
-static void __attribute__((noreturn, cold)) refused(const char *what, uint64_t size)
-{
-    const int error = errno;
-    gasneti_fatal_once("cannot map the %s of the %u processes that share memory here, %llu "
-                       "KB: %s%s; ask for smaller segments (GASNET_MAX_SEGSIZE), or do without "
-                       "memory shared within a host (GASNET_SUPERNODE_MAXSIZE=1)",
-                       what, shm_count, (unsigned long long)size / 1024, strerror(error),
-                       error == ENOMEM ? " (see ulimit -v)" : hostmem_advice(error));
-}
-
 static uint64_t pages(uint64_t size)
 {
     return (size + GASNET_PAGESIZE - 1) / GASNET_PAGESIZE * GASNET_PAGESIZE;
@@ -168,19 +157,31 @@ static uint64_t pages(uint64_t size)
 
 /* A part of the file, and in it what is this process's own. */
 typedef struct part {
-    const char *what;
+    const char *what, *remedy;
     uint64_t start, size, mine, mine_size;
 } part_t;
+
+/* Fatal: the part cannot be mapped, for the reason in errno. */
+static void __attribute__((noreturn, cold)) refused(const part_t *part)
+{
+    const int error = errno;
+    gasneti_fatal_once("cannot map the %s of the %u processes that share memory here, %llu "
+                       "KB: %s%s; %s, or do without memory shared within a host "
+                       "(GASNET_SUPERNODE_MAXSIZE=1)",
+                       part->what, shm_count, (unsigned long long)part->size / 1024,
+                       strerror(error),
+                       error == ENOMEM ? " (see ulimit -v)" : hostmem_advice(error), part->remedy);
+}
 
 /* Maps a part of the file, up to whose end every process extends it.  Neither a child of this
  * process nor its core file has what belongs to other processes. */
 static char *map_part(const part_t *part)
 {
     const uint64_t after = part->mine + part->mine_size;
-    if (hostmem_resize(shared_file, part->start + part->size) < 0) refused(part->what, part->size);
+    if (hostmem_resize(shared_file, part->start + part->size) < 0) refused(part);
     char *memory = mmap(NULL, part->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                         shared_file, (off_t)part->start);
-    if (memory == MAP_FAILED) refused(part->what, part->size);
+    if (memory == MAP_FAILED) refused(part);
     const int advice[] = {MADV_DONTFORK, MADV_DONTDUMP};
     for (int i = 0; i < 2; i++) {
         madvise(memory, part->mine, advice[i]);
@@ -216,6 +217,7 @@ static void open_messages(void)
 {
     const uint32_t me = gasnetc_job.rank, mine = index_of(me);
     char *memory = map_part(&(part_t){.what = "memory for messages",
+                                      .remedy = "let fewer share it (GASNET_SUPERNODE_MAXSIZE)",
                                       .size = messages_at(shm_count),
                                       .mine = messages_at(mine),
                                       .mine_size = messages_at(1) - messages_at(0)});
@@ -257,6 +259,7 @@ void *gasnetc_shm_alloc(size_t size)
     }
     if (shm_count == 1) return size ? net_alloc(size) : NULL;
     const part_t part = {.what = "segments",
+                         .remedy = "ask for smaller segments (GASNET_MAX_SEGSIZE)",
                          .start = messages_at(shm_count),
                          .size = segment_at(gasnetc_job.size),
                          .mine = segment_at(me),

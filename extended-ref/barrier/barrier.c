@@ -66,6 +66,13 @@ void gasnete_barrier_begin(void)
     free(leaders);
 }
 
+void gasnete_barrier_admit(bool client)
+{
+    gasneti_lock(&gasnete_barrier_job.lock);
+    gasnete_barrier_job.state.stage = client ? GASNETE_BARRIER_OUTSIDE : GASNETE_BARRIER_SHUT;
+    gasneti_unlock(&gasnete_barrier_job.lock);
+}
+
 /* --- messages --- */
 
 static void barrier_send_shared(gasnete_barrier_t *barrier,

@@ -35,7 +35,7 @@ typedef struct gasnete_barrier {
     gasneti_lock_t lock; /* of `result` and `state`; never held while a message is sent */
     uint32_t team, size; /* the team's id, 0 for the job; its ranks */
 
-    /* Set by attach, of the job's barrier alone: */
+    /* Set by init, of the job's barrier alone: */
     const gasnete_barrier_puts_t *puts; /* NULL: by Active Messages */
     gasnete_barrier_words_t *words;     /* in which ranks of the supernode count, or NULL */
     uint32_t counting;                  /* ranks that count in `words` */

@@ -60,7 +60,7 @@ typedef struct gasnete_barrier_step {
 } gasnete_barrier_step_t;
 
 enum gasnete_barrier_stage {
-    GASNETE_BARRIER_UNMADE,
+    GASNETE_BARRIER_SHUT, /* zeroed: not made yet; or no phase may be entered */
     GASNETE_BARRIER_OUTSIDE,
     GASNETE_BARRIER_INSIDE,  /* between notify and the wait that ends it */
     GASNETE_BARRIER_COMPLETE /* INSIDE, and `value` covers all ranks */
