@@ -27,11 +27,6 @@ void gasnete_init(void)
     gasnete_barrier_begin();
 }
 
-void gasnete_admit(bool client)
-{
-    gasnete_barrier_admit(client);
-}
-
 void gasnete_attach(void)
 {
     gasnete_segments_read();

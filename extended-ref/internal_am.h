@@ -58,8 +58,6 @@ void gasnete_vis_got_handler(gasnet_token_t token, void *data, size_t nbytes,
 
 /* Init: makes the job's barrier; sends no messages.  */
 void gasnete_barrier_begin(void);
-/* Whether the client may call the job's barrier, in none of whose phases this rank is.  */
-void gasnete_barrier_admit(bool client);
 /* Init, and attach again: asks the core for the segments of all ranks.  */
 void gasnete_segments_read(void);
 

@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 
+#include "core/am/system_am.h"
 #include "core/job/progress.h"
 #include "core/job/rank.h"
 #include "core/params/params.h"
@@ -66,7 +67,8 @@ void gasnete_barrier_begin(void)
     free(leaders);
 }
 
-void gasnete_barrier_admit(bool client)
+/* Called while this rank is in no phase of the barrier. */
+void gasnete_admit(bool client)
 {
     gasneti_lock(&gasnete_barrier_job.lock);
     gasnete_barrier_job.state.stage = client ? GASNETE_BARRIER_OUTSIDE : GASNETE_BARRIER_SHUT;
