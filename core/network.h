@@ -224,6 +224,11 @@ static inline enum net_result net_get_list(net_peer_t *peer, const net_piece_t *
                                            uint32_t count, uint64_t src, const net_key_t *key,
                                            size_t nbytes, const gasnetc_sent_t *sent);
 
+/* False: a post to the peer would return NET_CONNECTING, and the peer is being connected now.  The
+ * default is for networks that connect all peers at start-up, or post to peers that are not
+ * connected (NET_HAS_READY). */
+static inline bool net_ready(net_peer_t *peer);
+
 /* Sends one AM of length <= caps.am_max.  `local` as for net_put.  With `wants_reply` the network
  * first posts a receive buffer for the Reply, or reserves one where peers share them.  `answers` is
  * the Request that this Reply answers, not yet released; NULL for a Request, and always without

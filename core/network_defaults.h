@@ -1,8 +1,8 @@
 /* network_defaults.h - the calls of core/network.h that a network may leave out.
  *
- * Included by the network's header, which defines before that NET_HAS_LISTS, NET_HAS_LONG and
- * NET_HAS_ARRIVED, each where the calls are its own.  The core reaches none of the defaults but
- * net_arrived; a compiler that does not optimise keeps the others.
+ * Included by the network's header, which defines before that NET_HAS_LISTS, NET_HAS_LONG,
+ * NET_HAS_ARRIVED and NET_HAS_READY, each where the calls are its own.  The core reaches none of
+ * the defaults but net_arrived and net_ready; a compiler that does not optimise keeps the others.
  */
 #ifndef NETWORK_DEFAULTS_H
 #define NETWORK_DEFAULTS_H
@@ -44,6 +44,15 @@ static inline enum net_result net_long(net_peer_t *peer, void *header, size_t le
 #ifndef NET_HAS_ARRIVED
 static inline bool net_arrived(void)
 {
+    return true;
+}
+#endif
+
+/* A connection at first use: the network needs none. */
+#ifndef NET_HAS_READY
+static inline bool net_ready(net_peer_t *peer)
+{
+    (void)peer;
     return true;
 }
 #endif

@@ -4,6 +4,7 @@
 
 #include "core/am/system_am.h"
 #include "core/job/job.h"
+#include "core/rdma/synchronisation.h"
 #include "gasnet.h"
 
 /* The Reply of a handler: not allowed, because its message is a Reply; not sent yet; sent. */
@@ -93,6 +94,20 @@ typedef struct gasnetc_outgoing {
     size_t nbytes;
     void *dst; /* Long */
 } gasnetc_outgoing_t;
+
+/* How a message is sent. */
+typedef struct gasnetc_sending {
+    enum gasnetc_form form;     /* of a Long: when its source may be written again */
+    gasnetc_counter_t *counter; /* GASNETC_LONG_EVENT: counts what of the source is in flight */
+    bool immediate; /* refused rather than wait for a credit, a buffer or the connection */
+} gasnetc_sending_t;
+
+/* Sends a Request, or the Reply to the Request of a token; false: the immediate message is refused,
+ * and nothing is sent.  The source of a Short or Medium may be written again on return.  An
+ * immediate Long waits for the own device, and where peers' memory is registered on demand it is
+ * sent as if it were not immediate.  am_send.c. */
+bool gasnetc_am_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, gasnetc_sending_t how);
+bool gasnetc_am_reply(gasnet_token_t token, const gasnetc_outgoing_t *am, gasnetc_sending_t how);
 
 /* Delivers a Request or Reply to this rank itself: runs the handler before it returns. */
 void gasnetc_loopback(gasnetc_outgoing_t am, bool request);

@@ -1,8 +1,9 @@
 /* am_send.c - the sending half of the AM engine: header, credits, buffer, post.
  *
  * A Request that finds no credit or send slot polls, which runs handlers.  A Reply only reaps, so
- * that no handler runs inside a handler.  A message to a shared-memory peer is written into its
- * ring; of others, those that the network inlines are built on the stack, the rest in a bbuf.
+ * that no handler runs inside a handler.  An immediate message is refused instead.  A message to a
+ * shared-memory peer is written into its ring; of others, those that the network inlines are built
+ * on the stack, the rest in a bbuf.
  */
 #include <string.h>
 
@@ -116,14 +117,19 @@ static void post_again(gasnetc_peer_t *peer, gasnetc_outgoing_t am, char *bytes,
     while (!post_once(peer, &am, bytes, length, in_bbuf, kind, answers, &why));
 }
 
-/* Posts a message.  The first try is outside the loop, whose variables the compiler would keep in
- * memory. */
-HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, size_t length,
-              bool in_bbuf, enum flow_kind kind, net_message_t *answers)
+/* Posts a message; false: it is refused.  The first try is outside the loop, whose variables the
+ * compiler would keep in memory. */
+HOT bool post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, size_t length,
+              bool in_bbuf, enum flow_kind kind, net_message_t *answers, bool immediate)
 {
     enum net_result why;
-    if (!post_once(peer, am, bytes, length, in_bbuf, kind, answers, &why))
-        post_again(peer, *am, bytes, length, in_bbuf, kind, answers, why);
+    if (post_once(peer, am, bytes, length, in_bbuf, kind, answers, &why)) return true;
+    if (immediate) {
+        if (in_bbuf) gasnetc_bbuf_free(bytes);
+        return false;
+    }
+    post_again(peer, *am, bytes, length, in_bbuf, kind, answers, why);
+    return true;
 }
 
 static void __attribute__((noreturn, cold))
@@ -171,112 +177,177 @@ HOT bool write_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool req
     return bytes;
 }
 
-/* Sends a message to a shared-memory peer.  A Request that finds no slot polls; a Reply finds one.
- */
-static void send_by_shm(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request, size_t length,
-                        size_t payload_bytes)
+/* The functions below send a message to another rank; false: it is refused. */
+
+/* To a shared-memory peer.  A Request that finds no slot polls; a Reply finds one. */
+static bool send_by_shm(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request, size_t length,
+                        size_t payload_bytes, bool immediate)
 {
-    while (!write_once(peer, &am, request, length, payload_bytes))
+    while (!write_once(peer, &am, request, length, payload_bytes)) {
+        if (immediate) return false;
         gasnetc_stall_at(peer, NET_NO_CREDIT, false);
+    }
+    return true;
 }
 
-/* Sends a message that the network does not send inline. */
-static void send_from_bbuf(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request, uint8_t flags,
-                           size_t length, size_t payload_bytes)
+/* A message that the network does not send inline. */
+static bool send_from_bbuf(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request, uint8_t flags,
+                           size_t length, size_t payload_bytes, bool immediate)
 {
-    char *bytes = gasnetc_bbuf_wait(!request);
+    char *bytes = immediate ? gasnetc_bbuf_try() : gasnetc_bbuf_wait(!request);
+    if (!bytes) return false;
     char *payload = write_prefix(bytes, &am, request, flags);
     if (payload_bytes) memcpy(payload, am.src, payload_bytes);
-    post(peer, &am, bytes, length, true, request ? FLOW_REQUEST : FLOW_REPLY, NULL);
+    return post(peer, &am, bytes, length, true, request ? FLOW_REQUEST : FLOW_REPLY, NULL,
+                immediate);
 }
 
-/* Sends a message to another rank. */
-HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
-                      uint8_t flags, bool with_payload, net_message_t *answers)
+HOT bool send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
+                      uint8_t flags, bool with_payload, net_message_t *answers, bool immediate)
 {
     size_t prefix =
         gasnetc_am_prefix((enum gasnetc_am_category)am->category, (unsigned)am->numargs);
     size_t payload_bytes = with_payload ? am->nbytes : 0;
     const size_t length = prefix + payload_bytes;
-    if (gasnetc_shm_of(peer)) {
-        send_by_shm(peer, copy_of(am), request, length, payload_bytes);
-        return;
-    }
-    if (!bounce_inlines(length)) {
-        send_from_bbuf(peer, copy_of(am), request, flags, length, payload_bytes);
-        return;
-    }
+    if (gasnetc_shm_of(peer))
+        return send_by_shm(peer, copy_of(am), request, length, payload_bytes, immediate);
+    if (!bounce_inlines(length))
+        return send_from_bbuf(peer, copy_of(am), request, flags, length, payload_bytes, immediate);
     _Alignas(8) char bytes[NET_STACK_MESSAGE + NET_AM_TAIL];
     char *payload = write_prefix(bytes, am, request, flags);
     if (payload_bytes) memcpy(payload, am->src, payload_bytes);
-    post(peer, am, bytes, length, false, request ? FLOW_REQUEST : FLOW_REPLY, answers);
+    return post(peer, am, bytes, length, false, request ? FLOW_REQUEST : FLOW_REPLY, answers,
+                immediate);
 }
 
-/* Sends a Long as header and payload, which the network pairs at the receiver. */
-static void send_pair(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
-                      enum gasnetc_form form, net_message_t *answers)
+/* Tries to post a Long as header and payload.  `counter`, unless NULL, counts the payload. */
+static enum net_result pair_once(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
+                                 char *header, size_t length, net_message_t *answers,
+                                 gasnetc_counter_t *counter)
 {
-    _Alignas(8) char header[sizeof(gasnetc_am_header_t) + 8 + GASNETC_AM_MAX_ARGS * 4];
-    gasnetc_counter_t local = {.issued = gasnetc_frees_source(form)};
-    const gasnetc_sent_t sent = {.counter = local.issued ? &local : NULL};
+    const gasnetc_sent_t sent = {.counter = counter};
     const net_payload_t payload = {.dst = (uintptr_t)am->dst,
                                    .key = &peer->segment.keys[0],
                                    .src = am->src,
                                    .local = gasnetc_local_region(am->src, am->nbytes),
                                    .length = am->nbytes};
-    size_t length = (size_t)(write_prefix(header, am, request, 0) - header);
-    for (;;) {
-        gasneti_lock(&peer->lock);
-        enum net_result result = net_long(&peer->net, header, length, &payload, answers, &sent);
-        if (result == NET_POSTED)
-            count_sent(peer->counts, am, request ? FLOW_REQUEST : FLOW_REPLY, false);
-        else
-            gasnetc_count_stall(peer, result);
-        gasneti_unlock(&peer->lock);
-        if (result == NET_POSTED) break;
+    if (counter) counter->issued++;
+    gasneti_lock(&peer->lock);
+    enum net_result result = net_long(&peer->net, header, length, &payload, answers, &sent);
+    if (result == NET_POSTED)
+        count_sent(peer->counts, am, request ? FLOW_REQUEST : FLOW_REPLY, false);
+    else
+        gasnetc_count_stall(peer, result);
+    gasneti_unlock(&peer->lock);
+    if (counter && result != NET_POSTED) counter->issued--;
+    return result;
+}
+
+/* A Long as header and payload, which the network pairs at the receiver. */
+static bool send_pair(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
+                      gasnetc_sending_t how, net_message_t *answers)
+{
+    _Alignas(8) char header[sizeof(gasnetc_am_header_t) + 8 + GASNETC_AM_MAX_ARGS * 4];
+    const size_t length = (size_t)(write_prefix(header, am, request, 0) - header);
+    gasnetc_counter_t local = {0};
+    if (gasnetc_frees_source(how.form)) how.counter = &local;
+    enum net_result result;
+    while ((result = pair_once(peer, am, request, header, length, answers, how.counter)) !=
+           NET_POSTED) {
+        if (how.immediate) return false;
         gasnetc_stall_at(peer, result, !request);
     }
     while (!gasnetc_counter_done(&local)) gasnetc_stall(!request);
+    return true;
 }
 
-/* Sends a Long whose payload is put first; the header follows when it cannot overtake the payload.
- */
-static inline void send_after_payload(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request,
-                                      enum gasnetc_form form)
+/* Puts the payload of a Long, of which nothing is in the message.  The message may follow: it cannot
+ * overtake the payload. */
+static void put_payload(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, gasnetc_sending_t how,
+                        bool reaps)
 {
     gasnetc_counter_t arrived = {0};
-    gasnetc_counter_t *counter = gasnetc_caps.ordered ? NULL : &arrived;
-    gasnetc_put_payload(peer, am.dst, am.src, am.nbytes, gasnetc_frees_source(form), NET_BEFORE_AM,
-                        counter, !request);
-    while (!gasnetc_counter_done(&arrived)) gasnetc_stall(!request);
-    send_message(peer, &am, request, 0, false, NULL);
+    gasnetc_counter_t *counter = gasnetc_caps.ordered ? how.counter : &arrived;
+    gasnetc_put_payload(peer, am->dst, am->src, am->nbytes, gasnetc_frees_source(how.form),
+                        NET_BEFORE_AM, counter, reaps);
+    while (!gasnetc_counter_done(&arrived)) gasnetc_stall(reaps);
 }
 
-/* Sends a Long.  The payload for a shared-memory peer is copied to its destination.  A small
- * payload for another peer is packed: sent behind the header, in the same message. */
-static void send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request,
-                      enum gasnetc_form form, net_message_t *answers)
+/* A Long whose payload is put first. */
+static inline void send_after_payload(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request,
+                                      gasnetc_sending_t how)
 {
-    if (am.nbytes == 0) {
-        send_message(peer, &am, request, 0, false, answers);
-        return;
+    put_payload(peer, &am, how, !request);
+    send_message(peer, &am, request, 0, false, NULL, false);
+}
+
+/* Posts a message that has its credit.  Handlers run only while no buffer is free for the Reply. */
+static void post_with_credit(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes,
+                             size_t length, bool in_bbuf, const flow_message_t *flow)
+{
+    const gasnetc_sent_t sent = {.held = in_bbuf ? gasnetc_hold(bytes, GASNETC_HELD_BBUF) : 0};
+    for (;;) {
+        gasneti_lock(&peer->lock);
+        const enum net_result result =
+            net_am(&peer->net, bytes, in_bbuf ? &gasnetc_bbuf_region : NULL, length,
+                   flow->needs_recv, NULL, &sent);
+        if (result <= NET_COPIED)
+            count_sent(peer->counts, am, flow->kind, in_bbuf);
+        else
+            gasnetc_count_stall(peer, result);
+        gasneti_unlock(&peer->lock);
+        if (result == NET_COPIED && in_bbuf) gasnetc_bbuf_free(bytes);
+        if (result <= NET_COPIED) return;
+        gasnetc_stall(result != NET_NO_REPLY_BUF || flow->kind != FLOW_REQUEST);
     }
+}
+
+/* send_after_payload for an immediate message: takes its credit and its buffer before it puts the
+ * payload, and then waits for the own device alone. */
+static bool try_after_payload(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
+                              gasnetc_sending_t how)
+{
+    _Alignas(8) char stack[sizeof(gasnetc_am_header_t) + 8 + GASNETC_AM_MAX_ARGS * 4 + NET_AM_TAIL];
+    const enum flow_kind kind = request ? FLOW_REQUEST : FLOW_REPLY;
+    const size_t length = gasnetc_am_prefix(GASNETC_AM_LONG, (unsigned)am->numargs);
+    const bool in_bbuf = !bounce_inlines(length);
+    char *bytes = in_bbuf ? gasnetc_bbuf_try() : stack;
+    if (!bytes) return false;
+    gasneti_lock(&peer->lock);
+    flow_message_t flow = flow_begin(peer, kind);
+    const bool may_send = net_ready(&peer->net) && flow_may_send(peer, &flow);
+    gasneti_unlock(&peer->lock);
+    if (!may_send) {
+        if (in_bbuf) gasnetc_bbuf_free(bytes);
+        return false;
+    }
+    put_payload(peer, am, how, true);
+    write_prefix(bytes, am, request, 0);
+    ((gasnetc_am_header_t *)(void *)bytes)->credits = flow.credits;
+    post_with_credit(peer, am, bytes, length, in_bbuf, &flow);
+    return true;
+}
+
+/* A Long.  The payload for a shared-memory peer is copied to its destination.  A small payload for
+ * another peer is packed: sent behind the header, in the same message. */
+static bool send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request,
+                      gasnetc_sending_t how, net_message_t *answers)
+{
+    if (am.nbytes == 0) return send_message(peer, &am, request, 0, false, answers, how.immediate);
     gasnetc_check_remote(peer, (uintptr_t)am.dst, am.nbytes, "an AMLong");
     if (gasnetc_shm_put(peer->net.rank, am.dst, am.src, am.nbytes)) {
         gasneti_self()->counts.longs_unpacked++;
-        send_message(peer, &am, request, 0, false, answers);
-        return;
+        return send_message(peer, &am, request, 0, false, answers, how.immediate);
     }
     if (am.nbytes <= (size_t)gasnetc_params.packedlong_limit || (LONG_REPLIES_PACKED && !request)) {
         gasneti_self()->counts.longs_packed++;
-        send_message(peer, &am, request, GASNETC_AM_PACKED, true, answers);
-        return;
+        return send_message(peer, &am, request, GASNETC_AM_PACKED, true, answers, how.immediate);
     }
     gasneti_self()->counts.longs_unpacked++;
-    if (NET_PAIRS_LONGS)
-        send_pair(peer, &am, request, form, answers);
-    else
-        send_after_payload(peer, am, request, form);
+    if (NET_PAIRS_LONGS) return send_pair(peer, &am, request, how, answers);
+    if (how.immediate && !REMOTE_PENDS) return try_after_payload(peer, &am, request, how);
+    send_after_payload(peer, am, request, how);
+    return true;
 }
 
 /* Sends a Request to this rank itself.  Then polls, because a program may wait for another rank's
@@ -288,24 +359,24 @@ static void send_to_self(gasnetc_outgoing_t am)
     if (!gasneti_handler_depth()) gasnetc_poll();
 }
 
-HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit,
-                     enum gasnetc_form form)
+HOT bool send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit,
+                      gasnetc_sending_t how)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("an Active Message Request");
     if (dest >= gasnetc_job.size || am->nbytes > limit ||
         (unsigned)am->numargs > GASNETC_AM_MAX_ARGS)
         check_outgoing(dest, *am, limit);
     remote_settle();
-    if (dest == gasnetc_job.rank)
-        send_to_self(copy_of(am));
-    else if (am->category == GASNETC_AM_LONG)
-        send_long(&gasnetc_peers[dest], *am, true, form, NULL);
-    else
-        send_message(&gasnetc_peers[dest], am, true, 0, true, NULL);
-    return GASNET_OK;
+    if (dest != gasnetc_job.rank)
+        return am->category == GASNETC_AM_LONG
+                   ? send_long(&gasnetc_peers[dest], *am, true, how, NULL)
+                   : send_message(&gasnetc_peers[dest], am, true, 0, true, NULL, how.immediate);
+    send_to_self(copy_of(am));
+    return true;
 }
 
-HOT int send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t limit)
+HOT bool send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t limit,
+                    gasnetc_sending_t how)
 {
     gasnetc_token_t *token = opaque;
     if (GASNETC_CHECKING) gasnetc_check_token("an Active Message Reply", token);
@@ -316,13 +387,15 @@ HOT int send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t l
                       token->answer == GASNETC_ANSWERED ? "its second Reply" : "a Reply's handler");
     if (GASNETC_CHECKING) gasnetc_check_reply(token);
     token->answer = GASNETC_ANSWERED;
+    bool sent = true;
     if (token->loopback)
         gasnetc_loopback(copy_of(am), false);
     else if (am->category == GASNETC_AM_LONG)
-        send_long(token->peer, *am, false, GASNETC_LONG, flow_answers(token));
+        sent = send_long(token->peer, *am, false, how, flow_answers(token));
     else
-        send_message(token->peer, am, false, 0, true, flow_answers(token));
-    return GASNET_OK;
+        sent = send_message(token->peer, am, false, 0, true, flow_answers(token), how.immediate);
+    if (how.immediate && !sent) token->answer = GASNETC_ANSWER_OPEN;
+    return sent;
 }
 
 void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers)
@@ -335,7 +408,7 @@ void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers)
     if (in_bbuf) bytes = gasnetc_bbuf_wait(true);
     memcpy(bytes, &header, sizeof header);
     post(peer, &(gasnetc_outgoing_t){.category = GASNETC_AM_SHORT}, bytes, sizeof header, in_bbuf,
-         FLOW_HIDDEN_REPLY, answers);
+         FLOW_HIDDEN_REPLY, answers, false);
 }
 
 /* --- the calls of the client interface; UNGUARDED: "AM Short, injection", bounce_inlines --- */
@@ -346,51 +419,74 @@ void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers)
 #define LONG(h, src, len, dst, n, a)                                                               \
     (&(gasnetc_outgoing_t){GASNETC_AM_LONG, h, n, a, src, len, dst})
 
+/* These calls are never refused. */
+static const gasnetc_sending_t waits = {GASNETC_LONG, NULL, false};
+static const gasnetc_sending_t waits_async = {GASNETC_LONG_ASYNC, NULL, false};
+
 UNGUARDED int gasnetc_AMRequestShort(gasnet_node_t dest, gasnet_handler_t handler, int numargs,
                                      const gasnet_handlerarg_t *args)
 {
-    return send_request(dest, SHORT(handler, numargs, args), 0, GASNETC_LONG);
+    send_request(dest, SHORT(handler, numargs, args), 0, waits);
+    return GASNET_OK;
 }
 
 UNGUARDED int gasnetc_AMRequestMedium(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
                                       size_t nbytes, int numargs, const gasnet_handlerarg_t *args)
 {
-    return send_request(dest, MEDIUM(handler, src, nbytes, numargs, args), GASNETC_MAX_MEDIUM,
-                        GASNETC_LONG);
+    send_request(dest, MEDIUM(handler, src, nbytes, numargs, args), GASNETC_MAX_MEDIUM, waits);
+    return GASNET_OK;
 }
 
 int gasnetc_AMRequestLong(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
                           size_t nbytes, void *dst, int numargs, const gasnet_handlerarg_t *args)
 {
-    return send_request(dest, LONG(handler, src, nbytes, dst, numargs, args),
-                        GASNETC_MAX_LONG_REQUEST, GASNETC_LONG);
+    send_request(dest, LONG(handler, src, nbytes, dst, numargs, args), GASNETC_MAX_LONG_REQUEST,
+                 waits);
+    return GASNET_OK;
 }
 
 int gasnetc_AMRequestLongAsync(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
                                size_t nbytes, void *dst, int numargs,
                                const gasnet_handlerarg_t *args)
 {
-    return send_request(dest, LONG(handler, src, nbytes, dst, numargs, args),
-                        GASNETC_MAX_LONG_REQUEST, GASNETC_LONG_ASYNC);
+    send_request(dest, LONG(handler, src, nbytes, dst, numargs, args), GASNETC_MAX_LONG_REQUEST,
+                 waits_async);
+    return GASNET_OK;
 }
 
 UNGUARDED int gasnetc_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int numargs,
                                    const gasnet_handlerarg_t *args)
 {
-    return send_reply(token, SHORT(handler, numargs, args), 0);
+    send_reply(token, SHORT(handler, numargs, args), 0, waits);
+    return GASNET_OK;
 }
 
 UNGUARDED int gasnetc_AMReplyMedium(gasnet_token_t token, gasnet_handler_t handler, const void *src,
                                     size_t nbytes, int numargs, const gasnet_handlerarg_t *args)
 {
-    return send_reply(token, MEDIUM(handler, src, nbytes, numargs, args), GASNETC_MAX_MEDIUM);
+    send_reply(token, MEDIUM(handler, src, nbytes, numargs, args), GASNETC_MAX_MEDIUM, waits);
+    return GASNET_OK;
 }
 
 int gasnetc_AMReplyLong(gasnet_token_t token, gasnet_handler_t handler, const void *src,
                         size_t nbytes, void *dst, int numargs, const gasnet_handlerarg_t *args)
 {
-    return send_reply(token, LONG(handler, src, nbytes, dst, numargs, args),
-                      GASNETC_MAX_LONG_REPLY);
+    send_reply(token, LONG(handler, src, nbytes, dst, numargs, args), GASNETC_MAX_LONG_REPLY,
+               waits);
+    return GASNET_OK;
+}
+
+static const size_t request_limits[] = {0, GASNETC_MAX_MEDIUM, GASNETC_MAX_LONG_REQUEST};
+static const size_t reply_limits[] = {0, GASNETC_MAX_MEDIUM, GASNETC_MAX_LONG_REPLY};
+
+bool gasnetc_am_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, gasnetc_sending_t how)
+{
+    return send_request(dest, am, request_limits[am->category], how);
+}
+
+bool gasnetc_am_reply(gasnet_token_t token, const gasnetc_outgoing_t *am, gasnetc_sending_t how)
+{
+    return send_reply(token, am, reply_limits[am->category], how);
 }
 
 int gasnetc_AMGetMsgSource(gasnet_token_t opaque, gasnet_node_t *source)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #define NET_HAS_LISTS
+#define NET_HAS_READY
 
 #include "core/ib/system_messages.h"
 #include "core/network_defaults.h"
@@ -321,6 +322,13 @@ static inline enum net_result net_ib_busy(net_peer_t *peer, const net_qp_t *qp)
     if (atomic_load_explicit(&qp->open, memory_order_relaxed)) return NET_BUSY;
     net_ib_request_connect(peer);
     return NET_CONNECTING;
+}
+
+static inline bool net_ready(net_peer_t *peer)
+{
+    if (atomic_load_explicit(&net_ib_am(peer)->open, memory_order_relaxed)) return true;
+    net_ib_request_connect(peer);
+    return false;
 }
 
 /* Fills a slot of the send ring. */

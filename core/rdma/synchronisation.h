@@ -14,6 +14,7 @@
 enum gasnetc_form {
     GASNETC_LONG_ASYNC,
     GASNETC_LONG,
+    GASNETC_LONG_EVENT,
     GASNETC_PUT_NB,
     GASNETC_PUT_NBI,
     GASNETC_PUT_NB_BULK,
@@ -39,6 +40,7 @@ enum gasnetc_when {
     GASNETC_NO_MEMORY,  /* the local side is a value, which has no memory */
     GASNETC_INITIATING, /* before the call that initiates it returns */
     GASNETC_SYNCING,    /* before the call that synchronises it returns */
+    GASNETC_OWN_EVENT,  /* before an event of its own is synchronised */
 };
 
 typedef struct gasnetc_needs {
@@ -49,6 +51,7 @@ typedef struct gasnetc_needs {
 static const gasnetc_needs_t gasnetc_needs[GASNETC_FORMS] = {
     [GASNETC_LONG_ASYNC] = {GASNETC_NOT_NEEDED, GASNETC_NOT_NEEDED},
     [GASNETC_LONG] = {GASNETC_INITIATING, GASNETC_NOT_NEEDED},
+    [GASNETC_LONG_EVENT] = {GASNETC_OWN_EVENT, GASNETC_NOT_NEEDED},
 
     [GASNETC_PUT_NB] = {GASNETC_INITIATING, GASNETC_SYNCING},
     [GASNETC_PUT_NBI] = {GASNETC_INITIATING, GASNETC_SYNCING},
