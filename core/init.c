@@ -319,7 +319,7 @@ static bool attached;
 
 /* Polls while gasnet_attach waits for other ranks: if such a rank ends instead, this rank ends with
  * it.  Its client sends no message before it has left attach, so no handler of the client runs. */
-static void poll_in_attach(void)
+void gasnetc_poll_in_attach(void)
 {
     gasnetc_poll();
 }
@@ -337,10 +337,10 @@ void gasnetc_enter_phase(enum gasnetc_phase phase)
     gasnetc_phase = phase;
 }
 
-int gasnetc_init(int *argc, char ***argv)
+int gasnetc_init(const char *call, int *argc, char ***argv)
 {
     if (gasnetc_phase != GASNETC_BEFORE_INIT)
-        return gasneti_error(GASNET_ERR_NOT_INIT, "gasnet_init", "called a second time");
+        return gasneti_error(GASNET_ERR_NOT_INIT, call, "called a second time");
     set_tool_hooks();
     gasnetc_wakeup_prepare();
     int result = join(argc, argv);
@@ -366,8 +366,6 @@ int gasnetc_init(int *argc, char ***argv)
     gasnetc_shm_open();
     gasnete_init();
     bootstrap_barrier();
-    if (GASNETC_RCV_THREAD && GASNETC_THREADED && gasnetc_params.rcv_thread && gasneti_nodes > 1)
-        gasnetc_receive_thread_start();
     gasnetc_enter_phase(GASNETC_RUNNING);
     if (gasnetc_params.freeze) gasnett_freezeForDebuggerNow(&gasnet_frozen, "gasnet_frozen");
     return GASNET_OK;
@@ -375,45 +373,59 @@ int gasnetc_init(int *argc, char ***argv)
 
 int gasnet_init(int *argc, char ***argv)
 {
-    const int result = gasnetc_init(argc, argv);
+    const int result = gasnetc_init("gasnet_init", argc, argv);
     if (result == GASNET_OK) {
+        gasnetc_receive_threads_start();
         gasnetc_enter_phase(GASNETC_BEFORE_ATTACH);
-        bootstrap_meanwhile(poll_in_attach);
+        bootstrap_meanwhile(gasnetc_poll_in_attach);
     }
     return result;
+}
+
+int gasnetc_may_attach(const char *call, const char *init)
+{
+    if (refused)
+        gasneti_fatal("%s is called although %s failed: there is no job; check what %s returns",
+                      call, init, init);
+    if (gasnetc_phase == GASNETC_BEFORE_INIT)
+        return gasneti_error(GASNET_ERR_NOT_INIT, call, "called before %s", init);
+    if (attached)
+        return gasneti_error(GASNET_ERR_NOT_INIT, call, "called a second time");
+    if (GASNETC_CHECKING) gasnetc_check_client_code(call);
+    return GASNET_OK;
+}
+
+int gasnetc_attach_segment(uintptr_t segsize, void (*at_last)(void))
+{
+    const int result = gasnetc_segment_attach(segsize);
+    if (result != GASNET_OK) return result;
+    gasnetc_firehose_open();
+    gasneti_ondemand_init();
+    gasnete_attach();
+    bootstrap_meanwhile(at_last);
+    bootstrap_barrier();
+    bootstrap_meanwhile(NULL);
+    attached = true;
+    return GASNET_OK;
 }
 
 int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize,
                    uintptr_t minheapoffset)
 {
     (void)minheapoffset; /* unused: the segment is never next to the heap */
-    if (refused)
-        gasneti_fatal(
-            "gasnet_attach is called although gasnet_init failed: there is no job; check what "
-            "gasnet_init returns");
-    if (gasnetc_phase == GASNETC_BEFORE_INIT || attached)
-        return gasneti_error(GASNET_ERR_NOT_INIT, "gasnet_attach",
-                             attached ? "called a second time" : "called before gasnet_init");
-    if (GASNETC_CHECKING) gasnetc_check_client_code("gasnet_attach");
+    int result = gasnetc_may_attach("gasnet_attach", "gasnet_init");
+    if (result != GASNET_OK) return result;
     if (numentries < 0 || (numentries && !table))
         return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_attach", "%d handlers at %p", numentries,
                              (void *)table);
-    int result = gasnetc_register_client(table, numentries);
+    result = gasnetc_register_client(table, numentries);
     if (result != GASNET_OK) return result;
-    result = gasnetc_segment_attach(segsize);
-    if (result != GASNET_OK) {
+    result = gasnetc_attach_segment(segsize, look_for_end);
+    if (result == GASNET_OK)
+        gasnetc_enter_phase(GASNETC_RUNNING);
+    else
         gasnetc_forget_client(table, numentries);
-        return result;
-    }
-    gasnetc_firehose_open();
-    gasneti_ondemand_init();
-    gasnete_attach();
-    bootstrap_meanwhile(look_for_end);
-    bootstrap_barrier();
-    bootstrap_meanwhile(NULL);
-    attached = true;
-    gasnetc_enter_phase(GASNETC_RUNNING);
-    return GASNET_OK;
+    return result;
 }
 
 int gasnetc_node_info(gasnet_nodeinfo_t *table, int numentries)

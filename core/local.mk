@@ -17,7 +17,7 @@ core_sources = \
   core/rdma/remote.h core/rdma/remote_fast.h core/rdma/remote_firehose.h \
   core/rdma/segment.h core/rdma/segments.c core/rdma/synchronisation.h core/rdma/watched.c $(core_segment_sources) \
   core/am/am.h core/am/am_deliver.c core/am/am_deliver.h core/am/am_dispatch.h \
-  core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/am/am_wire.h \
+  core/am/am_handlers.c core/am/am_send.c core/am/am_send.h core/am/lent.c core/am/lent.h core/am/am_variadic.c core/am/am_wire.h \
   core/am/context.c core/am/context.h core/am/credits.h core/am/flow.h core/am/flow_core.h \
   core/am/flow_network.h core/am/system_am.h \
   core/progress/backoff.h core/progress/poll.c core/progress/receive_thread.h \

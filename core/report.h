@@ -37,7 +37,9 @@ void gasneti_warn(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* "gasnet: text", of rank 0 alone, and only with GASNET_VERBOSEENV. */
 void gasneti_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Warns of an error that a Core call is about to return, and returns it. */
+/* Returns the error that a call of a client is about to return, after a warning unless
+ * gasneti_verbose_errors is false. */
+extern bool gasneti_verbose_errors;
 int gasneti_error(int code, const char *function, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

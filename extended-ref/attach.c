@@ -8,6 +8,7 @@
 #include "core/am/system_am.h"
 #include "core/job/thread.h"
 #include "extended-ref/coll/messages.h"
+#include "extended-ref/ex/objects.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/transfer.h"
 
@@ -24,12 +25,14 @@ const gasnetc_internal_t gasnete_handlers[] = {
 void gasnete_init(void)
 {
     gasnete_segments_read();
+    gasnete_objects_init();
     gasnete_barrier_begin();
 }
 
 void gasnete_attach(void)
 {
     gasnete_segments_read();
+    gasnete_objects_attach();
 }
 
 /* Identifies the calling thread by the address of its record in the core, which is unique while the

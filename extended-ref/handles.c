@@ -14,8 +14,7 @@ __attribute__((cold)) gasnete_thread_t *gasnete_thread_create(void)
     if (me) return me; /* left by an earlier thread with the same index */
     me = gasnete_alloc(sizeof *me);
     me->index = self->index;
-    me->puts = &me->put_set;
-    me->gets = &me->get_set;
+    gasnete_sets_restore(me);
     gasneti_self_extend(me);
     return me;
 }
@@ -163,54 +162,83 @@ void gasnete_wait_syncnb_some(gasnet_handle_t *handles, size_t count)
 
 /* --- the implicit handle --- */
 
-void gasnete_wait_syncnbi_puts(void)
-{
-    handles_check_context("gasnet_wait_syncnbi_puts");
-    gasnete_thread_t *me = gasnete_self();
-    handles_check_implicit(me);
-    gasnetc_wait(&me->put_set);
-}
+/* The sets that a category has. */
+static const struct {
+    gex_EC_t category;
+    enum gasnete_set set;
+} handles_sets[] = {
+    {GEX_EC_PUT, GASNETE_PUTS},          {GEX_EC_PUT | GEX_EC_LC, GASNETE_GROUPED_PUTS},
+    {GEX_EC_GET, GASNETE_GETS},          {GEX_EC_AM, GASNETE_MESSAGES},
+};
+enum { HANDLES_SETS = sizeof handles_sets / sizeof *handles_sets };
 
-void gasnete_wait_syncnbi_gets(void)
-{
-    handles_check_context("gasnet_wait_syncnbi_gets");
-    gasnete_thread_t *me = gasnete_self();
-    handles_check_implicit(me);
-    gasnetc_wait(&me->get_set);
-}
-
-void gasnete_wait_syncnbi_all(void)
-{
-    handles_check_context("gasnet_wait_syncnbi_all");
-    gasnete_thread_t *me = gasnete_self();
-    handles_check_implicit(me);
-    gasnetc_wait(&me->put_set);
-    gasnetc_wait(&me->get_set);
-}
-
-/* Polls, then tests one of the two sets or both.  */
-static int handles_try_sets(const char *call, bool puts, bool gets)
+static gasnete_thread_t *handles_self_for(const char *call)
 {
     handles_check_context(call);
     gasnete_thread_t *me = gasnete_self();
     handles_check_implicit(me);
+    return me;
+}
+
+static inline void handles_wait_sets(const char *call, gex_EC_t mask)
+{
+    gasnete_thread_t *me = handles_self_for(call);
+    for (int i = 0; i < HANDLES_SETS; i++)
+        if (mask & handles_sets[i].category) gasnetc_wait(&me->own[handles_sets[i].set]);
+}
+
+static inline int handles_test_sets(gasnete_thread_t *me, gex_EC_t mask)
+{
+    for (int i = 0; i < HANDLES_SETS; i++)
+        if (mask & handles_sets[i].category &&
+            !gasnetc_counter_done(&me->own[handles_sets[i].set]))
+            return GASNET_ERR_NOT_READY;
+    return GASNET_OK;
+}
+
+static int handles_try_sets(const char *call, gex_EC_t mask)
+{
+    gasnete_thread_t *me = handles_self_for(call);
     gasnetc_poll();
-    bool done = (!puts || gasnetc_counter_done(&me->put_set)) &&
-                (!gets || gasnetc_counter_done(&me->get_set));
-    return done ? GASNET_OK : GASNET_ERR_NOT_READY;
+    return handles_test_sets(me, mask);
+}
+
+void gasnete_wait_syncnbi_puts(void)
+{
+    handles_wait_sets("gasnet_wait_syncnbi_puts", GEX_EC_PUT);
+}
+
+void gasnete_wait_syncnbi_gets(void)
+{
+    handles_wait_sets("gasnet_wait_syncnbi_gets", GEX_EC_GET);
+}
+
+void gasnete_wait_syncnbi_all(void)
+{
+    handles_wait_sets("gasnet_wait_syncnbi_all", GEX_EC_PUT | GEX_EC_GET);
 }
 
 int gasnete_try_syncnbi_puts(void)
 {
-    return handles_try_sets("gasnet_try_syncnbi_puts", true, false);
+    return handles_try_sets("gasnet_try_syncnbi_puts", GEX_EC_PUT);
 }
 
 int gasnete_try_syncnbi_gets(void)
 {
-    return handles_try_sets("gasnet_try_syncnbi_gets", false, true);
+    return handles_try_sets("gasnet_try_syncnbi_gets", GEX_EC_GET);
 }
 
 int gasnete_try_syncnbi_all(void)
 {
-    return handles_try_sets("gasnet_try_syncnbi_all", true, true);
+    return handles_try_sets("gasnet_try_syncnbi_all", GEX_EC_PUT | GEX_EC_GET);
+}
+
+void gasnete_nbi_wait(gex_EC_t mask)
+{
+    handles_wait_sets("gex_NBI_Wait", mask);
+}
+
+int gasnete_nbi_test(gex_EC_t mask)
+{
+    return handles_test_sets(handles_self_for("gex_NBI_Test"), mask);
 }

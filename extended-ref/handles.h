@@ -16,17 +16,27 @@
 #include "core/completion.h"
 #include "core/job/rank.h"
 #include "core/job/thread.h"
+#include "extended-ref/ex/negotiated.h"
 #include "extended-ref/records.h"
+
+/* The sets of a thread's implicit operations.  A put is in one of two, by whether a client can wait
+ * for its source alone. */
+enum gasnete_set {
+    GASNETE_PUTS,
+    GASNETE_GROUPED_PUTS, /* with GEX_EVENT_GROUP */
+    GASNETE_GETS,
+    GASNETE_MESSAGES, /* sources of Longs with GEX_EVENT_GROUP */
+    GASNETE_SETS
+};
 
 typedef struct gasnete_thread {
     gasnete_pool_t ops;
-    gasnetc_counter_t *puts; /* counts implicit puts: put_set, or that of the open region */
-    gasnetc_counter_t *gets; /* counts implicit gets: get_set, or that of the open region */
-    gasnete_op_t *region;    /* the open access region, or NULL */
-    gasnetc_counter_t put_set;
-    gasnetc_counter_t get_set;
+    gasnetc_counter_t *implicit[GASNETE_SETS]; /* count implicit operations: own, or the region's */
+    gasnete_op_t *region;                      /* the open access region, or NULL */
+    gasnetc_counter_t own[GASNETE_SETS];
     uint32_t index;
-    gasnete_pool_t values; /* of value.c */
+    gasnete_pool_t values;              /* of value.c */
+    gasnete_negotiated_t negotiated[2]; /* a Request, a Reply */
     void *coll;            /* the thread's record in collectives, or NULL; coll/handles.c */
 } gasnete_thread_t;
 
@@ -35,6 +45,12 @@ gasnete_thread_t *gasnete_thread_create(void);
 void gasnete_pool_grow(gasnete_thread_t *me);
 void gasnete_check_op(const gasnete_op_t *op, enum gasnete_op_state state);
 void gasnete_check_transfer(const char *call, gasnet_node_t node);
+
+/* Implicit operations are counted in the thread's own sets again. */
+static inline void gasnete_sets_restore(gasnete_thread_t *me)
+{
+    for (int set = 0; set < GASNETE_SETS; set++) me->implicit[set] = &me->own[set];
+}
 
 static inline gasnete_thread_t *gasnete_self(void)
 {

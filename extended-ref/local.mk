@@ -39,6 +39,8 @@ extended_sources = \
 	extended-ref/coll/supernodes.c \
 	extended-ref/coll/team.c extended-ref/coll/team.h \
 	extended-ref/diagnostics.c \
+	extended-ref/ex/events.c extended-ref/ex/messages.c extended-ref/ex/negotiated.h \
+	extended-ref/ex/objects.c extended-ref/ex/objects.h extended-ref/ex/puts.c extended-ref/ex/system.c \
 	extended-ref/handles.c extended-ref/handles.h \
 	extended-ref/records.c extended-ref/records.h \
 	extended-ref/internal_am.c extended-ref/internal_am.h \

@@ -74,5 +74,5 @@ gasnet_handle_t gasnete_memset_nb(gasnet_node_t node, void *dst, int value, size
 void gasnete_memset_nbi(gasnet_node_t node, void *dst, int value, size_t nbytes)
 {
     if (memset_local("gasnet_memset_nbi", node, dst, value, nbytes)) return;
-    memset_remote(node, dst, value, nbytes, gasnete_self()->puts);
+    memset_remote(node, dst, value, nbytes, gasnete_self()->implicit[GASNETE_PUTS]);
 }

@@ -15,7 +15,7 @@ void gasnete_begin_nbi_accessregion(void)
         gasneti_fatal("gasnet_begin_nbi_accessregion is called inside an access region; regions "
                       "do not nest: end the first one before");
     me->region = gasnete_op_new(me, GASNETE_OP_HANDLE);
-    me->puts = me->gets = &me->region->counter;
+    for (int set = 0; set < GASNETE_SETS; set++) me->implicit[set] = &me->region->counter;
 }
 
 gasnet_handle_t gasnete_end_nbi_accessregion(void)
@@ -27,8 +27,7 @@ gasnet_handle_t gasnete_end_nbi_accessregion(void)
         gasneti_fatal("gasnet_end_nbi_accessregion is called by a thread that has not called "
                       "gasnet_begin_nbi_accessregion before");
     me->region = NULL;
-    me->puts = &me->put_set;
-    me->gets = &me->get_set;
+    gasnete_sets_restore(me);
     if (!gasnetc_counter_done(&op->counter)) return op;
     gasnete_op_free(me, op); /* no operations, or all complete already */
     return GASNET_INVALID_HANDLE;

@@ -45,6 +45,13 @@ static inline void *gasnete_shm_at(const gasnete_shm_peer_t *shm, const void *st
     return (void *)(shm->mapped + offset);
 }
 
+/* Where the segment of a rank begins in this one; NULL if it is not mapped here. */
+static inline void *gasnete_shm_base(gasnet_node_t node)
+{
+    const gasnete_shm_peer_t *shm = gasnete_shm_peer(node);
+    return shm ? (void *)shm->mapped : NULL;
+}
+
 static inline bool gasnete_shm_put(const char *call, gasnet_node_t node, void *dst, const void *src,
                                    size_t nbytes)
 {

@@ -1,5 +1,5 @@
-/* gasnet_extended.h - Extended API: puts, gets, memset, values, their synchronisation, barriers,
- * and thread identification.
+/* gasnet_extended.h - Extended API: puts, gets, memset, values, their synchronisation; barriers are
+ * in gasnet_barrier.h.
  *
  * Private part of gasnet.h.  All calls: P2, client code with no lock held; errors are fatal. `node`
  * is a rank.  The remote address is in that node's segment (anywhere in GASNET_SEGMENT_EVERYTHING);
@@ -14,111 +14,7 @@
 #ifndef GASNETI_EXTENDED_H
 #define GASNETI_EXTENDED_H
 
-#define GASNETI_MUST_SYNC GASNETI_ATTRIBUTE((__warn_unused_result__))
-
 GASNETI_EXPORTS_BEGIN
-
-/* --- Entry points of the library; not for clients --- */
-
-extern void gasnete_get(void *dest, gasnet_node_t node, void *src, size_t nbytes);
-extern void gasnete_put(gasnet_node_t node, void *dest, void *src, size_t nbytes);
-extern void gasnete_memset(gasnet_node_t node, void *dest, int val, size_t nbytes);
-
-/* For nodes whose memory is not shared with this one (gasnet_pshm.h). */
-extern void gasnete_get_far(void *dest, gasnet_node_t node, void *src, size_t nbytes);
-extern void gasnete_put_far(gasnet_node_t node, void *dest, void *src, size_t nbytes);
-extern gasnet_handle_t gasnete_get_nb_far(void *dest, gasnet_node_t node, void *src,
-                                          size_t nbytes) GASNETI_MUST_SYNC;
-extern gasnet_handle_t gasnete_put_nb_far(gasnet_node_t node, void *dest, void *src,
-                                          size_t nbytes) GASNETI_MUST_SYNC;
-extern gasnet_handle_t gasnete_put_nb_bulk_far(gasnet_node_t node, void *dest, void *src,
-                                               size_t nbytes) GASNETI_MUST_SYNC;
-extern void gasnete_get_nbi_far(void *dest, gasnet_node_t node, void *src, size_t nbytes);
-extern void gasnete_put_nbi_far(gasnet_node_t node, void *dest, void *src, size_t nbytes);
-extern void gasnete_put_nbi_bulk_far(gasnet_node_t node, void *dest, void *src, size_t nbytes);
-
-extern gasnet_handle_t gasnete_get_nb(void *dest, gasnet_node_t node, void *src,
-                                      size_t nbytes) GASNETI_MUST_SYNC;
-extern gasnet_handle_t gasnete_put_nb(gasnet_node_t node, void *dest, void *src,
-                                      size_t nbytes) GASNETI_MUST_SYNC;
-extern gasnet_handle_t gasnete_put_nb_bulk(gasnet_node_t node, void *dest, void *src,
-                                           size_t nbytes) GASNETI_MUST_SYNC;
-extern gasnet_handle_t gasnete_memset_nb(gasnet_node_t node, void *dest, int val,
-                                         size_t nbytes) GASNETI_MUST_SYNC;
-
-extern void gasnete_get_nbi(void *dest, gasnet_node_t node, void *src, size_t nbytes);
-extern void gasnete_put_nbi(gasnet_node_t node, void *dest, void *src, size_t nbytes);
-extern void gasnete_put_nbi_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes);
-extern void gasnete_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes);
-
-extern void gasnete_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
-                            size_t nbytes);
-extern gasnet_handle_t gasnete_put_nb_val(gasnet_node_t node, void *dest,
-                                          gasnet_register_value_t value,
-                                          size_t nbytes) GASNETI_MUST_SYNC;
-extern void gasnete_put_nbi_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
-                                size_t nbytes);
-extern gasnet_register_value_t gasnete_get_val(gasnet_node_t node, void *src, size_t nbytes);
-extern gasnet_valget_handle_t gasnete_get_nb_val(gasnet_node_t node, void *src,
-                                                 size_t nbytes) GASNETI_MUST_SYNC;
-extern gasnet_register_value_t gasnete_wait_syncnb_valget(gasnet_valget_handle_t handle);
-
-extern void gasnete_wait_syncnb(gasnet_handle_t handle);
-extern int gasnete_try_syncnb(gasnet_handle_t handle);
-extern int gasnete_try_syncnb_nopoll(gasnet_handle_t handle);
-extern void gasnete_wait_syncnb_some(gasnet_handle_t *handles, size_t numhandles);
-extern int gasnete_try_syncnb_some(gasnet_handle_t *handles, size_t numhandles);
-extern int gasnete_try_syncnb_some_nopoll(gasnet_handle_t *handles, size_t numhandles);
-extern void gasnete_wait_syncnb_all(gasnet_handle_t *handles, size_t numhandles);
-extern int gasnete_try_syncnb_all(gasnet_handle_t *handles, size_t numhandles);
-extern int gasnete_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t numhandles);
-
-extern void gasnete_wait_syncnbi_gets(void);
-extern void gasnete_wait_syncnbi_puts(void);
-extern void gasnete_wait_syncnbi_all(void);
-extern int gasnete_try_syncnbi_gets(void);
-extern int gasnete_try_syncnbi_puts(void);
-extern int gasnete_try_syncnbi_all(void);
-extern void gasnete_begin_nbi_accessregion(void);
-extern gasnet_handle_t gasnete_end_nbi_accessregion(void) GASNETI_MUST_SYNC;
-
-extern void gasnete_barrier_notify(int id, int flags);
-extern int gasnete_barrier_wait(int id, int flags);
-extern int gasnete_barrier_try(int id, int flags);
-extern int gasnete_barrier(int id, int flags);
-extern int gasnete_barrier_result(int *id);
-
-extern gasnet_threadinfo_t gasnete_threadinfo(void);
-
-#if GASNET_DEBUG
-/* Fatal where transfers are illegal, for an invalid rank, or if the range is neither empty nor in
- * the node's segment.  */
-extern void gasnete_check_remote(const char *call, gasnet_node_t node, const void *start,
-                                 size_t nbytes);
-/* Fatal where barriers are illegal, or for unknown flags. */
-extern void gasnete_check_barrier(const char *call, int flags);
-#else
-GASNETI_INLINE void gasnete_check_remote(const char *call, gasnet_node_t node, const void *start,
-                                         size_t nbytes)
-{
-    (void)call, (void)node, (void)start, (void)nbytes;
-}
-GASNETI_INLINE void gasnete_check_barrier(const char *call, int flags)
-{
-    (void)call, (void)flags;
-}
-#endif
-
-/* Makes one of two calls, if gasnet_pshm.h has not done a transfer: `far` where the network alone
- * reaches the node, else `any`. */
-#define GASNETI_UNLESS_SHM(outcome, far, any)                                                      \
-    do {                                                                                           \
-        const int gasneti_outcome = (outcome);                                                     \
-        if (gasneti_outcome == GASNETI_SHM_FAR)                                                    \
-            far;                                                                                   \
-        else if (gasneti_outcome != GASNETI_SHM_DONE)                                              \
-            any;                                                                                   \
-    } while (0)
 
 /* --- Blocking transfers: on return the data is visible to loads and later gets --- */
 
@@ -345,13 +241,6 @@ GASNETI_INLINE gasnet_handle_t gasnet_end_nbi_accessregion(void)
     return gasnete_end_nbi_accessregion();
 }
 
-/* Fatal error for a value of 0 or more than SIZEOF_GASNET_REGISTER_VALUE_T bytes.  */
-extern void gasnete_bad_value(const char *call, size_t nbytes) GASNETI_ATTRIBUTE((__noreturn__));
-GASNETI_INLINE void gasnete_check_value(const char *call, size_t nbytes)
-{
-    if_pf(nbytes - 1 >= sizeof(gasnet_register_value_t)) gasnete_bad_value(call, nbytes);
-}
-
 /* --- Values --- */
 
 /* A value is an integer of nbytes bytes in native byte order, 1 <= nbytes <=
@@ -404,78 +293,6 @@ GASNETI_INLINE gasnet_register_value_t gasnet_wait_syncnb_valget(gasnet_valget_h
 {
     return gasnete_wait_syncnb_valget(handle);
 }
-
-/* --- Barrier: one notify, then one wait or successful try, by one thread at a time --- */
-
-/* Begins a barrier and returns without waiting for other nodes.  flags: 0 for the given id, or
- * GASNET_BARRIERFLAG_ values; the wait or try must pass the same id and flags.  */
-GASNETI_INLINE void gasnet_barrier_notify(int id, int flags)
-{
-    gasnete_check_barrier("gasnet_barrier_notify", flags);
-    gasnete_barrier_notify(id, flags);
-}
-/* Polls until all nodes have notified.  Returns GASNET_OK or GASNET_ERR_BARRIER_MISMATCH.  */
-GASNETI_INLINE int gasnet_barrier_wait(int id, int flags)
-{
-    gasnete_check_barrier("gasnet_barrier_wait", flags);
-    return gasnete_barrier_wait(id, flags);
-}
-/* Polls once.  Returns as gasnet_barrier_wait, or GASNET_ERR_NOT_READY: the barrier is not
- * complete.  */
-GASNETI_INLINE int gasnet_barrier_try(int id, int flags)
-{
-    gasnete_check_barrier("gasnet_barrier_try", flags);
-    return gasnete_barrier_try(id, flags);
-}
-/* gasnet_barrier_notify and gasnet_barrier_wait.  */
-GASNETI_INLINE int gasnet_barrier(int id, int flags)
-{
-    gasnete_check_barrier("gasnet_barrier", flags);
-    return gasnete_barrier(id, flags);
-}
-/* Returns 0 and stores the id of the last completed barrier of this node; non-zero if no node named
- * an id, or on a mismatch.  */
-GASNETI_INLINE int gasnet_barrier_result(int *id)
-{
-    gasneti_check_client_code("gasnet_barrier_result");
-    return gasnete_barrier_result(id);
-}
-
-/* --- Thread identification; its use is optional --- */
-
-/* Macros, because two of them expand to a declaration.  The value is constant in a thread and
- * differs between live threads; without threads it is any constant.  */
-
-#if GASNETI_THREADS
-#define GASNET_GET_THREADINFO() gasnete_threadinfo()
-#else
-#define GASNET_GET_THREADINFO() ((gasnet_threadinfo_t)0)
-#endif
-/* Empty.  Clients write it behind the last argument of a call, for a further argument and its
- * comma, which this library's calls do not have.  */
-#define GASNETE_THREAD_GET
-
-/* Set by GASNET_POST_THREADINFO, under a name that some clients read; NULL in functions that do not
- * post.  */
-extern gasnet_threadinfo_t gasnete_threadinfo_cache;
-extern int gasneti_takes_the_semicolon; /* never defined; see below */
-#if defined(__GNUC__)
-#define GASNETI_SHADOWING_BEGIN                                                                    \
-    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"")
-#define GASNETI_SHADOWING_END _Pragma("GCC diagnostic pop")
-#else
-#define GASNETI_SHADOWING_BEGIN
-#define GASNETI_SHADOWING_END
-#endif
-#define GASNET_POST_THREADINFO(info)                                                               \
-    GASNETI_SHADOWING_BEGIN                                                                        \
-    gasnet_threadinfo_t gasneti_posted_threadinfo = (info);                                        \
-    gasnet_threadinfo_t gasnete_threadinfo_cache GASNETI_ATTRIBUTE((__unused__)) =                 \
-        gasneti_posted_threadinfo;                                                                 \
-    GASNETI_SHADOWING_END                                                                          \
-    extern int gasneti_takes_the_semicolon GASNETI_ATTRIBUTE((__unused__))
-/* Posts 0: the library does not use the posted value.  */
-#define GASNET_BEGIN_FUNCTION() GASNET_POST_THREADINFO((gasnet_threadinfo_t)0)
 
 GASNETI_EXPORTS_END
 #endif

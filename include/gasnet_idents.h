@@ -7,7 +7,7 @@
  */
 #ifndef GASNETI_IDENTS_H
 #define GASNETI_IDENTS_H
-#ifndef _INCLUDED_GASNET_H
+#ifndef _INCLUDED_GASNETEX_H
 #error "include gasnet.h before gasnet_idents.h"
 #endif
 #include "gasnet_tools.h"

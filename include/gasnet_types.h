@@ -40,6 +40,9 @@
 
 GASNETI_EXPORTS_BEGIN
 
+/* Attribute of calls whose result must be synchronised. */
+#define GASNETI_MUST_SYNC GASNETI_ATTRIBUTE((__warn_unused_result__))
+
 typedef uint32_t gasnet_node_t;      /* a rank, 0 .. gasnet_nodes() - 1 */
 typedef uint8_t gasnet_handler_t;    /* index in the handler table; 128 .. 255 are the client's */
 typedef int32_t gasnet_handlerarg_t; /* one argument of an Active Message */
@@ -51,8 +54,7 @@ typedef uintptr_t gasnet_register_value_t;
 #define SIZEOF_GASNET_REGISTER_VALUE_T SIZEOF_VOID_P
 
 /* An operation in flight.  GASNET_INVALID_HANDLE, all bytes zero, counts as complete.  */
-struct gasnete_op;
-typedef struct gasnete_op *gasnet_handle_t;
+typedef struct gex_Event_s *gasnet_handle_t;
 #define GASNET_INVALID_HANDLE ((gasnet_handle_t)0)
 
 /* A value get in flight; the type has no invalid value.  */

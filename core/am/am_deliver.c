@@ -113,12 +113,14 @@ void gasnetc_drop(net_message_t **messages, unsigned n)
 
 /* --- loopback --- */
 
-/* The buffer for a Medium's payload in loopback.  A Request and its Reply have different buffers: a
- * handler may reply from the buffer that it was given. */
-static void *loop_buffer(gasneti_thread_t *self, bool request)
+void *gasnetc_loop_buffer(bool request)
 {
+    gasneti_thread_t *self = gasneti_self();
+
     void **buffer = &self->loop_buffer[request ? 0 : 1];
-    if (!*buffer) *buffer = aligned_alloc(16, (GASNETC_MAX_MEDIUM + 15) & ~15);
+    enum { MESSAGE = NET_STACK_MESSAGE + NET_AM_TAIL,
+           SIZE = GASNETC_MAX_MEDIUM > MESSAGE ? GASNETC_MAX_MEDIUM : MESSAGE };
+    if (!*buffer) *buffer = aligned_alloc(16, (SIZE + 15) & ~15);
     if (!*buffer) gasneti_fatal("out of memory for a loopback buffer");
     return *buffer;
 }
@@ -129,7 +131,10 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
     gasnetc_peer_t *me = &gasnetc_peers[gasnetc_job.rank];
     gasnetc_token_t token = {.peer = me,
                              .loopback = true,
-                             .answer = request ? GASNETC_ANSWER_OPEN : GASNETC_ANSWER_NONE};
+                             .answer = request ? GASNETC_ANSWER_OPEN : GASNETC_ANSWER_NONE,
+                             .head = gasnetc_am_head((enum gasnetc_am_category)out.category,
+                                                     request, (unsigned)out.numargs),
+                             .handler = out.handler};
     unsigned numargs = (unsigned)out.numargs;
     const gasnetc_am_t am = {.category = (enum gasnetc_am_category)out.category,
                              .request = request,
@@ -138,8 +143,8 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
     gasnetc_handler_fn handler = gasnetc_handler_of(&am, me);
     void *payload = NULL;
     if (out.category == GASNETC_AM_MEDIUM) {
-        payload = loop_buffer(self, request);
-        if (out.nbytes) memcpy(payload, out.src, out.nbytes);
+        payload = gasnetc_loop_buffer(request);
+        if (out.nbytes && out.src != payload) memcpy(payload, out.src, out.nbytes);
     } else if (out.category == GASNETC_AM_LONG) {
         payload = out.dst;
         if (out.nbytes) {

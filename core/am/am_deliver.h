@@ -146,7 +146,7 @@ HOT bool gasnetc_run_and_release(enum gasnetc_am_category category, bool request
     token.peer = peer;
     token.loopback = false;
     token.answer = request ? GASNETC_ANSWER_OPEN : GASNETC_ANSWER_NONE;
-    flow_set_answers(&token, message);
+    token.message = message;
     gasnetc_handler_fn handler =
         plain ? gasnetc_handlers[am->handler] : gasnetc_handler_of(am, peer);
     if (plain && !handler) return gasnetc_run_internal(message, spare);

@@ -12,13 +12,23 @@
 
 enum { FIRST_CLIENT = GASNETC_AM_CLIENT };
 
+/* The categories, and all that gex_flags may have.  The flag of a category is its number's bit. */
+enum {
+    FOR_CATEGORIES = GEX_FLAG_AM_SHORT | GEX_FLAG_AM_MEDLONG,
+    FOR_ALL = FOR_CATEGORIES | GEX_FLAG_AM_REQREP,
+};
+_Static_assert(GEX_FLAG_AM_SHORT == 1 << GASNETC_AM_SHORT &&
+                   GEX_FLAG_AM_MEDIUM == 1 << GASNETC_AM_MEDIUM &&
+                   GEX_FLAG_AM_LONG == 1 << GASNETC_AM_LONG,
+               "flags of handlers are bits of categories");
+
 typedef void (*handler_fn)(void);
 
 /* The functions have a table of their own, which the deliveries of release builds read alone, by
  * plain loads: an atomic one makes GCC load the address of a message twice.  `registered` is valid
  * at the indices that have a function, and written before it. */
 handler_fn gasnetc_handlers[256];
-static gasnetc_handler_t registered[256];
+static gex_AM_Entry_t registered[256];
 static gasneti_lock_t registering; /* protects writes of the two */
 static const gasnetc_internal_t *internals[FIRST_CLIENT];
 
@@ -83,50 +93,50 @@ static _Atomic(handler_fn) *function_at(unsigned index)
     return (_Atomic(handler_fn) *)(void *)&gasnetc_handlers[index];
 }
 
-const gasnetc_handler_t *gasnetc_handler_entry(unsigned index)
+const gex_AM_Entry_t *gasnetc_handler_entry(unsigned index)
 {
     return atomic_load_explicit(function_at(index), memory_order_acquire) ? &registered[index]
                                                                           : NULL;
 }
 
 /* Checks entry `i` of a table; `taken`: the indices that others have. */
-static int check_entry(const char *call, const gasnetc_handler_t *entry, size_t i,
+static int check_entry(const char *call, const gex_AM_Entry_t *entry, size_t i,
                        const bool taken[256])
 {
-    if (!entry->function)
+    if (!entry->gex_fnptr)
         return gasneti_error(GASNET_ERR_BAD_ARG, call,
                              "entry %zu of the handler table has no function", i);
-    if (entry->numargs > GASNETC_AM_MAX_ARGS && entry->numargs != GASNETC_ANY_NUMBER)
+    if (entry->gex_nargs > GASNETC_AM_MAX_ARGS && entry->gex_nargs != GASNETC_ANY_NUMBER)
         return gasneti_error(GASNET_ERR_BAD_ARG, call,
-                             "entry %zu of the handler table has %d arguments: 0..16 are possible",
-                             i, entry->numargs);
-    if (!(entry->kinds & GASNETC_FOR_CATEGORIES) || !(entry->kinds & GASNETC_FOR_BOTH) ||
-        entry->kinds > GASNETC_FOR_ALL)
+                             "entry %zu of the handler table has %u arguments: 0..16 are possible",
+                             i, entry->gex_nargs);
+    if (!(entry->gex_flags & FOR_CATEGORIES) || !(entry->gex_flags & GEX_FLAG_AM_REQREP) ||
+        entry->gex_flags > FOR_ALL)
         return gasneti_error(GASNET_ERR_BAD_ARG, call,
                              "entry %zu of the handler table is for no message: it needs Short, "
                              "Medium or Long, and Request or Reply",
                              i);
-    if (entry->index && entry->index < FIRST_CLIENT)
+    if (entry->gex_index && entry->gex_index < FIRST_CLIENT)
         return gasneti_error(GASNET_ERR_BAD_ARG, call,
-                             "handler index %d is not one of a client's, 128..255", entry->index);
-    if (entry->index && gasnetc_handler_entry(entry->index))
+                             "handler index %d is not one of a client's, 128..255", entry->gex_index);
+    if (entry->gex_index && gasnetc_handler_entry(entry->gex_index))
         return gasneti_error(GASNET_ERR_BAD_ARG, call, "handler index %d is registered already",
-                             entry->index);
-    if (entry->index && taken[entry->index])
+                             entry->gex_index);
+    if (entry->gex_index && taken[entry->gex_index])
         return gasneti_error(GASNET_ERR_BAD_ARG, call,
-                             "handler index %d is given twice in the table", entry->index);
+                             "handler index %d is given twice in the table", entry->gex_index);
     return GASNET_OK;
 }
 
-static void publish(const gasnetc_handler_t *entry)
+static void publish(const gex_AM_Entry_t *entry)
 {
-    registered[entry->index] = *entry;
-    atomic_store_explicit(function_at(entry->index), entry->function, memory_order_release);
+    registered[entry->gex_index] = *entry;
+    atomic_store_explicit(function_at(entry->gex_index), (handler_fn)entry->gex_fnptr, memory_order_release);
 }
 
 /* Registers all entries or none.  `step` 1: those with index 0 get the lowest free indices; -1: the
  * highest.  The lock is held. */
-static int register_all(const char *call, gasnetc_handler_t *entries, size_t n, int step)
+static int register_all(const char *call, gex_AM_Entry_t *entries, size_t n, int step)
 {
     bool taken[256] = {false};
     unsigned left = 0;
@@ -137,19 +147,19 @@ static int register_all(const char *call, gasnetc_handler_t *entries, size_t n, 
     for (size_t i = 0; i < n; i++) {
         const int result = check_entry(call, &entries[i], i, taken);
         if (result != GASNET_OK) return result;
-        if (!entries[i].index) continue;
-        taken[entries[i].index] = true;
+        if (!entries[i].gex_index) continue;
+        taken[entries[i].gex_index] = true;
         left--;
     }
     for (size_t i = 0; i < n; i++)
-        if (!entries[i].index && left-- == 0)
+        if (!entries[i].gex_index && left-- == 0)
             return gasneti_error(GASNET_ERR_RESOURCE, call,
                                  "more than 128 handlers: no index is left for entry %zu", i);
     int next = step > 0 ? FIRST_CLIENT : 255;
     for (size_t i = 0; i < n; i++) {
-        if (!entries[i].index) {
+        if (!entries[i].gex_index) {
             while (taken[next]) next += step;
-            entries[i].index = (gasnet_handler_t)next;
+            entries[i].gex_index = (gasnet_handler_t)next;
             next += step;
         }
         publish(&entries[i]);
@@ -157,12 +167,16 @@ static int register_all(const char *call, gasnetc_handler_t *entries, size_t n, 
     return GASNET_OK;
 }
 
-int gasnetc_am_register(const char *call, gasnetc_handler_t *entries, size_t n)
+int gex_EP_RegisterHandlers(gex_EP_t ep, gex_AM_Entry_t *table, size_t n)
 {
+    static const char call[] = "gex_EP_RegisterHandlers";
+    (void)ep;
     if (gasnetc_phase == GASNETC_BEFORE_INIT)
-        return gasneti_error(GASNET_ERR_NOT_INIT, call, "called before gasnet_init");
+        return gasneti_error(GASNET_ERR_NOT_INIT, call, "called before gex_Client_Init");
+    if (n && !table)
+        return gasneti_error(GASNET_ERR_BAD_ARG, call, "%zu handlers in a NULL table", n);
     gasneti_lock(&registering);
-    const int result = register_all(call, entries, n, -1);
+    const int result = register_all(call, table, n, -1);
     gasneti_unlock(&registering);
     return result;
 }
@@ -170,18 +184,18 @@ int gasnetc_am_register(const char *call, gasnetc_handler_t *entries, size_t n)
 int gasnetc_register_client(gasnet_handlerentry_t *table, int numentries)
 {
     /* More entries than there are indices are refused for the first ones. */
-    gasnetc_handler_t entries[256 - FIRST_CLIENT + 1];
+    gex_AM_Entry_t entries[256 - FIRST_CLIENT + 1];
     const int most = (int)(sizeof entries / sizeof *entries);
     const int n = numentries < most ? numentries : most;
     for (int i = 0; i < n; i++)
-        entries[i] = (gasnetc_handler_t){.function = (handler_fn)table[i].fnptr,
-                                         .index = table[i].index,
-                                         .kinds = GASNETC_FOR_ALL,
-                                         .numargs = GASNETC_ANY_NUMBER};
+        entries[i] = (gex_AM_Entry_t){.gex_fnptr = table[i].fnptr,
+                                         .gex_index = table[i].index,
+                                         .gex_flags = FOR_ALL,
+                                         .gex_nargs = GASNETC_ANY_NUMBER};
     gasneti_lock(&registering);
     const int result = register_all("gasnet_attach", entries, (size_t)n, 1);
     gasneti_unlock(&registering);
-    for (int i = 0; result == GASNET_OK && i < n; i++) table[i].index = entries[i].index;
+    for (int i = 0; result == GASNET_OK && i < n; i++) table[i].index = entries[i].gex_index;
     return result;
 }
 
@@ -193,42 +207,42 @@ void gasnetc_forget_client(const gasnet_handlerentry_t *table, int numentries)
 /* --- checks of debug builds --- */
 
 /* The messages that a handler is for, in words. */
-static const char *promised(const gasnetc_handler_t *handler, char text[96])
+static const char *promised(const gex_AM_Entry_t *handler, char text[96])
 {
     static const char *const categories[] = {
-        [GASNETC_FOR_SHORT] = "Short",
-        [GASNETC_FOR_MEDIUM] = "Medium",
-        [GASNETC_FOR_SHORT | GASNETC_FOR_MEDIUM] = "Short and Medium",
-        [GASNETC_FOR_LONG] = "Long",
-        [GASNETC_FOR_SHORT | GASNETC_FOR_LONG] = "Short and Long",
-        [GASNETC_FOR_MEDIUM | GASNETC_FOR_LONG] = "Medium and Long",
-        [GASNETC_FOR_CATEGORIES] = "all",
+        [GEX_FLAG_AM_SHORT] = "Short",
+        [GEX_FLAG_AM_MEDIUM] = "Medium",
+        [GEX_FLAG_AM_SHORT | GEX_FLAG_AM_MEDIUM] = "Short and Medium",
+        [GEX_FLAG_AM_LONG] = "Long",
+        [GEX_FLAG_AM_SHORT | GEX_FLAG_AM_LONG] = "Short and Long",
+        [GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_LONG] = "Medium and Long",
+        [FOR_CATEGORIES] = "all",
     };
     static const char *const directions[] = {
-        [GASNETC_FOR_REQUESTS] = "Requests",
-        [GASNETC_FOR_REPLIES] = "Replies",
-        [GASNETC_FOR_BOTH] = "Requests and Replies",
+        [GEX_FLAG_AM_REQUEST] = "Requests",
+        [GEX_FLAG_AM_REPLY] = "Replies",
+        [GEX_FLAG_AM_REQREP] = "Requests and Replies",
     };
     char numargs[16] = "any number of";
-    if (handler->numargs != GASNETC_ANY_NUMBER)
-        snprintf(numargs, sizeof numargs, "%d", handler->numargs);
+    if (handler->gex_nargs != GASNETC_ANY_NUMBER)
+        snprintf(numargs, sizeof numargs, "%d", handler->gex_nargs);
     snprintf(text, 96, "%s %s with %s arguments",
-             categories[handler->kinds & GASNETC_FOR_CATEGORIES],
-             directions[handler->kinds & GASNETC_FOR_BOTH], numargs);
+             categories[handler->gex_flags & FOR_CATEGORIES],
+             directions[handler->gex_flags & GEX_FLAG_AM_REQREP], numargs);
     return text;
 }
 
 void gasnetc_check_promise(unsigned index, uint8_t head, const gasnetc_peer_t *peer)
 {
-    const gasnetc_handler_t *handler = gasnetc_handler_entry(index);
+    const gex_AM_Entry_t *handler = gasnetc_handler_entry(index);
     char sent[48], expected[96];
-    if (!handler || (handler->kinds & 1 << (head & 3) &&
-                     handler->kinds & (head & 4 ? GASNETC_FOR_REQUESTS : GASNETC_FOR_REPLIES) &&
-                     (handler->numargs == GASNETC_ANY_NUMBER || handler->numargs == head >> 3)))
+    if (!handler || (handler->gex_flags & 1 << (head & 3) &&
+                     handler->gex_flags & (head & 4 ? GEX_FLAG_AM_REQUEST : GEX_FLAG_AM_REPLY) &&
+                     (handler->gex_nargs == GASNETC_ANY_NUMBER || handler->gex_nargs == head >> 3)))
         return;
     gasneti_fatal("an Active Message from %s for handler %u%s%s%s: it is %s, and the handler is "
                   "registered for %s",
-                  gasneti_rank_name(peer->net.rank), index, handler->name ? " (" : "",
-                  handler->name ? handler->name : "", handler->name ? ")" : "", form_of(head, sent),
+                  gasneti_rank_name(peer->net.rank), index, handler->gex_name ? " (" : "",
+                  handler->gex_name ? handler->gex_name : "", handler->gex_name ? ")" : "", form_of(head, sent),
                   promised(handler, expected));
 }

@@ -7,10 +7,8 @@
  */
 #include <string.h>
 
-#include "core/am/am.h"
-#include "core/am/am_wire.h"
+#include "core/am/am_send.h"
 #include "core/am/context.h"
-#include "core/am/flow.h"
 #include "core/job/progress.h"
 #include "core/job/thread.h"
 #include "core/rdma/bounce.h"
@@ -33,50 +31,6 @@ enum { LONG_REPLIES_PACKED = 1 };
 
 /* Each call of the client interface has its own copy of the HOT functions, in which category and
  * direction are constants. */
-
-/* Writes head, address and arguments at `bytes`; returns the address of the payload. */
-HOT char *write_prefix(char *bytes, const gasnetc_outgoing_t *am, bool request, uint8_t flags)
-{
-    gasnetc_am_header_t header = {.head = gasnetc_am_head((enum gasnetc_am_category)am->category,
-                                                          request, (unsigned)am->numargs),
-                                  .handler = am->handler,
-                                  .flags = flags,
-                                  .nbytes = (uint32_t)am->nbytes};
-    memcpy(bytes, &header, sizeof header);
-    char *p = bytes + sizeof header;
-    if (am->category == GASNETC_AM_LONG) {
-        uint64_t dst = (uintptr_t)am->dst;
-        memcpy(p, &dst, sizeof dst);
-        p += sizeof dst;
-    }
-    int32_t *args = (int32_t *)(void *)p;
-    for (int i = 0; i < am->numargs; i++) args[i] = am->args[i];
-    /* Padding is sent too, and must not contain other bytes of this process. */
-    if (am->numargs & 1) args[am->numargs] = 0;
-    return p + gasnetc_am_args_size((unsigned)am->numargs);
-}
-
-HOT void count_sent(gasnetc_peer_counts_t *counts, const gasnetc_outgoing_t *am,
-                    enum flow_kind kind, bool in_bbuf)
-{
-    if (in_bbuf) counts->am_bounced++;
-    if (kind == FLOW_HIDDEN_REPLY) {
-        counts->hidden_replies++;
-        return;
-    }
-    switch (am->category) {
-    case GASNETC_AM_SHORT:
-        ++*(kind == FLOW_REQUEST ? &counts->requests_short : &counts->replies_short);
-        return;
-    case GASNETC_AM_MEDIUM:
-        ++*(kind == FLOW_REQUEST ? &counts->requests_medium : &counts->replies_medium);
-        break;
-    case GASNETC_AM_LONG:
-        ++*(kind == FLOW_REQUEST ? &counts->requests_long : &counts->replies_long);
-        break;
-    }
-    counts->am_bytes += am->nbytes;
-}
 
 /* Tries to post the message at `bytes`, which the network sends inline unless it is in a bbuf.
  * True: the message is posted, or is not needed any more.  `am` is not read for a hidden Reply. */
@@ -281,25 +235,36 @@ static inline void send_after_payload(gasnetc_peer_t *peer, gasnetc_outgoing_t a
     send_message(peer, &am, request, 0, false, NULL, false);
 }
 
-/* Posts a message that has its credit.  Handlers run only while no buffer is free for the Reply. */
-static void post_with_credit(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes,
-                             size_t length, bool in_bbuf, const flow_message_t *flow)
+bool gasnetc_post_with_credit(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes,
+                              size_t length, bool in_bbuf, const flow_message_t *flow,
+                              net_message_t *answers, bool immediate)
 {
     const gasnetc_sent_t sent = {.held = in_bbuf ? gasnetc_hold(bytes, GASNETC_HELD_BBUF) : 0};
+    ((gasnetc_am_header_t *)(void *)bytes)->credits = flow->credits;
     for (;;) {
         gasneti_lock(&peer->lock);
         const enum net_result result =
             net_am(&peer->net, bytes, in_bbuf ? &gasnetc_bbuf_region : NULL, length,
-                   flow->needs_recv, NULL, &sent);
+                   flow->needs_recv, answers, &sent);
         if (result <= NET_COPIED)
             count_sent(peer->counts, am, flow->kind, in_bbuf);
         else
             gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
         if (result == NET_COPIED && in_bbuf) gasnetc_bbuf_free(bytes);
-        if (result <= NET_COPIED) return;
-        gasnetc_stall(result != NET_NO_REPLY_BUF || flow->kind != FLOW_REQUEST);
+        if (result <= NET_COPIED || immediate) return result <= NET_COPIED;
+        const bool by_peer = result == NET_NO_REPLY_BUF || result == NET_NO_CREDIT;
+        gasnetc_stall(flow->kind != FLOW_REQUEST || !by_peer);
     }
+}
+
+bool gasnetc_take_credit(gasnetc_peer_t *peer, enum flow_kind kind, flow_message_t *flow)
+{
+    gasneti_lock(&peer->lock);
+    *flow = flow_begin(peer, kind);
+    const bool taken = net_ready(&peer->net) && flow_may_send(peer, flow);
+    gasneti_unlock(&peer->lock);
+    return taken;
 }
 
 /* send_after_payload for an immediate message: takes its credit and its buffer before it puts the
@@ -308,23 +273,18 @@ static bool try_after_payload(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am
                               gasnetc_sending_t how)
 {
     _Alignas(8) char stack[sizeof(gasnetc_am_header_t) + 8 + GASNETC_AM_MAX_ARGS * 4 + NET_AM_TAIL];
-    const enum flow_kind kind = request ? FLOW_REQUEST : FLOW_REPLY;
     const size_t length = gasnetc_am_prefix(GASNETC_AM_LONG, (unsigned)am->numargs);
     const bool in_bbuf = !bounce_inlines(length);
     char *bytes = in_bbuf ? gasnetc_bbuf_try() : stack;
+    flow_message_t flow;
     if (!bytes) return false;
-    gasneti_lock(&peer->lock);
-    flow_message_t flow = flow_begin(peer, kind);
-    const bool may_send = net_ready(&peer->net) && flow_may_send(peer, &flow);
-    gasneti_unlock(&peer->lock);
-    if (!may_send) {
+    if (!gasnetc_take_credit(peer, request ? FLOW_REQUEST : FLOW_REPLY, &flow)) {
         if (in_bbuf) gasnetc_bbuf_free(bytes);
         return false;
     }
     put_payload(peer, am, how, true);
     write_prefix(bytes, am, request, 0);
-    ((gasnetc_am_header_t *)(void *)bytes)->credits = flow.credits;
-    post_with_credit(peer, am, bytes, length, in_bbuf, &flow);
+    gasnetc_post_with_credit(peer, am, bytes, length, in_bbuf, &flow, NULL, false);
     return true;
 }
 
@@ -487,6 +447,12 @@ bool gasnetc_am_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, gasnet
 bool gasnetc_am_reply(gasnet_token_t token, const gasnetc_outgoing_t *am, gasnetc_sending_t how)
 {
     return send_reply(token, am, reply_limits[am->category], how);
+}
+
+gex_Rank_t gasnetc_token_source(gex_Token_t token)
+{
+    if (GASNETC_CHECKING) gasnetc_check_token("gex_Token_Info", token);
+    return ((const gasnetc_token_t *)token)->peer->net.rank;
 }
 
 int gasnetc_AMGetMsgSource(gasnet_token_t opaque, gasnet_node_t *source)

@@ -49,9 +49,6 @@ HOT bool flow_returned(gasnetc_peer_t *peer, uint32_t credits, bool reply);
 /* A Reply has arrived, with or without kept_buffer (network.h); peer's lock held. */
 HOT void flow_got_reply(gasnetc_peer_t *peer, bool kept_buffer);
 
-/* Sets what flow_answers returns, before the handler runs. */
-HOT void flow_set_answers(gasnetc_token_t *token, net_message_t *message);
-
 /* The handler of a Request has sent no Reply; no lock held.  True when the caller must send the
  * peer a hidden Reply at the end of the poll. */
 HOT bool flow_not_replied(const gasnetc_token_t *token, net_message_t *message);

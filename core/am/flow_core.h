@@ -58,11 +58,6 @@ HOT void flow_got_reply(gasnetc_peer_t *peer, bool kept_buffer)
     if (kept_buffer) gasnetc_credits_recv_kept(&peer->credits);
 }
 
-HOT void flow_set_answers(gasnetc_token_t *token, net_message_t *message)
-{
-    (void)token, (void)message;
-}
-
 /* The peer is read again under the lock, so that no register holds it while the lock is taken. */
 HOT bool flow_not_replied(const gasnetc_token_t *token, net_message_t *message)
 {

@@ -51,11 +51,6 @@ HOT void flow_got_reply(gasnetc_peer_t *peer, bool kept_buffer)
     (void)peer, (void)kept_buffer;
 }
 
-HOT void flow_set_answers(gasnetc_token_t *token, net_message_t *message)
-{
-    token->message = message;
-}
-
 /* The hidden Reply is sent at once, in space that the network has reserved. */
 HOT bool flow_not_replied(const gasnetc_token_t *token, net_message_t *message)
 {

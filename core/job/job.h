@@ -51,7 +51,13 @@ enum gasnetc_phase { GASNETC_BEFORE_INIT, GASNETC_BEFORE_ATTACH, GASNETC_RUNNING
 #pragma GCC visibility push(hidden)
 /* Collective: starts this process's part in the job.  When it returns GASNET_OK, messages, polls,
  * barriers and collectives work on all ranks, and segments may be attached. */
-int gasnetc_init(int *argc, char ***argv);
+int gasnetc_init(const char *call, int *argc, char ***argv);
+/* GASNET_OK if the call that attaches is legal now; `init`: the call that comes before it. */
+int gasnetc_may_attach(const char *call, const char *init);
+/* Collective: attaches a segment.  `at_last`: called while the last exchange waits. */
+int gasnetc_attach_segment(uintptr_t segsize, void (*at_last)(void));
+/* Polls; for bootstrap_meanwhile. */
+void gasnetc_poll_in_attach(void);
 /* Begins a phase; clients' calls that are too early are fatal. */
 void gasnetc_enter_phase(enum gasnetc_phase phase);
 extern _Atomic(enum gasnetc_phase)

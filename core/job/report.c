@@ -254,6 +254,8 @@ void gasneti_note(const char *format, ...)
     fprintf(stderr, "gasnet: %s\n", text);
 }
 
+bool gasneti_verbose_errors = true;
+
 int gasneti_error(int code, const char *function, const char *format, ...)
 {
     char text[1024];
@@ -261,7 +263,8 @@ int gasneti_error(int code, const char *function, const char *format, ...)
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    gasneti_warn("%s returns %s: %s", function, gasnet_ErrorName(code), text);
+    if (gasneti_verbose_errors)
+        gasneti_warn("%s returns %s: %s", function, gasnet_ErrorName(code), text);
     return code;
 }
 

@@ -12,9 +12,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/job/job.h"
 #include "core/job/progress.h"
 #include "core/job/thread.h"
 #include "core/network.h"
+#include "core/params/params.h"
 #include "core/report.h"
 #include "core/shm/messages.h"
 #include "other/base/quiet_thread.h"
@@ -51,7 +53,7 @@ static void block(unsigned channel)
         net_block(channel);
 }
 
-static void *run(void *number)
+void *gasnetc_receive_thread(void *number)
 {
     const unsigned channel = (unsigned)(uintptr_t)number;
     net_spare_t spare;
@@ -72,12 +74,20 @@ static void *run(void *number)
     return NULL;
 }
 
-void gasnetc_receive_thread_start(void)
+unsigned gasnetc_receive_threads(void)
 {
-    const unsigned channels = net_rx_channels() + gasnetc_shm_has_sleeper();
+    if (!GASNETC_RCV_THREAD || !GASNETC_THREADED || !gasnetc_params.rcv_thread ||
+        gasnetc_job.size == 1)
+        return 0;
+    return net_rx_channels() + gasnetc_shm_has_sleeper();
+}
+
+void gasnetc_receive_threads_start(void)
+{
+    const unsigned channels = gasnetc_receive_threads();
     int error = 0;
     for (unsigned i = 0; !error && i < channels; i++)
-        error = gasneti_quiet_thread(NULL, 0, run, (void *)(uintptr_t)i);
+        error = gasneti_quiet_thread(NULL, 0, gasnetc_receive_thread, (void *)(uintptr_t)i);
     if (error)
         gasneti_fatal("cannot start the receive thread: %s (see ulimit -u); or unset "
                       "GASNET_RCV_THREAD",

@@ -142,7 +142,7 @@ static gasnet_handle_t vis_transfer(const vis_call_t *call, gasnete_vis_pair_t *
         return GASNET_INVALID_HANDLE;
     case GASNETE_VIS_NBI:
         me = gasnete_self();
-        vis_start(call, pair, dst, src, call->direction == PUT ? me->puts : me->gets);
+        vis_start(call, pair, dst, src, me->implicit[call->direction == PUT ? GASNETE_PUTS : GASNETE_GETS]);
         return GASNET_INVALID_HANDLE;
     default:
         me = gasnete_self();

@@ -10,7 +10,7 @@
 /* The tools are the same for every thread mode: only the libraries and programs that use them are
  * checked at link time. */
 #ifndef _INCLUDED_GASNET_TOOLS_H
-#ifndef _INCLUDED_GASNET_H
+#ifndef _INCLUDED_GASNETEX_H
 #define GASNETI_NO_LINKCHECK 1
 #ifndef GASNETT_THREAD_SAFE
 #define GASNETT_THREAD_SAFE 1

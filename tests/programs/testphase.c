@@ -63,11 +63,15 @@ static void register_one(gasnet_handler_t *index, void (*function)(void), uint8_
                          uint8_t numargs)
 {
     static gasnet_handler_t free_index = 200; /* not those of test.c */
-    gasnetc_handler_t entry = {
-        .function = function, .index = free_index++, .kinds = kinds, .numargs = numargs};
-    const int result = gasnetc_am_register("testphase", &entry, 1);
-    early(result == GASNET_OK && entry.index, "a handler is refused");
-    *index = entry.index;
+    gex_EP_t ep;
+    gex_AM_Entry_t entry = {.gex_fnptr = (gex_AM_Fn_t)function,
+                            .gex_index = free_index++,
+                            .gex_flags = kinds,
+                            .gex_nargs = numargs};
+    gasnet_QueryGexObjects(NULL, &ep, NULL, NULL);
+    const int result = gex_EP_RegisterHandlers(ep, &entry, 1);
+    early(result == GASNET_OK && entry.gex_index, "a handler is refused");
+    *index = entry.gex_index;
 }
 
 static void barrier(int id)
@@ -78,10 +82,10 @@ static void barrier(int id)
 
 static void register_handlers(void)
 {
-    const uint8_t requests = GASNETC_FOR_REQUESTS, replies = GASNETC_FOR_REPLIES;
-    register_one(&h_short, (void (*)(void))on_short, GASNETC_FOR_SHORT | requests, 1);
-    register_one(&h_medium, (void (*)(void))on_medium, GASNETC_FOR_MEDIUM | requests, 0);
-    register_one(&h_answer, (void (*)(void))on_answer, GASNETC_FOR_SHORT | replies, 0);
+    const uint8_t requests = GEX_FLAG_AM_REQUEST, replies = GEX_FLAG_AM_REPLY;
+    register_one(&h_short, (void (*)(void))on_short, GEX_FLAG_AM_SHORT | requests, 1);
+    register_one(&h_medium, (void (*)(void))on_medium, GEX_FLAG_AM_MEDIUM | requests, 0);
+    register_one(&h_answer, (void (*)(void))on_answer, GEX_FLAG_AM_SHORT | replies, 0);
     barrier(1); /* all ranks have the three */
 }
 
@@ -126,7 +130,7 @@ static void a_segment_is_added(void)
     barrier(3);
     const uint64_t *here = test_seg[test_rank].addr;
     test_check(*here == 1000 + (uint64_t)test_prev, "a put into the new segment");
-    register_one(&h_late, (void (*)(void))on_late, GASNETC_FOR_LONG | GASNETC_FOR_REQUESTS, 0);
+    register_one(&h_late, (void (*)(void))on_late, GEX_FLAG_AM_LONG | GEX_FLAG_AM_REQUEST, 0);
     barrier(4);
     gasnet_AMRequestLong0((gasnet_node_t)test_next, h_late, (void *)&value, sizeof value, there);
     GASNET_BLOCKUNTIL(test_get(&late) == 1);

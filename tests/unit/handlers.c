@@ -172,23 +172,27 @@ static void internal(void)
 
 /* --- handlers that are registered at any time --- */
 
-enum { KINDS = GASNETC_FOR_SHORT | GASNETC_FOR_REQUESTS, MANY = 129 };
+enum {
+    KINDS = GEX_FLAG_AM_SHORT | GEX_FLAG_AM_REQUEST,
+    ALL_MESSAGES = GEX_FLAG_AM_SHORT | GEX_FLAG_AM_MEDLONG | GEX_FLAG_AM_REQREP,
+    MANY = 129
+};
 
-static gasnetc_handler_t list[MANY];
+static gex_AM_Entry_t list[MANY];
 
 static int add(int n, const gasnet_handler_t *indices)
 {
     for (int i = 0; i < n; i++)
-        list[i] = (gasnetc_handler_t){f0, indices[i], KINDS, 3, &list[i], "name"};
-    return gasnetc_am_register("call", list, (size_t)n);
+        list[i] = (gex_AM_Entry_t){indices[i], (gex_AM_Fn_t)f0, KINDS, 3, &list[i], "name"};
+    return gex_EP_RegisterHandlers(NULL, list, (size_t)n);
 }
 
 static bool added(int i, unsigned index)
 {
-    const gasnetc_handler_t *entry = gasnetc_handler_entry(index);
-    return list[i].index == index && gasnetc_handlers[index] == f0 && entry != &list[i] &&
-           entry->function == f0 && entry->index == index && entry->kinds == KINDS &&
-           entry->numargs == 3 && entry->cdata == &list[i] && !strcmp(entry->name, "name");
+    const gex_AM_Entry_t *entry = gasnetc_handler_entry(index);
+    return list[i].gex_index == index && gasnetc_handlers[index] == f0 && entry != &list[i] &&
+           entry->gex_fnptr == (gex_AM_Fn_t)f0 && entry->gex_index == index && entry->gex_flags == KINDS &&
+           entry->gex_nargs == 3 && entry->gex_cdata == &list[i] && !strcmp(entry->gex_name, "name");
 }
 
 static void later(void)
@@ -205,9 +209,9 @@ static void later(void)
     check(gasnetc_register_client(table, 3) == GASNET_OK && table[0].index == 128 &&
               table[2].index == 129,
           "gasnet_attach adds to them");
-    const gasnetc_handler_t *classic = gasnetc_handler_entry(128);
-    check(classic && classic->kinds == GASNETC_FOR_ALL && classic->numargs == GASNETC_ANY_NUMBER &&
-              !classic->name,
+    const gex_AM_Entry_t *classic = gasnetc_handler_entry(128);
+    check(classic && classic->gex_flags == ALL_MESSAGES && classic->gex_nargs == GASNETC_ANY_NUMBER &&
+              !classic->gex_name,
           "and promises nothing");
     gasnetc_forget_client(table, 3);
     check(!gasnetc_handler_entry(128) && !gasnetc_handler_entry(130) && gasnetc_handler_entry(249),
@@ -219,10 +223,10 @@ static void later(void)
 /* Refused with this code, and nothing of the table is registered or written. */
 static bool refused(int code, int n)
 {
-    static gasnetc_handler_t before[MANY];
+    static gex_AM_Entry_t before[MANY];
     unsigned handlers = 0;
     memcpy(before, list, sizeof list);
-    const int result = gasnetc_am_register("call", list, (size_t)n);
+    const int result = gex_EP_RegisterHandlers(NULL, list, (size_t)n);
     for (unsigned i = 0; i < 256; i++) handlers += gasnetc_handler_entry(i) != NULL;
     return result == code && !memcmp(before, list, sizeof list) && handlers == 1;
 }
@@ -234,18 +238,18 @@ static void later_refusals(void)
     add(1, fixed);
     gasnetc_params.quiet = true;
 #define REFUSED(code, n, text, ...)                                                                \
-    for (int i = 0; i < MANY; i++) list[i] = (gasnetc_handler_t){f0, 0, KINDS, 3, NULL, NULL};     \
+    for (int i = 0; i < MANY; i++) list[i] = (gex_AM_Entry_t){0, (gex_AM_Fn_t)f0, KINDS, 3, NULL, NULL};     \
     __VA_ARGS__;                                                                                   \
     check(refused(code, n), "registered at any time: " text)
-    REFUSED(GASNET_ERR_BAD_ARG, 2, "no function", list[1].function = NULL);
-    REFUSED(GASNET_ERR_BAD_ARG, 2, "the index 127", list[1].index = 127);
-    REFUSED(GASNET_ERR_BAD_ARG, 2, "an index that is registered", list[1].index = 200);
-    REFUSED(GASNET_ERR_BAD_ARG, 3, "an index twice", list[1].index = list[2].index = 201);
-    REFUSED(GASNET_ERR_BAD_ARG, 2, "17 arguments", list[1].numargs = 17);
-    REFUSED(GASNET_ERR_BAD_ARG, 2, "254 arguments", list[1].numargs = 254);
-    REFUSED(GASNET_ERR_BAD_ARG, 2, "no category", list[1].kinds = GASNETC_FOR_BOTH);
-    REFUSED(GASNET_ERR_BAD_ARG, 2, "no direction", list[1].kinds = GASNETC_FOR_CATEGORIES);
-    REFUSED(GASNET_ERR_BAD_ARG, 2, "an unknown kind", list[1].kinds = 32 | KINDS);
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "no function", list[1].gex_fnptr = NULL);
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "the index 127", list[1].gex_index = 127);
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "an index that is registered", list[1].gex_index = 200);
+    REFUSED(GASNET_ERR_BAD_ARG, 3, "an index twice", list[1].gex_index = list[2].gex_index = 201);
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "17 arguments", list[1].gex_nargs = 17);
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "254 arguments", list[1].gex_nargs = 254);
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "no category", list[1].gex_flags = GEX_FLAG_AM_REQREP);
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "no direction", list[1].gex_flags = (GEX_FLAG_AM_SHORT | GEX_FLAG_AM_MEDLONG));
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "an unknown kind", list[1].gex_flags = 32 | KINDS);
     REFUSED(GASNET_ERR_RESOURCE, 128, "one handler more than indices are free", (void)0);
     REFUSED(GASNET_ERR_RESOURCE, 129, "more handlers than there are indices", (void)0);
     gasnetc_phase = GASNETC_BEFORE_INIT;
@@ -267,7 +271,7 @@ static void later_messages(void)
     int status;
     memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
     const char *text = check_stderr(announce_later, twice, &status);
-    check(strstr(text, "call returns GASNET_ERR_BAD_ARG") && strstr(text, "210 is given twice"),
+    check(strstr(text, "gex_EP_RegisterHandlers returns GASNET_ERR_BAD_ARG") && strstr(text, "210 is given twice"),
           "the message names the call and the doubled index");
     (void)add(1, registered + 1);
     text = check_stderr(announce_later, registered, &status);
@@ -280,8 +284,8 @@ static void *add_in_turn(void *argument)
 {
     gasnet_handler_t *indices_got = argument;
     for (int i = 0; i < EACH; i++) {
-        gasnetc_handler_t entry = {f1, 0, KINDS, 0, argument, NULL};
-        if (gasnetc_am_register("call", &entry, 1) == GASNET_OK) indices_got[i] = entry.index;
+        gex_AM_Entry_t entry = {0, (gex_AM_Fn_t)f1, KINDS, 0, argument, NULL};
+        if (gex_EP_RegisterHandlers(NULL, &entry, 1) == GASNET_OK) indices_got[i] = entry.gex_index;
     }
     return NULL;
 }
@@ -292,8 +296,8 @@ static void *look(void *argument)
     bool *whole = argument;
     for (*whole = true; !gasnetc_handler_entry(128);)
         for (unsigned i = 128; i < 256; i++) {
-            const gasnetc_handler_t *entry = gasnetc_handler_entry(i);
-            *whole = *whole && (!entry || (entry->function == f1 && entry->index == i));
+            const gex_AM_Entry_t *entry = gasnetc_handler_entry(i);
+            *whole = *whole && (!entry || (entry->gex_fnptr == (gex_AM_Fn_t)f1 && entry->gex_index == i));
         }
     return NULL;
 }
@@ -311,7 +315,7 @@ static void threads(void)
     for (int t = 0; t < THREADS; t++)
         for (int i = 0; i < EACH; i++) {
             all = all && got[t][i] >= 128 && !seen[got[t][i]] &&
-                  gasnetc_handler_entry(got[t][i])->cdata == got[t];
+                  gasnetc_handler_entry(got[t][i])->gex_cdata == got[t];
             seen[got[t][i]] = true;
         }
     check(all, "threads that register at once get different indices");
@@ -325,18 +329,18 @@ static void deliver(const void *head)
     gasnetc_check_promise(255, *(const uint8_t *)head, &sender);
 }
 
-static void promise(gasnetc_handler_t entry)
+static void promise(gex_AM_Entry_t entry)
 {
     memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
-    (void)gasnetc_am_register("call", &entry, 1);
+    (void)gex_EP_RegisterHandlers(NULL, &entry, 1);
 }
 
 static void promises(void)
 {
-    const unsigned kinds = GASNETC_FOR_MEDIUM | GASNETC_FOR_LONG | GASNETC_FOR_REPLIES;
+    const unsigned kinds = GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_LONG | GEX_FLAG_AM_REPLY;
     bool right = true;
     int status;
-    promise((gasnetc_handler_t){f0, 0, kinds, 2, NULL, "mine"});
+    promise((gex_AM_Entry_t){0, (gex_AM_Fn_t)f0, kinds, 2, NULL, "mine"});
     for (uint8_t head = 0; head < GASNETC_AM_HEAD(0, 0, 17); head++) {
         if ((head & 3) == 3) continue;
         const bool fits = head == GASNETC_AM_HEAD(GASNETC_AM_MEDIUM, 0, 2) ||
@@ -349,10 +353,10 @@ static void promises(void)
     check_fatal("the message names sender, handler, and what was sent and expected", deliver, &head,
                 "from rank 0", "handler 255 (mine)", "it is a Short Request with 16 arguments",
                 "registered for Medium and Long Replies with 2 arguments");
-    promise((gasnetc_handler_t){f0, 0, GASNETC_FOR_SHORT | GASNETC_FOR_BOTH, 0, NULL, NULL});
+    promise((gex_AM_Entry_t){0, (gex_AM_Fn_t)f0, GEX_FLAG_AM_SHORT | GEX_FLAG_AM_REQREP, 0, NULL, NULL});
     check_fatal("a handler without a name", deliver, &head, "for handler 255: it is",
                 "registered for Short Requests and Replies with 0 arguments");
-    promise((gasnetc_handler_t){f0, 0, GASNETC_FOR_ALL, GASNETC_ANY_NUMBER, NULL, NULL});
+    promise((gex_AM_Entry_t){0, (gex_AM_Fn_t)f0, ALL_MESSAGES, GASNETC_ANY_NUMBER, NULL, NULL});
     for (unsigned any = 0; any < GASNETC_AM_HEAD(0, 0, 17); any++)
         if ((any & 3) != 3) deliver(&(uint8_t){(uint8_t)any});
     memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);

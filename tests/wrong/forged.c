@@ -179,12 +179,13 @@ static void on_lone(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handl
 /* Registers handlers for certain messages alone. */
 static void promised(void)
 {
-    gasnetc_handler_t list[] = {
-        {(void (*)(void))on_pair, 0, GASNETC_FOR_SHORT | GASNETC_FOR_REQUESTS, 2, NULL, "pair"},
-        {(void (*)(void))on_lone, 0, GASNETC_FOR_MEDIUM | GASNETC_FOR_LONG | GASNETC_FOR_REPLIES, 1,
-         NULL, NULL}};
-    if (gasnetc_am_register("this test", list, 2) != GASNET_OK || list[0].index != PAIR ||
-        list[1].index != LONE)
+    gex_EP_t ep;
+    gex_AM_Entry_t list[] = {
+        {0, (gex_AM_Fn_t)on_pair, GEX_FLAG_AM_SHORT | GEX_FLAG_AM_REQUEST, 2, NULL, "pair"},
+        {0, (gex_AM_Fn_t)on_lone, GEX_FLAG_AM_MEDLONG | GEX_FLAG_AM_REPLY, 1, NULL, NULL}};
+    gasnet_QueryGexObjects(NULL, &ep, NULL, NULL);
+    if (gex_EP_RegisterHandlers(ep, list, 2) != GASNET_OK || list[0].gex_index != PAIR ||
+        list[1].gex_index != LONE)
         fprintf(stderr, "handlers are not registered after gasnet_attach\n");
 }
 

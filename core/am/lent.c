@@ -1,0 +1,52 @@
+/* lent.c - buffers of the network that the client writes in; see lent.h. */
+#include "core/am/lent.h"
+
+#include "core/am/am_send.h"
+#include "core/job/progress.h"
+#include "core/job/thread.h"
+#include "core/rdma/bounce.h"
+
+void *gasnetc_lend(gasnetc_lent_t *lent, gasnetc_peer_t *peer, const gasnetc_token_t *token,
+                   unsigned numargs, size_t nbytes, bool immediate)
+{
+    const enum flow_kind kind = token ? FLOW_REPLY : FLOW_REQUEST;
+    const size_t prefix = gasnetc_am_prefix(GASNETC_AM_MEDIUM, numargs);
+    *lent = (gasnetc_lent_t){.peer = peer,
+                             .answers = token ? flow_answers(token) : NULL,
+                             .numargs = numargs,
+                             .in_bbuf = !bounce_inlines(prefix + nbytes)};
+    lent->bytes = !lent->in_bbuf ? gasnetc_loop_buffer(!token)
+                  : immediate    ? gasnetc_bbuf_try()
+                                 : gasnetc_bbuf_wait(token);
+    if (!lent->bytes) return NULL;
+    while (!gasnetc_take_credit(peer, kind, &lent->flow)) {
+        if (immediate) {
+            if (lent->in_bbuf) gasnetc_bbuf_free(lent->bytes);
+            return NULL;
+        }
+        gasnetc_stall_at(peer, net_ready(&peer->net) ? NET_NO_CREDIT : NET_CONNECTING, token);
+    }
+    return lent->bytes + prefix;
+}
+
+bool gasnetc_send_lent(gasnetc_lent_t *lent, gasnet_handler_t handler, size_t nbytes,
+                       const gasnet_handlerarg_t *args, bool immediate)
+{
+    const gasnetc_outgoing_t am = {.category = GASNETC_AM_MEDIUM,
+                                   .handler = handler,
+                                   .numargs = (int)lent->numargs,
+                                   .args = args,
+                                   .nbytes = nbytes};
+    const char *payload = write_prefix(lent->bytes, &am, lent->flow.kind == FLOW_REQUEST, 0);
+    return gasnetc_post_with_credit(lent->peer, &am, lent->bytes,
+                                    (size_t)(payload - lent->bytes) + nbytes, lent->in_bbuf,
+                                    &lent->flow, lent->answers, immediate);
+}
+
+void gasnetc_take_back(gasnetc_lent_t *lent)
+{
+    gasneti_lock(&lent->peer->lock);
+    flow_not_sent(lent->peer, &lent->flow);
+    gasneti_unlock(&lent->peer->lock);
+    if (lent->in_bbuf) gasnetc_bbuf_free(lent->bytes);
+}

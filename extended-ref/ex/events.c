@@ -1,0 +1,110 @@
+/* events.c - events of GASNet-EX: records (records.h), and leaves of records, which have bit 1 set.
+ *
+ * A leaf is complete when its record's operations are.  It can be synchronised as long as the
+ * record lives; arrays that have both are served leaves first.
+ */
+#include "core/job/progress.h"
+#include "extended-ref/handles.h"
+#include "gasnet.h"
+
+enum { LEAF = 2 };
+
+static bool is_leaf(gex_Event_t event)
+{
+    return (uintptr_t)event & LEAF;
+}
+
+static gex_Event_t root_of(gex_Event_t leaf)
+{
+    return (gex_Event_t)((uintptr_t)leaf - LEAF);
+}
+
+/* GEX_EVENT_NO_OP is none of the two. */
+static gasnete_op_t *record_of(gex_Event_t event)
+{
+    return gasnete_op_of(is_leaf(event) ? root_of(event) : event);
+}
+
+void gasnete_event_wait(gex_Event_t event)
+{
+    if (is_leaf(event))
+        gasnetc_wait(&record_of(event)->counter);
+    else
+        gasnete_wait_syncnb(event);
+}
+
+int gasnete_event_test(gex_Event_t event)
+{
+    if (!is_leaf(event)) return gasnete_try_syncnb_nopoll(event);
+    return gasnetc_counter_done(&record_of(event)->counter) ? GASNET_OK : GASNET_ERR_NOT_READY;
+}
+
+/* Completes what is complete; counts what was and what was not. */
+typedef struct found {
+    size_t complete, pending;
+} found_t;
+
+static void retire(gex_Event_t *event, found_t *found)
+{
+    if (gasnete_event_test(*event) == GASNET_OK) {
+        *event = GEX_EVENT_INVALID;
+        found->complete++;
+    } else {
+        found->pending++;
+    }
+}
+
+/* Completes the leaves of a record that is about to end, which have become complete since the pass
+ * over all leaves. */
+static void retire_leaves(gex_Event_t *events, size_t n, gex_Event_t root, found_t *found)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!is_leaf(events[i]) || root_of(events[i]) != root) continue;
+        events[i] = GEX_EVENT_INVALID;
+        found->pending--;
+    }
+}
+
+static found_t look(gex_Event_t *events, size_t n)
+{
+    found_t found = {0, 0};
+    for (size_t i = 0; i < n; i++)
+        if (is_leaf(events[i])) retire(&events[i], &found);
+    const size_t leaves = found.pending;
+    for (size_t i = 0; i < n; i++) {
+        const gex_Event_t root = events[i];
+        if (root == GEX_EVENT_INVALID || is_leaf(root)) continue;
+        retire(&events[i], &found);
+        if (leaves && events[i] == GEX_EVENT_INVALID) retire_leaves(events, n, root, &found);
+    }
+    return found;
+}
+
+int gex_Event_TestSome(gex_Event_t *events, size_t n, gex_Flags_t flags)
+{
+    const found_t found = look(events, n);
+    (void)flags;
+    return found.complete || !found.pending ? GASNET_OK : GASNET_ERR_NOT_READY;
+}
+
+void gex_Event_WaitSome(gex_Event_t *events, size_t n, gex_Flags_t flags)
+{
+    gasneti_wait_until(gex_Event_TestSome(events, n, flags) == GASNET_OK);
+}
+
+int gex_Event_TestAll(gex_Event_t *events, size_t n, gex_Flags_t flags)
+{
+    (void)flags;
+    return look(events, n).pending ? GASNET_ERR_NOT_READY : GASNET_OK;
+}
+
+void gex_Event_WaitAll(gex_Event_t *events, size_t n, gex_Flags_t flags)
+{
+    (void)flags;
+    for (size_t i = 0; i < n; i++)
+        if (is_leaf(events[i])) {
+            gasnete_event_wait(events[i]);
+            events[i] = GEX_EVENT_INVALID;
+        }
+    gasnete_wait_syncnb_all(events, n);
+}

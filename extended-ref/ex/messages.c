@@ -1,0 +1,192 @@
+/* messages.c - Active Messages that may be refused, or whose source is counted; negotiated payload.
+ */
+#include "core/am/am.h"
+#include "core/am/context.h"
+#include "core/am/lent.h"
+#include "core/report.h"
+#include "core/shm/messages.h"
+#include "extended-ref/ex/negotiated.h"
+#include "extended-ref/handles.h"
+#include "gasnet.h"
+#include "other/base/min.h"
+
+#if GASNET_DEBUG
+void gasneti_check_lc(const char *call, const gex_Event_t *lc_opt, int reply)
+{
+    if (lc_opt == NULL || lc_opt == GEX_EVENT_DEFER || (reply && lc_opt == GEX_EVENT_GROUP))
+        gasneti_fatal("%s is given the lc_opt %s; a %s has GEX_EVENT_NOW, %sor the address of an "
+                      "event",
+                      call,
+                      lc_opt == NULL              ? "NULL"
+                      : lc_opt == GEX_EVENT_DEFER ? "GEX_EVENT_DEFER"
+                                                  : "GEX_EVENT_GROUP",
+                      reply ? "Reply" : "Request", reply ? "" : "GEX_EVENT_GROUP ");
+}
+
+#endif
+
+/* --- messages that may be refused, or whose source is counted --- */
+
+static gasnetc_outgoing_t outgoing(gex_Flags_t category, gex_AM_Index_t handler, const void *src,
+                                   size_t nbytes, void *dest, int numargs, const gex_AM_Arg_t *args)
+{
+    return (gasnetc_outgoing_t){.category = category == GEX_FLAG_AM_SHORT    ? GASNETC_AM_SHORT
+                                            : category == GEX_FLAG_AM_MEDIUM ? GASNETC_AM_MEDIUM
+                                                                             : GASNETC_AM_LONG,
+                                .handler = handler,
+                                .numargs = numargs,
+                                .args = args,
+                                .src = src,
+                                .nbytes = nbytes,
+                                .dst = dest};
+}
+
+/* Sends to `node`, or the Reply to `token`; false: it is refused. */
+static bool send(gex_Rank_t node, gex_Token_t token, const gasnetc_outgoing_t *am,
+                 gex_Event_t *lc_opt, gex_Flags_t flags)
+{
+    gasnetc_sending_t how = {.form = GASNETC_LONG, .immediate = flags & GEX_FLAG_IMMEDIATE};
+    gasnete_op_t *op = NULL;
+    gasnete_thread_t *me = gasnete_self();
+    if (am->category == GASNETC_AM_LONG && lc_opt != GEX_EVENT_NOW) {
+        how.form = GASNETC_LONG_EVENT;
+        if (lc_opt != GEX_EVENT_GROUP) op = gasnete_op_new(me, GASNETE_OP_HANDLE);
+        how.counter = op ? &op->counter : me->implicit[GASNETE_MESSAGES];
+    }
+    const bool sent =
+        token ? gasnetc_am_reply(token, am, how) : gasnetc_am_request(node, am, how);
+    if (op && (!sent || gasnetc_counter_done(&op->counter))) {
+        gasnete_op_free(me, op);
+        op = GEX_EVENT_INVALID;
+    }
+    if (sent && (uintptr_t)lc_opt > (uintptr_t)GEX_EVENT_GROUP) *lc_opt = op;
+    return sent;
+}
+
+int gasnete_request(gex_Rank_t node, gex_Flags_t category, gex_AM_Index_t handler, const void *src,
+                    size_t nbytes, void *dest, gex_Event_t *lc_opt, gex_Flags_t flags, int numargs,
+                    const gex_AM_Arg_t *args)
+{
+    const gasnetc_outgoing_t am = outgoing(category, handler, src, nbytes, dest, numargs, args);
+    return !send(node, NULL, &am, lc_opt, flags);
+}
+
+int gasnete_reply(gex_Token_t token, gex_Flags_t category, gex_AM_Index_t handler, const void *src,
+                  size_t nbytes, void *dest, gex_Event_t *lc_opt, gex_Flags_t flags, int numargs,
+                  const gex_AM_Arg_t *args)
+{
+    const gasnetc_outgoing_t am = outgoing(category, handler, src, nbytes, dest, numargs, args);
+    return !send(0, token, &am, lc_opt, flags);
+}
+
+/* --- negotiated payload --- */
+
+/* Checks what Prepare is given, and starts the description. */
+static gasnete_negotiated_t *begin(gex_Rank_t node, gasnetc_token_t *token, gex_Flags_t category,
+                                   const void *client_buf, size_t least, size_t most,
+                                   gex_Event_t *lc_opt, unsigned nargs)
+{
+    gasnete_negotiated_t *sd = &gasnete_self()->negotiated[token != NULL];
+    const bool medium = category == GEX_FLAG_AM_MEDIUM;
+    const size_t limit = medium || !client_buf ? GASNETC_MAX_MEDIUM
+                         : token               ? GASNETC_MAX_LONG_REPLY
+                                               : GASNETC_MAX_LONG_REQUEST;
+    if (sd->form)
+        gasneti_fatal("a payload is prepared while another has not been committed or cancelled");
+    if (least > limit || most < least || nargs > GASNETC_AM_MAX_ARGS)
+        gasneti_fatal("a payload of %zu to %zu bytes with %u arguments is prepared: %zu bytes and "
+                      "16 arguments are possible",
+                      least, most, nargs, limit);
+    if (client_buf && GASNETC_CHECKING) gasneti_check_lc("Prepare", lc_opt, token != NULL);
+    *sd = (gasnete_negotiated_t){
+        .desc = {(void *)(uintptr_t)client_buf, gasneti_min(most, limit)},
+        .form = category | (token ? GEX_FLAG_AM_REPLY : GEX_FLAG_AM_REQUEST),
+        .node = node,
+        .token = token,
+        .lc_opt = client_buf ? lc_opt : GEX_EVENT_NOW,
+        .nargs = nargs,
+    };
+    return sd;
+}
+
+/* Finds a buffer of the library; false: refused. */
+static bool lend(gasnete_negotiated_t *sd, bool immediate)
+{
+    gasnetc_peer_t *peer = sd->token ? sd->token->peer : &gasnetc_peers[sd->node];
+    const bool self = peer->net.rank == gasnetc_job.rank;
+    sd->lent = sd->form & GEX_FLAG_AM_MEDIUM && !self && !gasnetc_shm_of(peer);
+    sd->desc.addr = sd->lent ? gasnetc_lend(&sd->network, peer, sd->token, sd->nargs,
+                                            sd->desc.size, immediate)
+                             : gasnetc_loop_buffer(!sd->token);
+    return sd->desc.addr;
+}
+
+static gex_AM_SrcDesc_t prepared(gasnete_negotiated_t *sd, gex_Flags_t flags)
+{
+    if (sd->desc.addr || lend(sd, flags & GEX_FLAG_IMMEDIATE)) return &sd->desc;
+    sd->form = 0;
+    return GEX_AM_SRCDESC_NO_OP;
+}
+
+gex_AM_SrcDesc_t gasnete_prepare_request(gex_Rank_t node, gex_Flags_t category,
+                                         const void *client_buf, size_t least, size_t most,
+                                         void *dest, gex_Event_t *lc_opt, gex_Flags_t flags,
+                                         unsigned nargs)
+{
+    (void)dest;
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gex_AM_PrepareRequest");
+    if (node >= gasnetc_job.size) gasnetc_no_such_rank("gex_AM_PrepareRequest", node);
+    return prepared(begin(node, NULL, category, client_buf, least, most, lc_opt, nargs), flags);
+}
+
+gex_AM_SrcDesc_t gasnete_prepare_reply(gex_Token_t token, gex_Flags_t category,
+                                       const void *client_buf, size_t least, size_t most,
+                                       void *dest, gex_Event_t *lc_opt, gex_Flags_t flags,
+                                       unsigned nargs)
+{
+    (void)dest;
+    if (GASNETC_CHECKING) gasnetc_check_token("gex_AM_PrepareReply", token);
+    return prepared(begin(0, token, category, client_buf, least, most, lc_opt, nargs), flags);
+}
+
+/* The description that Commit or Cancel is given. */
+static gasnete_negotiated_t *negotiated_of(gex_AM_SrcDesc_t desc, gex_Flags_t form)
+{
+    gasnete_negotiated_t *sd = &gasnete_self()->negotiated[(form & GEX_FLAG_AM_REPLY) != 0];
+    if (desc != &sd->desc || sd->form != form)
+        gasneti_fatal("a payload is committed or cancelled that this thread has not prepared, or "
+                      "for another kind of message");
+    return sd;
+}
+
+int gasnete_commit(gex_AM_SrcDesc_t desc, gex_Flags_t form, gex_AM_Index_t handler, size_t nbytes,
+                   void *dest, gex_Flags_t flags, int numargs, const gex_AM_Arg_t *args)
+{
+    gasnete_negotiated_t *sd = negotiated_of(desc, form);
+    if (nbytes > sd->desc.size || (unsigned)numargs != sd->nargs)
+        gasneti_fatal("%zu bytes with %d arguments are committed of a payload that was prepared "
+                      "for %zu with %u",
+                      nbytes, numargs, sd->desc.size, sd->nargs);
+    if (handler < GEX_AM_INDEX_BASE) gasneti_no_client_request(sd->node, handler);
+    const gasnete_negotiated_t was = *sd; /* a handler that runs meanwhile may prepare a Reply */
+    sd->form = 0;
+    bool sent;
+    if (was.lent) {
+        sent = gasnetc_send_lent(&sd->network, handler, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
+        if (sent && was.token) was.token->answer = GASNETC_ANSWERED;
+    } else {
+        const gasnetc_outgoing_t am = outgoing(form & (GEX_FLAG_AM_MEDLONG), handler,
+                                               was.desc.addr, nbytes, dest, numargs, args);
+        sent = send(was.node, was.token, &am, was.lc_opt, flags);
+    }
+    if (!sent) sd->form = form;
+    return !sent;
+}
+
+int gasnete_cancel(gex_AM_SrcDesc_t desc, gex_Flags_t form)
+{
+    gasnete_negotiated_t *sd = negotiated_of(desc, form);
+    if (sd->lent) gasnetc_take_back(&sd->network);
+    sd->form = 0;
+    return 0;
+}

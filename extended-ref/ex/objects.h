@@ -1,0 +1,13 @@
+/* objects.h - what start and attach do for the objects of GASNet-EX.  */
+#ifndef GASNETE_EX_OBJECTS_H
+#define GASNETE_EX_OBJECTS_H
+
+/* Init: rank and size of the team of all ranks, and the lists of ranks of system.c. */
+void gasnete_objects_init(void);
+/* Attach: the segment of the endpoint. */
+void gasnete_objects_attach(void);
+
+/* system.c: makes the lists of the neighbourhood and of the host. */
+void gasnete_system_init(void);
+
+#endif

@@ -1,0 +1,125 @@
+/* system.c - what GASNet-EX tells of the job, the hosts and the threads.  */
+#include <stdlib.h>
+
+#include "core/job/job.h"
+#include "core/params/params.h"
+#include "core/progress/receive_thread.h"
+#include "core/report.h"
+#include "core/shm/shm.h"
+#include "extended-ref/ex/objects.h"
+#include "gasnet.h"
+
+/* Ranks with the same number, in ascending order. */
+typedef struct group {
+    gex_RankInfo_t *ranks;
+    gex_Rank_t count, index; /* members; index of this rank among them */
+    gex_Rank_t groups;       /* numbers of the whole job */
+    gex_Rank_t number;       /* of this rank */
+} group_t;
+
+static group_t neighbourhood, host;
+
+static uint32_t host_of(uint32_t rank)
+{
+    return gasnetc_job.host_of[rank];
+}
+
+static group_t group_of(uint32_t (*number_of)(uint32_t rank))
+{
+    const uint32_t mine = number_of(gasnetc_job.rank);
+    group_t group = {.number = mine};
+    for (uint32_t r = 0; r < gasnetc_job.size; r++) {
+        const uint32_t number = number_of(r);
+        if (number >= group.groups) group.groups = number + 1;
+        group.count += number == mine;
+    }
+    struct { /* a gex_RankInfo_t that can be written */
+        gex_Rank_t gex_jobrank;
+    } *ranks = malloc(group.count * sizeof *ranks);
+    if (!ranks) gasneti_fatal("out of memory for a list of %u ranks", group.count);
+    for (uint32_t r = 0, i = 0; r < gasnetc_job.size; r++) {
+        if (number_of(r) != mine) continue;
+        if (r == gasnetc_job.rank) group.index = i;
+        ranks[i++].gex_jobrank = r;
+    }
+    group.ranks = (gex_RankInfo_t *)(void *)ranks;
+    return group;
+}
+
+void gasnete_system_init(void)
+{
+    neighbourhood = group_of(gasnetc_shm_supernode);
+    host = group_of(host_of);
+}
+
+static void tell(const group_t *group, gex_RankInfo_t **info_p, gex_Rank_t *count_p,
+                 gex_Rank_t *index_p)
+{
+    if (info_p) *info_p = group->ranks;
+    if (count_p) *count_p = group->count;
+    if (index_p) *index_p = group->index;
+}
+
+void gex_System_QueryNbrhdInfo(gex_RankInfo_t **info_p, gex_Rank_t *count_p, gex_Rank_t *index_p)
+{
+    tell(&neighbourhood, info_p, count_p, index_p);
+}
+
+void gex_System_QueryHostInfo(gex_RankInfo_t **info_p, gex_Rank_t *count_p, gex_Rank_t *index_p)
+{
+    tell(&host, info_p, count_p, index_p);
+}
+
+void gex_System_QueryMyPosition(gex_Rank_t *nbrhds_p, gex_Rank_t *nbrhd_p, gex_Rank_t *hosts_p,
+                                gex_Rank_t *host_p)
+{
+    if (nbrhds_p) *nbrhds_p = neighbourhood.groups;
+    if (nbrhd_p) *nbrhd_p = neighbourhood.number;
+    if (hosts_p) *hosts_p = host.groups;
+    if (host_p) *host_p = host.number;
+}
+
+int gex_System_GetVerboseErrors(void)
+{
+    return gasneti_verbose_errors;
+}
+
+void gex_System_SetVerboseErrors(int enable)
+{
+    gasneti_verbose_errors = enable != 0;
+}
+
+/* --- threads --- */
+
+uint64_t gex_System_QueryMaxThreads(void)
+{
+    return GASNETI_MAX_THREADS == 1 ? 1 : (uint64_t)gasnetc_params.max_threads;
+}
+
+int gex_System_QueryHiddenAMConcurrencyLevel(void)
+{
+    return gasnetc_receive_threads() > 0;
+}
+
+int gex_System_QueryProgressThreads(gex_Client_t client, unsigned int *count_p,
+                                    const gex_ProgressThreadInfo_t **info_p, gex_Flags_t flags)
+{
+    static const char call[] = "gex_System_QueryProgressThreads";
+    static gex_ProgressThreadInfo_t *threads;
+    if (!client || !count_p || !info_p || flags)
+        return gasneti_error(GASNET_ERR_BAD_ARG, call, "%s",
+                             flags ? "flags other than 0" : "a NULL argument");
+    if (!(client->flags & GEX_FLAG_DEFER_THREADS) || threads)
+        return gasneti_error(GASNET_ERR_RESOURCE, call, "%s",
+                             threads ? "called a second time"
+                                     : "gex_Client_Init was not given GEX_FLAG_DEFER_THREADS");
+    const unsigned count = gasnetc_receive_threads();
+    threads = calloc(count + 1, sizeof *threads);
+    if (!threads) gasneti_fatal("out of memory for a list of %u threads", count);
+    for (unsigned i = 0; i < count; i++)
+        threads[i] = (gex_ProgressThreadInfo_t){gasnetc_caps.device, GEX_THREAD_ROLE_RCV,
+                                                gasnetc_receive_thread, (void *)(uintptr_t)i};
+    *count_p = count;
+    *info_p = threads;
+    return GASNET_OK;
+}

@@ -1,0 +1,366 @@
+/* gasnet_ex_objects.h - GASNet-EX: start, clients, endpoints, segments, teams, what the system is
+ * like, handlers, and tokens.
+ *
+ * Private part of gasnetex.h.  This release has the primordial objects: one client, its endpoint 0,
+ * the team of all ranks, and the segment of that endpoint.  The calls that make others are listed
+ * in doc/gasnet-ex.md.
+ */
+#ifndef GASNETI_IN_GASNET_H
+#error "gasnet_ex_objects.h is private: include gasnetex.h"
+#endif
+#ifndef GASNETI_EX_OBJECTS_H
+#define GASNETI_EX_OBJECTS_H
+
+GASNETI_EXPORTS_BEGIN
+
+/* --- Types --- */
+
+typedef gasnet_handler_t gex_AM_Index_t;
+typedef gasnet_handlerarg_t gex_AM_Arg_t;
+typedef gasnet_token_t gex_Token_t;
+typedef gasneti_handlerfn_t gex_AM_Fn_t;
+typedef uint64_t gex_RMA_Value_t;
+#define SIZEOF_GEX_RMA_VALUE_T 8
+typedef uint32_t gex_EC_t; /* GEX_EC_*, or'd */
+typedef uint32_t gex_TI_t; /* GEX_TI_*, or'd */
+
+typedef struct gex_Client_s *gex_Client_t;
+typedef struct gex_EP_s *gex_EP_t;
+typedef struct gex_Segment_s *gex_Segment_t;
+typedef struct gex_TM_s *gex_TM_t;
+#define GEX_CLIENT_INVALID  ((gex_Client_t)0)
+#define GEX_EP_INVALID      ((gex_EP_t)0)
+#define GEX_SEGMENT_INVALID ((gex_Segment_t)0)
+#define GEX_TM_INVALID      ((gex_TM_t)0)
+
+#define GASNET_MAXEPS 1 /* endpoints of a process */
+
+/* A piece of memory; has the members of gasnet_memvec_t by other names. */
+typedef struct {
+    void *gex_addr;
+    size_t gex_len;
+} gex_Memvec_t;
+
+/* A handler of Active Messages.  Clients initialise it by position. */
+typedef struct {
+    gex_AM_Index_t gex_index;  /* GEX_AM_INDEX_BASE..255; 0: registration chooses it */
+    gex_AM_Fn_t gex_fnptr;
+    gex_Flags_t gex_flags;     /* GEX_FLAG_AM_*: at least one category and one direction */
+    unsigned int gex_nargs;    /* 0..16, of every message that names the handler */
+    const void *gex_cdata;     /* the client's; may be NULL */
+    const char *gex_name;      /* for error messages; may be NULL */
+} gex_AM_Entry_t;
+#define GEX_AM_INDEX_BASE 128
+
+/* What gex_Token_Info tells of a message. */
+typedef struct {
+    gex_Rank_t gex_srcrank;          /* its sender, by rank in the job */
+    gex_EP_t gex_ep;                 /* the endpoint that received it */
+    const gex_AM_Entry_t *gex_entry; /* its handler, as it was registered */
+    int gex_is_req;                  /* non-zero: a Request */
+    int gex_is_long;                 /* non-zero: a Long */
+} gex_Token_Info_t;
+#define GEX_TI_SRCRANK 1U
+#define GEX_TI_ENTRY   2U
+#define GEX_TI_IS_REQ  4U
+#define GEX_TI_IS_LONG 8U
+#define GEX_TI_EP      16U
+#define GEX_TI_ALL     31U
+#define GASNET_SUPPORTS_TI_SRCRANK 1
+#define GASNET_SUPPORTS_TI_ENTRY   1
+#define GASNET_SUPPORTS_TI_IS_REQ  1
+#define GASNET_SUPPORTS_TI_IS_LONG 1
+#define GASNET_SUPPORTS_TI_EP      1
+
+/* A member of the neighbourhood (the ranks that share memory) or of the host. */
+typedef const struct {
+    gex_Rank_t gex_jobrank;
+} gex_RankInfo_t;
+
+/* A thread that GEX_FLAG_DEFER_THREADS leaves to the client. */
+typedef struct {
+    const char *gex_device_list;    /* devices that it serves, separated by commas */
+    unsigned int gex_thread_roles;  /* GEX_THREAD_ROLE_*, or'd */
+    void *(*gex_progress_fn)(void *);
+    void *gex_progress_arg;
+} gex_ProgressThreadInfo_t;
+#define GEX_THREAD_ROLE_RCV 1U /* runs handlers */
+#define GEX_THREAD_ROLE_SND 2U /* completes what was sent */
+
+/* --- Objects; their members are not for clients --- */
+
+struct gex_Client_s {
+    void *cdata;
+    const char *name;
+    gex_Flags_t flags;
+};
+struct gex_Segment_s {
+    void *cdata;
+    gex_Client_t client;
+    void *addr;
+    uintptr_t size;
+};
+struct gex_EP_s {
+    void *cdata;
+    gex_Client_t client;
+    gex_Segment_t segment;
+    gex_EP_Index_t index;
+};
+struct gex_TM_s {
+    void *cdata;
+    gex_EP_t ep;
+    gex_Rank_t rank, size;
+};
+
+/* Fatal. */
+extern void gasneti_no_such_ep(gex_EP_Index_t index) GASNETI_ATTRIBUTE((__noreturn__, __cold__));
+#if GASNET_DEBUG
+/* Fatal unless `tm` names a team or a pair, and `rank` one of its members. */
+extern void gasneti_check_member(gex_TM_t tm, gex_Rank_t rank);
+#else
+GASNETI_INLINE void gasneti_check_member(gex_TM_t tm, gex_Rank_t rank)
+{
+    (void)tm, (void)rank;
+}
+#endif
+
+/* The rank in the job of a member of a team, or of a pair, whose members are all ranks.  */
+GASNETI_INLINE gex_Rank_t gasneti_jobrank(gex_TM_t tm, gex_Rank_t rank)
+{
+    gasneti_check_member(tm, rank);
+    return rank;
+}
+
+/* --- Start --- */
+
+/* int gex_Client_Init(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm_p, const char *name,
+ *                     int *argc, char ***argv, gex_Flags_t flags)
+ * Collective over the job, once, and instead of gasnet_init, whose rules for argc and argv hold;
+ * both may be NULL on all ranks.  Stores the client, its endpoint and the team of all ranks.  When
+ * it returns, all ranks may communicate: handlers may be registered, and everything but transfers
+ * and Longs of some bytes works before a segment is attached.
+ *
+ * name: the same on all ranks; kept by reference.  flags: GEX_FLAG_USES_GASNET1, the client calls
+ * GASNet-1 too; GEX_FLAG_DEFER_THREADS, see gex_System_QueryProgressThreads; the same on all ranks.
+ *
+ * Returns GASNET_OK or an error code, as gasnet_init.  The name is a macro: see
+ * gasnet_linkcheck.h. */
+#define gex_Client_Init GASNETI_MANGLED(client_init)
+extern int gex_Client_Init(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm_p, const char *name,
+                           int *argc, char ***argv, gex_Flags_t flags);
+
+/* Stores the primordial objects, after gasnet_init too; the segment is GEX_SEGMENT_INVALID before
+ * it is attached.  Any pointer may be NULL.  Also in handlers. */
+extern void gasnet_QueryGexObjects(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm_p,
+                                   gex_Segment_t *segment_p);
+
+/* Collective over the team of all ranks, once: allocates `size` bytes, a multiple of
+ * GASNET_PAGESIZE, which may differ between ranks, at most gasnet_getMaxLocalSegmentSize(); binds
+ * them to the endpoint; ends with a barrier.  A rank need not attach if none does.
+ *
+ * Returns GASNET_OK, and stores the segment; GASNET_ERR_NOT_INIT before gex_Client_Init or for a
+ * second call; GASNET_ERR_BAD_ARG for an invalid size or another team; GASNET_ERR_RESOURCE. */
+extern int gex_Segment_Attach(gex_Segment_t *segment_p, gex_TM_t tm, uintptr_t size);
+
+/* Registers `n` handlers, beside those that the client has: all of the table, or none.  Not
+ * collective, at any time, in any thread, while messages arrive.  Entries with gex_index 0 get the
+ * highest free indices, in their order, and the indices are written to the table, which the caller
+ * keeps.  gex_cdata and gex_name are kept by reference.
+ *
+ * Returns GASNET_OK; GASNET_ERR_BAD_ARG for an index that is taken or below GEX_AM_INDEX_BASE, no
+ * function, or flags and arguments that no message has; GASNET_ERR_RESOURCE if no index is left. */
+extern int gex_EP_RegisterHandlers(gex_EP_t ep, gex_AM_Entry_t *table, size_t n);
+
+/* --- Properties of the objects; also in handlers and with locks held --- */
+
+/* Sets and returns the client's own pointer of an object; NULL at first. */
+#define GASNETI_CDATA(object)                                                                      \
+    GASNETI_INLINE void gex_##object##_SetCData(gex_##object##_t object, const void *cdata)        \
+    {                                                                                              \
+        object->cdata = (void *)(uintptr_t)cdata;                                                  \
+    }                                                                                              \
+    GASNETI_INLINE void *gex_##object##_QueryCData(gex_##object##_t object)                        \
+    {                                                                                              \
+        return object->cdata;                                                                      \
+    }
+GASNETI_CDATA(Client)
+GASNETI_CDATA(EP)
+GASNETI_CDATA(Segment)
+GASNETI_CDATA(TM)
+
+GASNETI_INLINE gex_Flags_t gex_Client_QueryFlags(gex_Client_t client)
+{
+    return client->flags;
+}
+/* The name that gex_Client_Init was given; "LEGACY" after gasnet_init. */
+GASNETI_INLINE const char *gex_Client_QueryName(gex_Client_t client)
+{
+    return client->name;
+}
+
+GASNETI_INLINE gex_Client_t gex_EP_QueryClient(gex_EP_t ep)
+{
+    return ep->client;
+}
+GASNETI_INLINE gex_Flags_t gex_EP_QueryFlags(gex_EP_t ep)
+{
+    (void)ep;
+    return 0;
+}
+/* GEX_SEGMENT_INVALID before a segment is bound. */
+GASNETI_INLINE gex_Segment_t gex_EP_QuerySegment(gex_EP_t ep)
+{
+    return ep->segment;
+}
+GASNETI_INLINE gex_EP_Index_t gex_EP_QueryIndex(gex_EP_t ep)
+{
+    return ep->index;
+}
+
+GASNETI_INLINE gex_Client_t gex_Segment_QueryClient(gex_Segment_t segment)
+{
+    return segment->client;
+}
+GASNETI_INLINE gex_Flags_t gex_Segment_QueryFlags(gex_Segment_t segment)
+{
+    (void)segment;
+    return 0;
+}
+GASNETI_INLINE void *gex_Segment_QueryAddr(gex_Segment_t segment)
+{
+    return segment->addr;
+}
+GASNETI_INLINE uintptr_t gex_Segment_QuerySize(gex_Segment_t segment)
+{
+    return segment->size;
+}
+
+GASNETI_INLINE gex_Client_t gex_TM_QueryClient(gex_TM_t tm)
+{
+    return tm->ep->client;
+}
+GASNETI_INLINE gex_EP_t gex_TM_QueryEP(gex_TM_t tm)
+{
+    return tm->ep;
+}
+GASNETI_INLINE gex_Flags_t gex_TM_QueryFlags(gex_TM_t tm)
+{
+    (void)tm;
+    return 0;
+}
+GASNETI_INLINE gex_Rank_t gex_TM_QueryRank(gex_TM_t tm)
+{
+    return tm->rank;
+}
+GASNETI_INLINE gex_Rank_t gex_TM_QuerySize(gex_TM_t tm)
+{
+    return tm->size;
+}
+
+/* rank: a member.  Not in handlers. */
+GASNETI_INLINE gex_Rank_t gex_TM_TranslateRankToJobrank(gex_TM_t tm, gex_Rank_t rank)
+{
+    return gasneti_jobrank(tm, rank);
+}
+/* GEX_RANK_INVALID if the rank of the job is no member. */
+GASNETI_INLINE gex_Rank_t gex_TM_TranslateJobrankToRank(gex_TM_t tm, gex_Rank_t jobrank)
+{
+    return jobrank < tm->size ? jobrank : GEX_RANK_INVALID;
+}
+GASNETI_INLINE gex_EP_Location_t gex_TM_TranslateRankToEP(gex_TM_t tm, gex_Rank_t rank,
+                                                          gex_Flags_t flags)
+{
+    gex_EP_Location_t location;
+    (void)flags;
+    location.gex_rank = gasneti_jobrank(tm, rank);
+    location.gex_ep_index = 0;
+    return location;
+}
+
+/* A value that names two endpoints, to be passed as `tm` to the calls for messages, transfers and
+ * queries of segments; their ranks are then those of the job.  Nothing is allocated.  Equal
+ * arguments give equal values, which are those of no team. */
+GASNETI_INLINE gex_TM_t gex_TM_Pair(gex_EP_t local, gex_EP_Index_t remote)
+{
+    if (remote >= GASNET_MAXEPS) gasneti_no_such_ep(remote);
+    return (gex_TM_t)(((uintptr_t)local->index << 20) | ((uintptr_t)remote << 8) | 1);
+}
+
+/* The bound segment of a rank's endpoint.  Stores its address in that rank, its address in this one
+ * (NULL if it is not mapped here) and its size in bytes, 0 if there is none; the others are then
+ * undefined.  Pointers may be NULL.  This library always answers at once, and returns
+ * GEX_EVENT_INVALID.  Also in handlers. */
+extern gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p,
+                                              void **localaddr_p, uintptr_t *size_p,
+                                              gex_Flags_t flags);
+/* Older form: returns 0, or non-zero, with nothing stored, if there is no segment. */
+extern int gex_Segment_QueryBound(gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p,
+                                  void **localaddr_p, uintptr_t *size_p);
+
+/* --- The system; also in handlers and with locks held --- */
+
+GASNETI_INLINE gex_Rank_t gex_System_QueryJobRank(void)
+{
+    return gasneti_mynode;
+}
+GASNETI_INLINE gex_Rank_t gex_System_QueryJobSize(void)
+{
+    return gasneti_nodes;
+}
+/* The ranks that share memory with this one, or its host, in ascending order and with this one;
+ * their number; the index of this rank among them.  Pointers may be NULL.  The list stays valid and
+ * must not be changed. */
+extern void gex_System_QueryNbrhdInfo(gex_RankInfo_t **info_p, gex_Rank_t *count_p,
+                                      gex_Rank_t *index_p);
+extern void gex_System_QueryHostInfo(gex_RankInfo_t **info_p, gex_Rank_t *count_p,
+                                     gex_Rank_t *index_p);
+/* The number of neighbourhoods in the job, and this rank's among them; the same of hosts. Pointers
+ * may be NULL. */
+extern void gex_System_QueryMyPosition(gex_Rank_t *nbrhds_p, gex_Rank_t *nbrhd_p,
+                                       gex_Rank_t *hosts_p, gex_Rank_t *host_p);
+/* Whether calls that return an error print it too; non-zero at first. */
+extern int gex_System_GetVerboseErrors(void);
+extern void gex_System_SetVerboseErrors(int enable);
+/* The most threads of the client that may call the library at once. */
+extern uint64_t gex_System_QueryMaxThreads(void);
+/* Non-zero if handlers may run in a thread of the library in this job. */
+extern int gex_System_QueryHiddenAMConcurrencyLevel(void);
+
+/* With GEX_FLAG_DEFER_THREADS the library starts no threads: the client calls this once, and runs
+ * gex_progress_fn(gex_progress_arg) of each of the `count` entries in a joinable thread of its own,
+ * which it neither joins nor detaches.  The function does not return.  The array stays valid.
+ * Returns GASNET_OK; GASNET_ERR_BAD_ARG for NULL or flags other than 0; GASNET_ERR_RESOURCE without
+ * that flag, or for a second call. */
+extern int gex_System_QueryProgressThreads(gex_Client_t client, unsigned int *count_p,
+                                           const gex_ProgressThreadInfo_t **info_p,
+                                           gex_Flags_t flags);
+
+/* --- Handler-safe locks: those of gasnet_hsl.h by other names --- */
+
+typedef gasnet_hsl_t gex_HSL_t;
+#define GEX_HSL_INITIALIZER GASNET_HSL_INITIALIZER
+#define gex_HSL_Init        gasnet_hsl_init
+#define gex_HSL_Destroy     gasnet_hsl_destroy
+#define gex_HSL_Lock        gasnet_hsl_lock
+#define gex_HSL_Unlock      gasnet_hsl_unlock
+#define gex_HSL_Trylock     gasnet_hsl_trylock
+
+/* --- Tokens, in handlers --- */
+
+/* The sender of a message. */
+extern gex_Rank_t gasnetc_token_source(gex_Token_t token);
+extern gex_TI_t gasnete_token_info(gex_Token_t token, gex_Token_Info_t *info);
+extern struct gex_EP_s gasneti_ep0;
+
+/* Stores the members of *info that `mask` (GEX_TI_*) names, perhaps others, and returns the bits of
+ * those that are valid. */
+GASNETI_INLINE gex_TI_t gex_Token_Info(gex_Token_t token, gex_Token_Info_t *info, gex_TI_t mask)
+{
+    if (mask & ~(gex_TI_t)(GEX_TI_SRCRANK | GEX_TI_EP)) return gasnete_token_info(token, info);
+    info->gex_srcrank = gasnetc_token_source(token);
+    info->gex_ep = &gasneti_ep0;
+    return GEX_TI_SRCRANK | GEX_TI_EP;
+}
+
+GASNETI_EXPORTS_END
+#endif
