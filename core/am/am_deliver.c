@@ -118,8 +118,10 @@ void *gasnetc_loop_buffer(bool request)
     gasneti_thread_t *self = gasneti_self();
 
     void **buffer = &self->loop_buffer[request ? 0 : 1];
-    enum { MESSAGE = NET_STACK_MESSAGE + NET_AM_TAIL,
-           SIZE = GASNETC_MAX_MEDIUM > MESSAGE ? GASNETC_MAX_MEDIUM : MESSAGE };
+    enum {
+        MESSAGE = NET_STACK_MESSAGE + NET_AM_TAIL,
+        SIZE = GASNETC_MAX_MEDIUM > MESSAGE ? GASNETC_MAX_MEDIUM : MESSAGE
+    };
     if (!*buffer) *buffer = aligned_alloc(16, (SIZE + 15) & ~15);
     if (!*buffer) gasneti_fatal("out of memory for a loopback buffer");
     return *buffer;

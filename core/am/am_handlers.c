@@ -118,7 +118,8 @@ static int check_entry(const char *call, const gex_AM_Entry_t *entry, size_t i,
                              i);
     if (entry->gex_index && entry->gex_index < FIRST_CLIENT)
         return gasneti_error(GASNET_ERR_BAD_ARG, call,
-                             "handler index %d is not one of a client's, 128..255", entry->gex_index);
+                             "handler index %d is not one of a client's, 128..255",
+                             entry->gex_index);
     if (entry->gex_index && gasnetc_handler_entry(entry->gex_index))
         return gasneti_error(GASNET_ERR_BAD_ARG, call, "handler index %d is registered already",
                              entry->gex_index);
@@ -131,7 +132,8 @@ static int check_entry(const char *call, const gex_AM_Entry_t *entry, size_t i,
 static void publish(const gex_AM_Entry_t *entry)
 {
     registered[entry->gex_index] = *entry;
-    atomic_store_explicit(function_at(entry->gex_index), (handler_fn)entry->gex_fnptr, memory_order_release);
+    atomic_store_explicit(function_at(entry->gex_index), (handler_fn)entry->gex_fnptr,
+                          memory_order_release);
 }
 
 /* Registers all entries or none.  `step` 1: those with index 0 get the lowest free indices; -1: the
@@ -189,9 +191,9 @@ int gasnetc_register_client(gasnet_handlerentry_t *table, int numentries)
     const int n = numentries < most ? numentries : most;
     for (int i = 0; i < n; i++)
         entries[i] = (gex_AM_Entry_t){.gex_fnptr = table[i].fnptr,
-                                         .gex_index = table[i].index,
-                                         .gex_flags = FOR_ALL,
-                                         .gex_nargs = GASNETC_ANY_NUMBER};
+                                      .gex_index = table[i].index,
+                                      .gex_flags = FOR_ALL,
+                                      .gex_nargs = GASNETC_ANY_NUMBER};
     gasneti_lock(&registering);
     const int result = register_all("gasnet_attach", entries, (size_t)n, 1);
     gasneti_unlock(&registering);
@@ -226,8 +228,7 @@ static const char *promised(const gex_AM_Entry_t *handler, char text[96])
     char numargs[16] = "any number of";
     if (handler->gex_nargs != GASNETC_ANY_NUMBER)
         snprintf(numargs, sizeof numargs, "%d", handler->gex_nargs);
-    snprintf(text, 96, "%s %s with %s arguments",
-             categories[handler->gex_flags & FOR_CATEGORIES],
+    snprintf(text, 96, "%s %s with %s arguments", categories[handler->gex_flags & FOR_CATEGORIES],
              directions[handler->gex_flags & GEX_FLAG_AM_REQREP], numargs);
     return text;
 }
@@ -243,6 +244,6 @@ void gasnetc_check_promise(unsigned index, uint8_t head, const gasnetc_peer_t *p
     gasneti_fatal("an Active Message from %s for handler %u%s%s%s: it is %s, and the handler is "
                   "registered for %s",
                   gasneti_rank_name(peer->net.rank), index, handler->gex_name ? " (" : "",
-                  handler->gex_name ? handler->gex_name : "", handler->gex_name ? ")" : "", form_of(head, sent),
-                  promised(handler, expected));
+                  handler->gex_name ? handler->gex_name : "", handler->gex_name ? ")" : "",
+                  form_of(head, sent), promised(handler, expected));
 }

@@ -215,8 +215,8 @@ static bool send_pair(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
     return true;
 }
 
-/* Puts the payload of a Long, of which nothing is in the message.  The message may follow: it cannot
- * overtake the payload. */
+/* Puts the payload of a Long, of which nothing is in the message.  The message may follow: it
+ * cannot overtake the payload. */
 static void put_payload(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, gasnetc_sending_t how,
                         bool reaps)
 {

@@ -1,7 +1,8 @@
-/* lent.h - buffers of the network that the client writes the payload of a Medium in: no copy is made
- * where the network reads a bounce buffer, and one where it sends inline.
+/* lent.h - buffers of the network that the client writes the payload of a Medium in: no copy is
+ * made where the network reads a bounce buffer, and one where it sends inline.
  *
- * A lent buffer has the message's credit, so that sending it waits for this rank's own device alone.
+ * A lent buffer has the message's credit, so that sending it waits for this rank's own device
+ * alone.
  */
 #ifndef GASNETC_LENT_H
 #define GASNETC_LENT_H

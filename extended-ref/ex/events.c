@@ -9,34 +9,35 @@
 
 enum { LEAF = 2 };
 
-static bool is_leaf(gex_Event_t event)
+static bool event_is_leaf(gex_Event_t event)
 {
     return (uintptr_t)event & LEAF;
 }
 
-static gex_Event_t root_of(gex_Event_t leaf)
+static gex_Event_t event_root_of(gex_Event_t leaf)
 {
     return (gex_Event_t)((uintptr_t)leaf - LEAF);
 }
 
 /* GEX_EVENT_NO_OP is none of the two. */
-static gasnete_op_t *record_of(gex_Event_t event)
+static gasnete_op_t *event_record_of(gex_Event_t event)
 {
-    return gasnete_op_of(is_leaf(event) ? root_of(event) : event);
+    return gasnete_op_of(event_is_leaf(event) ? event_root_of(event) : event);
 }
 
 void gasnete_event_wait(gex_Event_t event)
 {
-    if (is_leaf(event))
-        gasnetc_wait(&record_of(event)->counter);
+    if (event_is_leaf(event))
+        gasnetc_wait(&event_record_of(event)->counter);
     else
         gasnete_wait_syncnb(event);
 }
 
 int gasnete_event_test(gex_Event_t event)
 {
-    if (!is_leaf(event)) return gasnete_try_syncnb_nopoll(event);
-    return gasnetc_counter_done(&record_of(event)->counter) ? GASNET_OK : GASNET_ERR_NOT_READY;
+    if (!event_is_leaf(event)) return gasnete_try_syncnb_nopoll(event);
+    return gasnetc_counter_done(&event_record_of(event)->counter) ? GASNET_OK
+                                                                  : GASNET_ERR_NOT_READY;
 }
 
 /* Completes what is complete; counts what was and what was not. */
@@ -44,7 +45,7 @@ typedef struct found {
     size_t complete, pending;
 } found_t;
 
-static void retire(gex_Event_t *event, found_t *found)
+static void event_retire(gex_Event_t *event, found_t *found)
 {
     if (gasnete_event_test(*event) == GASNET_OK) {
         *event = GEX_EVENT_INVALID;
@@ -56,33 +57,33 @@ static void retire(gex_Event_t *event, found_t *found)
 
 /* Completes the leaves of a record that is about to end, which have become complete since the pass
  * over all leaves. */
-static void retire_leaves(gex_Event_t *events, size_t n, gex_Event_t root, found_t *found)
+static void event_retire_leaves(gex_Event_t *events, size_t n, gex_Event_t root, found_t *found)
 {
     for (size_t i = 0; i < n; i++) {
-        if (!is_leaf(events[i]) || root_of(events[i]) != root) continue;
+        if (!event_is_leaf(events[i]) || event_root_of(events[i]) != root) continue;
         events[i] = GEX_EVENT_INVALID;
         found->pending--;
     }
 }
 
-static found_t look(gex_Event_t *events, size_t n)
+static found_t event_look(gex_Event_t *events, size_t n)
 {
     found_t found = {0, 0};
     for (size_t i = 0; i < n; i++)
-        if (is_leaf(events[i])) retire(&events[i], &found);
+        if (event_is_leaf(events[i])) event_retire(&events[i], &found);
     const size_t leaves = found.pending;
     for (size_t i = 0; i < n; i++) {
         const gex_Event_t root = events[i];
-        if (root == GEX_EVENT_INVALID || is_leaf(root)) continue;
-        retire(&events[i], &found);
-        if (leaves && events[i] == GEX_EVENT_INVALID) retire_leaves(events, n, root, &found);
+        if (root == GEX_EVENT_INVALID || event_is_leaf(root)) continue;
+        event_retire(&events[i], &found);
+        if (leaves && events[i] == GEX_EVENT_INVALID) event_retire_leaves(events, n, root, &found);
     }
     return found;
 }
 
 int gex_Event_TestSome(gex_Event_t *events, size_t n, gex_Flags_t flags)
 {
-    const found_t found = look(events, n);
+    const found_t found = event_look(events, n);
     (void)flags;
     return found.complete || !found.pending ? GASNET_OK : GASNET_ERR_NOT_READY;
 }
@@ -95,14 +96,14 @@ void gex_Event_WaitSome(gex_Event_t *events, size_t n, gex_Flags_t flags)
 int gex_Event_TestAll(gex_Event_t *events, size_t n, gex_Flags_t flags)
 {
     (void)flags;
-    return look(events, n).pending ? GASNET_ERR_NOT_READY : GASNET_OK;
+    return event_look(events, n).pending ? GASNET_ERR_NOT_READY : GASNET_OK;
 }
 
 void gex_Event_WaitAll(gex_Event_t *events, size_t n, gex_Flags_t flags)
 {
     (void)flags;
     for (size_t i = 0; i < n; i++)
-        if (is_leaf(events[i])) {
+        if (event_is_leaf(events[i])) {
             gasnete_event_wait(events[i]);
             events[i] = GEX_EVENT_INVALID;
         }

@@ -27,8 +27,9 @@ void gasneti_check_lc(const char *call, const gex_Event_t *lc_opt, int reply)
 
 /* --- messages that may be refused, or whose source is counted --- */
 
-static gasnetc_outgoing_t outgoing(gex_Flags_t category, gex_AM_Index_t handler, const void *src,
-                                   size_t nbytes, void *dest, int numargs, const gex_AM_Arg_t *args)
+static gasnetc_outgoing_t message_outgoing(gex_Flags_t category, gex_AM_Index_t handler,
+                                           const void *src, size_t nbytes, void *dest, int numargs,
+                                           const gex_AM_Arg_t *args)
 {
     return (gasnetc_outgoing_t){.category = category == GEX_FLAG_AM_SHORT    ? GASNETC_AM_SHORT
                                             : category == GEX_FLAG_AM_MEDIUM ? GASNETC_AM_MEDIUM
@@ -42,8 +43,8 @@ static gasnetc_outgoing_t outgoing(gex_Flags_t category, gex_AM_Index_t handler,
 }
 
 /* Sends to `node`, or the Reply to `token`; false: it is refused. */
-static bool send(gex_Rank_t node, gex_Token_t token, const gasnetc_outgoing_t *am,
-                 gex_Event_t *lc_opt, gex_Flags_t flags)
+static bool message_send(gex_Rank_t node, gex_Token_t token, const gasnetc_outgoing_t *am,
+                         gex_Event_t *lc_opt, gex_Flags_t flags)
 {
     gasnetc_sending_t how = {.form = GASNETC_LONG, .immediate = flags & GEX_FLAG_IMMEDIATE};
     gasnete_op_t *op = NULL;
@@ -53,8 +54,7 @@ static bool send(gex_Rank_t node, gex_Token_t token, const gasnetc_outgoing_t *a
         if (lc_opt != GEX_EVENT_GROUP) op = gasnete_op_new(me, GASNETE_OP_HANDLE);
         how.counter = op ? &op->counter : me->implicit[GASNETE_MESSAGES];
     }
-    const bool sent =
-        token ? gasnetc_am_reply(token, am, how) : gasnetc_am_request(node, am, how);
+    const bool sent = token ? gasnetc_am_reply(token, am, how) : gasnetc_am_request(node, am, how);
     if (op && (!sent || gasnetc_counter_done(&op->counter))) {
         gasnete_op_free(me, op);
         op = GEX_EVENT_INVALID;
@@ -67,24 +67,27 @@ int gasnete_request(gex_Rank_t node, gex_Flags_t category, gex_AM_Index_t handle
                     size_t nbytes, void *dest, gex_Event_t *lc_opt, gex_Flags_t flags, int numargs,
                     const gex_AM_Arg_t *args)
 {
-    const gasnetc_outgoing_t am = outgoing(category, handler, src, nbytes, dest, numargs, args);
-    return !send(node, NULL, &am, lc_opt, flags);
+    const gasnetc_outgoing_t am =
+        message_outgoing(category, handler, src, nbytes, dest, numargs, args);
+    return !message_send(node, NULL, &am, lc_opt, flags);
 }
 
 int gasnete_reply(gex_Token_t token, gex_Flags_t category, gex_AM_Index_t handler, const void *src,
                   size_t nbytes, void *dest, gex_Event_t *lc_opt, gex_Flags_t flags, int numargs,
                   const gex_AM_Arg_t *args)
 {
-    const gasnetc_outgoing_t am = outgoing(category, handler, src, nbytes, dest, numargs, args);
-    return !send(0, token, &am, lc_opt, flags);
+    const gasnetc_outgoing_t am =
+        message_outgoing(category, handler, src, nbytes, dest, numargs, args);
+    return !message_send(0, token, &am, lc_opt, flags);
 }
 
 /* --- negotiated payload --- */
 
 /* Checks what Prepare is given, and starts the description. */
-static gasnete_negotiated_t *begin(gex_Rank_t node, gasnetc_token_t *token, gex_Flags_t category,
-                                   const void *client_buf, size_t least, size_t most,
-                                   gex_Event_t *lc_opt, unsigned nargs)
+static gasnete_negotiated_t *negotiated_begin(gex_Rank_t node, gasnetc_token_t *token,
+                                              gex_Flags_t category, const void *client_buf,
+                                              size_t least, size_t most, gex_Event_t *lc_opt,
+                                              unsigned nargs)
 {
     gasnete_negotiated_t *sd = &gasnete_self()->negotiated[token != NULL];
     const bool medium = category == GEX_FLAG_AM_MEDIUM;
@@ -110,20 +113,20 @@ static gasnete_negotiated_t *begin(gex_Rank_t node, gasnetc_token_t *token, gex_
 }
 
 /* Finds a buffer of the library; false: refused. */
-static bool lend(gasnete_negotiated_t *sd, bool immediate)
+static bool negotiated_lend(gasnete_negotiated_t *sd, bool immediate)
 {
     gasnetc_peer_t *peer = sd->token ? sd->token->peer : &gasnetc_peers[sd->node];
     const bool self = peer->net.rank == gasnetc_job.rank;
     sd->lent = sd->form & GEX_FLAG_AM_MEDIUM && !self && !gasnetc_shm_of(peer);
-    sd->desc.addr = sd->lent ? gasnetc_lend(&sd->network, peer, sd->token, sd->nargs,
-                                            sd->desc.size, immediate)
-                             : gasnetc_loop_buffer(!sd->token);
+    sd->desc.addr =
+        sd->lent ? gasnetc_lend(&sd->network, peer, sd->token, sd->nargs, sd->desc.size, immediate)
+                 : gasnetc_loop_buffer(!sd->token);
     return sd->desc.addr;
 }
 
-static gex_AM_SrcDesc_t prepared(gasnete_negotiated_t *sd, gex_Flags_t flags)
+static gex_AM_SrcDesc_t negotiated_prepared(gasnete_negotiated_t *sd, gex_Flags_t flags)
 {
-    if (sd->desc.addr || lend(sd, flags & GEX_FLAG_IMMEDIATE)) return &sd->desc;
+    if (sd->desc.addr || negotiated_lend(sd, flags & GEX_FLAG_IMMEDIATE)) return &sd->desc;
     sd->form = 0;
     return GEX_AM_SRCDESC_NO_OP;
 }
@@ -136,7 +139,8 @@ gex_AM_SrcDesc_t gasnete_prepare_request(gex_Rank_t node, gex_Flags_t category,
     (void)dest;
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gex_AM_PrepareRequest");
     if (node >= gasnetc_job.size) gasnetc_no_such_rank("gex_AM_PrepareRequest", node);
-    return prepared(begin(node, NULL, category, client_buf, least, most, lc_opt, nargs), flags);
+    return negotiated_prepared(
+        negotiated_begin(node, NULL, category, client_buf, least, most, lc_opt, nargs), flags);
 }
 
 gex_AM_SrcDesc_t gasnete_prepare_reply(gex_Token_t token, gex_Flags_t category,
@@ -146,7 +150,8 @@ gex_AM_SrcDesc_t gasnete_prepare_reply(gex_Token_t token, gex_Flags_t category,
 {
     (void)dest;
     if (GASNETC_CHECKING) gasnetc_check_token("gex_AM_PrepareReply", token);
-    return prepared(begin(0, token, category, client_buf, least, most, lc_opt, nargs), flags);
+    return negotiated_prepared(
+        negotiated_begin(0, token, category, client_buf, least, most, lc_opt, nargs), flags);
 }
 
 /* The description that Commit or Cancel is given. */
@@ -175,9 +180,9 @@ int gasnete_commit(gex_AM_SrcDesc_t desc, gex_Flags_t form, gex_AM_Index_t handl
         sent = gasnetc_send_lent(&sd->network, handler, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
         if (sent && was.token) was.token->answer = GASNETC_ANSWERED;
     } else {
-        const gasnetc_outgoing_t am = outgoing(form & (GEX_FLAG_AM_MEDLONG), handler,
-                                               was.desc.addr, nbytes, dest, numargs, args);
-        sent = send(was.node, was.token, &am, was.lc_opt, flags);
+        const gasnetc_outgoing_t am = message_outgoing(form & (GEX_FLAG_AM_MEDLONG), handler,
+                                                       was.desc.addr, nbytes, dest, numargs, args);
+        sent = message_send(was.node, was.token, &am, was.lc_opt, flags);
     }
     if (!sent) sd->form = form;
     return !sent;

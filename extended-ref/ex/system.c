@@ -19,12 +19,12 @@ typedef struct group {
 
 static group_t neighbourhood, host;
 
-static uint32_t host_of(uint32_t rank)
+static uint32_t system_host_of(uint32_t rank)
 {
     return gasnetc_job.host_of[rank];
 }
 
-static group_t group_of(uint32_t (*number_of)(uint32_t rank))
+static group_t system_group_of(uint32_t (*number_of)(uint32_t rank))
 {
     const uint32_t mine = number_of(gasnetc_job.rank);
     group_t group = {.number = mine};
@@ -48,12 +48,12 @@ static group_t group_of(uint32_t (*number_of)(uint32_t rank))
 
 void gasnete_system_init(void)
 {
-    neighbourhood = group_of(gasnetc_shm_supernode);
-    host = group_of(host_of);
+    neighbourhood = system_group_of(gasnetc_shm_supernode);
+    host = system_group_of(system_host_of);
 }
 
-static void tell(const group_t *group, gex_RankInfo_t **info_p, gex_Rank_t *count_p,
-                 gex_Rank_t *index_p)
+static void system_tell(const group_t *group, gex_RankInfo_t **info_p, gex_Rank_t *count_p,
+                        gex_Rank_t *index_p)
 {
     if (info_p) *info_p = group->ranks;
     if (count_p) *count_p = group->count;
@@ -62,12 +62,12 @@ static void tell(const group_t *group, gex_RankInfo_t **info_p, gex_Rank_t *coun
 
 void gex_System_QueryNbrhdInfo(gex_RankInfo_t **info_p, gex_Rank_t *count_p, gex_Rank_t *index_p)
 {
-    tell(&neighbourhood, info_p, count_p, index_p);
+    system_tell(&neighbourhood, info_p, count_p, index_p);
 }
 
 void gex_System_QueryHostInfo(gex_RankInfo_t **info_p, gex_Rank_t *count_p, gex_Rank_t *index_p)
 {
-    tell(&host, info_p, count_p, index_p);
+    system_tell(&host, info_p, count_p, index_p);
 }
 
 void gex_System_QueryMyPosition(gex_Rank_t *nbrhds_p, gex_Rank_t *nbrhd_p, gex_Rank_t *hosts_p,

@@ -16,6 +16,8 @@ enum { H_ARRIVE = 253, H_RELEASE = 254, H_TELL = 255, HELPERS = 3 };
 int test_rank, test_size, test_next, test_prev;
 uint64_t test_seed;
 gasnet_seginfo_t *test_seg;
+gex_Client_t test_client;
+gex_TM_t test_tm;
 
 static int arrived, released, seeded, segments; /* counters moved by handlers */
 static uint32_t arrived_sum, released_sum;
@@ -146,6 +148,16 @@ void test_sync(void)
 
 /* --- job set-up --- */
 
+static void joined(void)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    test_rank = (int)gasnet_mynode();
+    test_size = (int)gasnet_nodes();
+    test_next = (test_rank + 1) % test_size;
+    test_prev = (test_rank + test_size - 1) % test_size;
+    test_phase("between init and attach");
+}
+
 void test_init(int *argc, char ***argv)
 {
     start_watchdog();
@@ -155,12 +167,7 @@ void test_init(int *argc, char ***argv)
                 gasnet_ErrorDesc(status));
         exit(4);
     }
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    test_rank = (int)gasnet_mynode();
-    test_size = (int)gasnet_nodes();
-    test_next = (test_rank + 1) % test_size;
-    test_prev = (test_rank + test_size - 1) % test_size;
-    test_phase("between init and attach");
+    joined();
 }
 
 static void agree_on_seed(void)
@@ -225,6 +232,33 @@ void test_start(int *argc, char ***argv, gasnet_handlerentry_t *table, int entri
 {
     test_init(argc, argv);
     test_attach(table, entries, segsize);
+}
+
+void test_ex_start(int *argc, char ***argv, gex_AM_Entry_t *table, size_t entries,
+                   uintptr_t segsize)
+{
+    enum { REQUESTS = GEX_FLAG_AM_SHORT | GEX_FLAG_AM_REQUEST };
+    static gex_AM_Entry_t helpers[HELPERS] = {
+        {H_ARRIVE, (gex_AM_Fn_t)arrive, REQUESTS, 1, NULL, "arrive"},
+        {H_RELEASE, (gex_AM_Fn_t)release, REQUESTS, 1, NULL, "release"},
+        {H_TELL, (gex_AM_Fn_t)take_words, REQUESTS, 5, NULL, "tell"}};
+    gex_EP_t ep;
+    gex_Segment_t segment;
+    start_watchdog();
+    int status =
+        gex_Client_Init(&test_client, &ep, &test_tm, "TEST", argc, argv, GEX_FLAG_USES_GASNET1);
+    if (status != GASNET_OK) {
+        fprintf(stderr, "# gex_Client_Init: %s\n", gasnet_ErrorName(status));
+        exit(4);
+    }
+    joined();
+    require(gex_EP_RegisterHandlers(ep, helpers, HELPERS), "gex_EP_RegisterHandlers");
+    require(gex_EP_RegisterHandlers(ep, table, entries), "gex_EP_RegisterHandlers");
+    test_phase("gex_Segment_Attach");
+    require(gex_Segment_Attach(&segment, test_tm, segsize), "gex_Segment_Attach");
+    test_seg = calloc((size_t)test_size, sizeof *test_seg);
+    require(gasnet_getSegmentInfo(test_seg, test_size), "gasnet_getSegmentInfo");
+    agree_on_seed();
 }
 
 /* --- the walk over the rules --- */

@@ -42,6 +42,12 @@ void test_start(int *argc, char ***argv, gasnet_handlerentry_t *table, int entri
 void test_init(int *argc, char ***argv);
 void test_attach(gasnet_handlerentry_t *table, int entries, uintptr_t segsize);
 
+/* The start of programs that speak GASNet-EX, which sets these too. */
+extern gex_Client_t test_client;
+extern gex_TM_t test_tm;
+void test_ex_start(int *argc, char ***argv, gex_AM_Entry_t *table, size_t entries,
+                   uintptr_t segsize);
+
 /* Runs every rule (or those whose name contains $TEST_ONLY). */
 void test_run(const struct test_rule *rules, int count);
 /* Prints the plan and ends the job: 0 if every rule held on every rank. */

@@ -191,8 +191,9 @@ static bool added(int i, unsigned index)
 {
     const gex_AM_Entry_t *entry = gasnetc_handler_entry(index);
     return list[i].gex_index == index && gasnetc_handlers[index] == f0 && entry != &list[i] &&
-           entry->gex_fnptr == (gex_AM_Fn_t)f0 && entry->gex_index == index && entry->gex_flags == KINDS &&
-           entry->gex_nargs == 3 && entry->gex_cdata == &list[i] && !strcmp(entry->gex_name, "name");
+           entry->gex_fnptr == (gex_AM_Fn_t)f0 && entry->gex_index == index &&
+           entry->gex_flags == KINDS && entry->gex_nargs == 3 && entry->gex_cdata == &list[i] &&
+           !strcmp(entry->gex_name, "name");
 }
 
 static void later(void)
@@ -210,8 +211,8 @@ static void later(void)
               table[2].index == 129,
           "gasnet_attach adds to them");
     const gex_AM_Entry_t *classic = gasnetc_handler_entry(128);
-    check(classic && classic->gex_flags == ALL_MESSAGES && classic->gex_nargs == GASNETC_ANY_NUMBER &&
-              !classic->gex_name,
+    check(classic && classic->gex_flags == ALL_MESSAGES &&
+              classic->gex_nargs == GASNETC_ANY_NUMBER && !classic->gex_name,
           "and promises nothing");
     gasnetc_forget_client(table, 3);
     check(!gasnetc_handler_entry(128) && !gasnetc_handler_entry(130) && gasnetc_handler_entry(249),
@@ -238,7 +239,8 @@ static void later_refusals(void)
     add(1, fixed);
     gasnetc_params.quiet = true;
 #define REFUSED(code, n, text, ...)                                                                \
-    for (int i = 0; i < MANY; i++) list[i] = (gex_AM_Entry_t){0, (gex_AM_Fn_t)f0, KINDS, 3, NULL, NULL};     \
+    for (int i = 0; i < MANY; i++)                                                                 \
+        list[i] = (gex_AM_Entry_t){0, (gex_AM_Fn_t)f0, KINDS, 3, NULL, NULL};                      \
     __VA_ARGS__;                                                                                   \
     check(refused(code, n), "registered at any time: " text)
     REFUSED(GASNET_ERR_BAD_ARG, 2, "no function", list[1].gex_fnptr = NULL);
@@ -248,7 +250,8 @@ static void later_refusals(void)
     REFUSED(GASNET_ERR_BAD_ARG, 2, "17 arguments", list[1].gex_nargs = 17);
     REFUSED(GASNET_ERR_BAD_ARG, 2, "254 arguments", list[1].gex_nargs = 254);
     REFUSED(GASNET_ERR_BAD_ARG, 2, "no category", list[1].gex_flags = GEX_FLAG_AM_REQREP);
-    REFUSED(GASNET_ERR_BAD_ARG, 2, "no direction", list[1].gex_flags = (GEX_FLAG_AM_SHORT | GEX_FLAG_AM_MEDLONG));
+    REFUSED(GASNET_ERR_BAD_ARG, 2, "no direction",
+            list[1].gex_flags = (GEX_FLAG_AM_SHORT | GEX_FLAG_AM_MEDLONG));
     REFUSED(GASNET_ERR_BAD_ARG, 2, "an unknown kind", list[1].gex_flags = 32 | KINDS);
     REFUSED(GASNET_ERR_RESOURCE, 128, "one handler more than indices are free", (void)0);
     REFUSED(GASNET_ERR_RESOURCE, 129, "more handlers than there are indices", (void)0);
@@ -271,7 +274,8 @@ static void later_messages(void)
     int status;
     memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
     const char *text = check_stderr(announce_later, twice, &status);
-    check(strstr(text, "gex_EP_RegisterHandlers returns GASNET_ERR_BAD_ARG") && strstr(text, "210 is given twice"),
+    check(strstr(text, "gex_EP_RegisterHandlers returns GASNET_ERR_BAD_ARG") &&
+              strstr(text, "210 is given twice"),
           "the message names the call and the doubled index");
     (void)add(1, registered + 1);
     text = check_stderr(announce_later, registered, &status);
@@ -297,7 +301,8 @@ static void *look(void *argument)
     for (*whole = true; !gasnetc_handler_entry(128);)
         for (unsigned i = 128; i < 256; i++) {
             const gex_AM_Entry_t *entry = gasnetc_handler_entry(i);
-            *whole = *whole && (!entry || (entry->gex_fnptr == (gex_AM_Fn_t)f1 && entry->gex_index == i));
+            *whole = *whole &&
+                     (!entry || (entry->gex_fnptr == (gex_AM_Fn_t)f1 && entry->gex_index == i));
         }
     return NULL;
 }
@@ -353,7 +358,8 @@ static void promises(void)
     check_fatal("the message names sender, handler, and what was sent and expected", deliver, &head,
                 "from rank 0", "handler 255 (mine)", "it is a Short Request with 16 arguments",
                 "registered for Medium and Long Replies with 2 arguments");
-    promise((gex_AM_Entry_t){0, (gex_AM_Fn_t)f0, GEX_FLAG_AM_SHORT | GEX_FLAG_AM_REQREP, 0, NULL, NULL});
+    promise((gex_AM_Entry_t){0, (gex_AM_Fn_t)f0, GEX_FLAG_AM_SHORT | GEX_FLAG_AM_REQREP, 0, NULL,
+                             NULL});
     check_fatal("a handler without a name", deliver, &head, "for handler 255: it is",
                 "registered for Short Requests and Replies with 0 arguments");
     promise((gex_AM_Entry_t){0, (gex_AM_Fn_t)f0, ALL_MESSAGES, GASNETC_ANY_NUMBER, NULL, NULL});
