@@ -40,6 +40,13 @@ GASNETI_INLINE void gasnett_unreachable(void)
 #endif
 }
 
+#define gasneti_builtin_unreachable() gasnett_unreachable()
+
+/* The conversion of a size_t in printf formats. */
+#ifndef PRIuSZ
+#define PRIuSZ "zu"
+#endif
+
 /* --- The debug allocator: this library has none; these are the functions of the C library --- */
 
 GASNETI_INLINE void *gasnett_debug_malloc(size_t nbytes)

@@ -1,4 +1,4 @@
-/* gasnet_tools.h - the portability tools (specification 1.9), names gasnett_ and GASNETT_.
+/* gasnet_tools.h - the portability tools (specification 1.20), names gasnett_ and GASNETT_.
  *
  * Included after gasnet.h, in programs that link with a conduit's library; or alone, in programs
  * without a network that link with libgasnet_tools-seq or -par.  Thread-safe if GASNETT_THREAD_SAFE
@@ -40,7 +40,7 @@
 
 /* --- Versions and configuration --- */
 #define GASNETT_SPEC_VERSION_MAJOR    1
-#define GASNETT_SPEC_VERSION_MINOR    9
+#define GASNETT_SPEC_VERSION_MINOR    20
 #define GASNETT_RELEASE_VERSION_MAJOR GASNET_RELEASE_VERSION_MAJOR
 #define GASNETT_RELEASE_VERSION_MINOR GASNET_RELEASE_VERSION_MINOR
 #define GASNETT_RELEASE_VERSION_PATCH GASNET_RELEASE_VERSION_PATCH

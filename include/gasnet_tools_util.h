@@ -62,6 +62,9 @@ extern char *gasnett_format_number(int64_t val, char *buf, size_t bufsz, int is_
 extern void gasnett_fatalerror(const char *fmt, ...)
     GASNETI_ATTRIBUTE((__noreturn__, __format__(__printf__, 1, 2)));
 
+/* The same: this library's messages have no position in the source. */
+#define gasnett_fatalerror_nopos gasnett_fatalerror
+
 /* Ends the process at once, without atexit functions. */
 extern void gasnett_killmyprocess(int exitcode) GASNETI_ATTRIBUTE((__noreturn__));
 

@@ -18,9 +18,6 @@
 #define _INCLUDED_GASNETEX_H
 #define GASNETI_IN_GASNET_H 1
 
-#define GEX_SPEC_VERSION_MAJOR 0
-#define GEX_SPEC_VERSION_MINOR 19
-
 /* --- Threading mode --- */
 #if (defined(GASNET_SEQ) + defined(GASNET_PARSYNC) + defined(GASNET_PAR)) != 1
 #error "define exactly one of GASNET_SEQ, GASNET_PARSYNC, GASNET_PAR, for example by -DGASNET_SEQ"

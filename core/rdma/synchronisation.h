@@ -14,7 +14,6 @@
 enum gasnetc_form {
     GASNETC_LONG_ASYNC,
     GASNETC_LONG,
-    GASNETC_LONG_EVENT,
     GASNETC_PUT_NB,
     GASNETC_PUT_NBI,
     GASNETC_PUT_NB_BULK,
@@ -32,6 +31,7 @@ enum gasnetc_form {
     GASNETC_GET,
     GASNETC_GET_BULK,
     GASNETC_GET_VAL,
+    GASNETC_LONG_EVENT, /* of GASNet-EX alone */
     GASNETC_FORMS
 };
 
@@ -51,7 +51,6 @@ typedef struct gasnetc_needs {
 static const gasnetc_needs_t gasnetc_needs[GASNETC_FORMS] = {
     [GASNETC_LONG_ASYNC] = {GASNETC_NOT_NEEDED, GASNETC_NOT_NEEDED},
     [GASNETC_LONG] = {GASNETC_INITIATING, GASNETC_NOT_NEEDED},
-    [GASNETC_LONG_EVENT] = {GASNETC_OWN_EVENT, GASNETC_NOT_NEEDED},
 
     [GASNETC_PUT_NB] = {GASNETC_INITIATING, GASNETC_SYNCING},
     [GASNETC_PUT_NBI] = {GASNETC_INITIATING, GASNETC_SYNCING},
@@ -71,6 +70,8 @@ static const gasnetc_needs_t gasnetc_needs[GASNETC_FORMS] = {
     [GASNETC_GET] = {GASNETC_NOT_NEEDED, GASNETC_INITIATING},
     [GASNETC_GET_BULK] = {GASNETC_NOT_NEEDED, GASNETC_INITIATING},
     [GASNETC_GET_VAL] = {GASNETC_NO_MEMORY, GASNETC_INITIATING},
+
+    [GASNETC_LONG_EVENT] = {GASNETC_OWN_EVENT, GASNETC_NOT_NEEDED},
 };
 
 /* True if the source may be written again when the initiating call returns: the source is copied,

@@ -64,7 +64,7 @@ same_texts() { # the configuration in the program is the plain one
     for program in "words-$first" words-cxx; do
         output=$("$TEST_LAUNCH" -n 2 "$out/$program" 2>&1)
         echo "$output"
-        [ "$(grep -c "^rank [01] of 2: RELEASE=.*,THREADMODEL=\(SEQ\|PAR\),SEGMENT=FAST,PTR=..bit,noalign,\(no\)\?pshm,\(no\)\?debug,notrace,nostats,nodebugmalloc,nosrclines,timers_posixrt,membars_native,atomics_compiler,atomic32_compiler,atomic64_compiler RELEASE=[0-9.]*,SPEC=1.9,PTR=..bit,\(no\)\?debug,\(SEQ\|PAR\),timers_posixrt,membars_native,atomics_compiler,atomic32_compiler,atomic64_compiler 1\$" <<<"$output")" -eq 2 ] || return
+        [ "$(grep -c "^rank [01] of 2: RELEASE=.*,THREADMODEL=\(SEQ\|PAR\),SEGMENT=FAST,PTR=..bit,noalign,\(no\)\?pshm,\(no\)\?debug,notrace,nostats,nodebugmalloc,nosrclines,timers_posixrt,membars_native,atomics_compiler,atomic32_compiler,atomic64_compiler RELEASE=[0-9.]*,SPEC=1.20,PTR=..bit,\(no\)\?debug,\(SEQ\|PAR\),timers_posixrt,membars_native,atomics_compiler,atomic32_compiler,atomic64_compiler 1\$" <<<"$output")" -eq 2 ] || return
     done
 }
 TEST_LAUNCH=$TEST_BUILD/gasnetrun_$first

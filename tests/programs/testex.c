@@ -242,11 +242,11 @@ static void requests(void)
     const int rounds = test_iterations(50);
     gex_Event_t event;
     for (int i = 0; i < rounds; i++) {
-        test_fill(outside, 3000, (uint64_t)i);
+        test_fill(outside, gex_AM_LUBRequestMedium(), (uint64_t)i);
         gex_AM_RequestShort2(test_tm, peer(), h_short, 0, i, i + 1);
         gex_AM_RequestShort(pair, peer(), h_short, 0, i, i + 1);
         event = GEX_EVENT_NO_OP;
-        gex_AM_RequestMedium1(test_tm, peer(), h_medium, outside, 3000, &event, 0, i);
+        gex_AM_RequestMedium1(test_tm, peer(), h_medium, outside, gex_AM_LUBRequestMedium(), &event, 0, i);
         gex_Event_Wait(event);
         gex_AM_RequestMedium(pair, peer(), h_medium, outside, (size_t)i, GEX_EVENT_NOW, 0, i);
         gex_AM_RequestMedium1(pair, peer(), h_medium, outside, 100, GEX_EVENT_GROUP, 0, i);
@@ -290,7 +290,7 @@ static void immediate(void)
     test_fill(outside, LONG, 9);
     for (int i = 0; i < rounds / 10; i++) {
         gex_Event_t event;
-        while (gex_AM_RequestMedium1(test_tm, peer(), h_medium, outside, 3000, &event,
+        while (gex_AM_RequestMedium1(test_tm, peer(), h_medium, outside, gex_AM_LUBRequestMedium(), &event,
                                      GEX_FLAG_IMMEDIATE, 9)) {
             refused++;
             gasnet_AMPoll();

@@ -37,6 +37,12 @@ refuse() {
     fi
 }
 
+# ex_compile NAME COMPILER FLAGS...: compile for a client of GASNet-EX.
+ex_compile() {
+    local client=$TEST_SOURCE/tools/ex_header_client.c
+    compile "$1: GASNet-EX" "${@:2}" -pedantic -Wno-unused
+}
+
 debug_flags="-g -DGASNET_DEBUG" fast_flags="-O2 -DGASNET_NDEBUG"
 for cc in gcc clang; do
     cxx=${cc/gcc/g++} cxx=${cxx/clang/clang++}
@@ -51,6 +57,16 @@ for cc in gcc clang; do
             compile "$cc -std=$std ${flags##*-D}" $cc -x c -std=$std $flags -DGASNET_SEQ -Wno-overlength-strings
         done
     done
+    for std in c99 gnu11 c17; do
+        # shellcheck disable=SC2086
+        ex_compile "$cc -std=$std" $cc -x c -std=$std $fast_flags -DGASNET_SEQ -Wno-overlength-strings
+    done
+    for std in c++11 c++17 c++20 c++23; do
+        # shellcheck disable=SC2086
+        ex_compile "$cxx -std=$std" $cxx -x c++ -std=$std $fast_flags -DGASNET_PAR
+    done
+    # shellcheck disable=SC2086
+    ex_compile "$cxx debug" $cxx -x c++ -std=c++11 $debug_flags -DGASNET_PAR
     for std in c++98 gnu++98 c++11 c++17 c++20; do
         # shellcheck disable=SC2086
         compile "$cxx -std=$std" $cxx -x c++ -std=$std $fast_flags -DGASNET_PAR
@@ -92,7 +108,8 @@ refuse "lite tools with gasnet.h are refused" "GASNETT_LITE_MODE is for programs
 for header in "$TEST_SOURCE"/../include/gasnet_*.h; do
     name=${header##*/}
     case $name in
-    gasnet_tools.h | gasnet_handler.h | gasnet_config.h | gasnet_platform.h | gasnet_idents.h | gasnet_vis.h | gasnet_coll.h) continue ;;
+    gasnet_tools.h | gasnet_handler.h | gasnet_config.h | gasnet_platform.h | gasnet_idents.h | gasnet_vis.h | gasnet_coll.h | \
+        gasnet_fwd.h | gasnet_mk.h | gasnet_ratomic.h | gasnet_portable_platform.h) continue ;;
     esac
     refuse "$name alone is refused" "include gasnet" -DGASNET_NDEBUG -DGASNET_SEQ <<<"#include \"$name\""
 done
@@ -106,3 +123,5 @@ else
 fi
 "$TEST_SOURCE/../include/gen-am.sh" | cmp -s - "$TEST_SOURCE/../include/gasnet_am.h"
 tap_ok $? "gasnet_am.h is what gen-am.sh prints"
+"$TEST_SOURCE/../include/gen-am.sh" ex | cmp -s - "$TEST_SOURCE/../include/gasnet_ex_am.h"
+tap_ok $? "gasnet_ex_am.h is what gen-am.sh prints"

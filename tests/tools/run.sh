@@ -113,8 +113,8 @@ for mode in seq par; do
     done
 done
 
-tap_ok "$(grep -qa 'TestToolsIdent: RELEASE=1.32' tests/tools/utilities ||
-    grep -qa 'TestToolsIdent: RELEASE=1.32' tests/tools/.libs/utilities; echo $?)" "a client's ident is in its executable"
+tap_ok "$(grep -qa 'TestToolsIdent: RELEASE=20' tests/tools/utilities ||
+    grep -qa 'TestToolsIdent: RELEASE=20' tests/tools/.libs/utilities; echo $?)" "a client's ident is in its executable"
 
 # mismatch NAME TEXT FLAGS...: a tools program must not link with libgasnet_tools-seq.
 mismatch() {

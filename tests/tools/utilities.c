@@ -294,7 +294,7 @@ static void test_constants(void)
           "page size");
     check((GASNETT_CACHE_LINE_BYTES & (GASNETT_CACHE_LINE_BYTES - 1)) == 0, "cache line");
     check(strlen(GASNETT_SYSTEM_TUPLE "" GASNETT_CONFIGURE_ARGS) > 0, "configuration texts");
-    check(!strncmp(GASNETT_CONFIG_STRING, "RELEASE=1.32.0,SPEC=1.9,PTR=", 28),
+    check(!strncmp(GASNETT_CONFIG_STRING, "RELEASE=" GASNETI_RELEASE_TEXT ",SPEC=1.20,PTR=", 30),
           "configuration string");
     check(GASNETT_CONFIGURE_MISMATCH == 0, "the compiler is the one that was configured");
     check(strstr(GASNETT_CONFIG_STRING, "," _STRINGIFY(GASNETT_THREAD_MODEL) ",") != NULL,

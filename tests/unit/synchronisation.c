@@ -209,7 +209,7 @@ static char letter(enum gasnetc_when when)
 
 static void same_table(void)
 {
-    for (unsigned i = 0; i < GASNETC_FORMS; i++) {
+    for (unsigned i = 0; i < FORMS; i++) {
         const gasnetc_needs_t *needs = &gasnetc_needs[i];
         check_each((unsigned)rows[i].form == i, "row %u is of another form", i);
         check_each(letter(needs->local) == rows[i].local, "%s local", rows[i].name);
