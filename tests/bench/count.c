@@ -11,7 +11,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-enum { BATCH = 16, H_COUNT = 128, H_COUNT_MEDIUM, H_PING, H_PONG, SEGMENT = 64 * 1024 };
+enum { BATCH = 16, H_COUNT = 128, H_COUNT_MEDIUM, H_PING, H_PONG, H_TOKEN, SEGMENT = 64 * 1024 };
 
 static int arrived, pongs;
 static char source[4096];
@@ -38,8 +38,12 @@ static void on_pong(gasnet_token_t t)
     (void)t;
     pongs++;
 }
-static gasnet_handlerentry_t table[] = {
-    {H_COUNT, on_count}, {H_COUNT_MEDIUM, on_count_medium}, {H_PING, on_ping}, {H_PONG, on_pong}};
+static void on_token(gasnet_token_t t);
+static gasnet_handlerentry_t table[] = {{H_COUNT, on_count},
+                                        {H_COUNT_MEDIUM, on_count_medium},
+                                        {H_PING, on_ping},
+                                        {H_PONG, on_pong},
+                                        {H_TOKEN, on_token}};
 
 static void *remote(void)
 {
@@ -141,6 +145,50 @@ static void coll_broadcast(void)
     gasnet_coll_broadcast(GASNET_TEAM_ALL, &value, 0, &value, sizeof value, COLLECTIVE);
 }
 
+/* --- GASNet-EX --- */
+
+static gex_TM_t team;
+static gex_Event_t event;
+static int outcome;
+static void ex_put_wait(void)
+{
+    event = gex_RMA_PutNB(team, 1, remote(), source, 8, GEX_EVENT_NOW, 0);
+    gex_Event_Wait(event);
+}
+static void ex_short(void)
+{
+    gex_AM_RequestShort0(team, 1, H_COUNT, 0);
+}
+static void ex_immediate(void)
+{
+    outcome = gex_AM_RequestShort0(team, 1, H_COUNT, GEX_FLAG_IMMEDIATE);
+}
+static void ex_negotiated(void)
+{
+    gex_AM_SrcDesc_t sd = gex_AM_PrepareRequestMedium(team, 1, NULL, 64, 64, NULL, 0, 0);
+    gex_AM_CommitRequestMedium0(sd, H_COUNT_MEDIUM, 64);
+}
+static void ex_test(void)
+{
+    outcome = gex_Event_Test(event);
+}
+static gex_Token_t token;
+static gex_Token_Info_t token_info;
+static void ex_token(void)
+{
+    gex_Token_Info(token, &token_info, GEX_TI_SRCRANK);
+}
+static void on_token(gasnet_token_t t)
+{
+    token = t;
+    counted(ex_token);
+    arrived++;
+}
+static void am_token(void)
+{
+    gasnet_AMRequestShort0(1, H_TOKEN);
+}
+
 /* --- keeping in step --- */
 
 /* Announces step `step` to the peer / waits for it, without being served by the library. */
@@ -221,6 +269,52 @@ static void drive_medium(int n)
 static void drive_receive(int n)
 {
     batches(am_short, counted, directly, n);
+}
+
+static void drive_ex_put(int n)
+{
+    sender_alone(ex_put_wait, n);
+}
+static void drive_ex_short(int n)
+{
+    batches(ex_short, directly, counted, n);
+}
+static void drive_ex_negotiated(int n)
+{
+    batches(ex_negotiated, directly, counted, n);
+}
+static void drive_ex_token(int n)
+{
+    batches(am_token, directly, directly, n);
+}
+
+/* Refused: no credit is left, and the peer serves nothing before the end. */
+static void drive_ex_refused(int n)
+{
+    if (test_rank != 0) return;
+    do ex_immediate();
+    while (outcome == 0);
+    for (int i = 0; i < n; i++) counted(ex_immediate);
+}
+
+/* Tests of events: before any poll, and when they are complete. */
+static void drive_ex_pending(int n)
+{
+    if (test_rank != 0) return;
+    for (int i = 0; i < n; i++) {
+        event = gasnet_put_nb_bulk(1, remote(), test_at(0, 16384), 4096);
+        counted(ex_test);
+        if (outcome != GASNET_OK) gex_Event_Wait(event);
+    }
+}
+static void drive_ex_finished(int n)
+{
+    if (test_rank != 0) return;
+    for (int i = 0; i < n; i++) {
+        event = gasnet_put_nb_bulk(1, remote(), test_at(0, 16384), 4096);
+        gex_Event_Wait(gex_Event_QueryLeaf(event, GEX_EC_PUT));
+        counted(ex_test);
+    }
 }
 
 /* announce() polls, and might serve a message that is to be counted; this does not.  Its completion
@@ -398,17 +492,34 @@ int main(int argc, char **argv)
         const char *name;
         void (*drive)(int n);
     } operation[] = {
-        {"nothing", drive_nothing},     {"put_nbi", drive_put_nbi},
-        {"put_nb", drive_put_nb},       {"put", drive_put},
-        {"get_nb", drive_get},          {"put_nb_4k", drive_put_4k},
-        {"put_nb_8k", drive_put_8k},    {"put_hit", drive_put_hit},
-        {"reap", drive_reap},           {"am_short", drive_short},
-        {"am_receive", drive_receive},  {"am_round", drive_round_trip},
-        {"am_medium", drive_medium},    {"poll", drive_poll},
-        {"barrier", drive_barrier},     {"barrier_try", drive_barrier_try},
-        {"coll_poll", drive_coll_poll}, {"coll_pending", drive_coll_pending},
-        {"coll_send", drive_coll_send}, {"coll_receive", drive_coll_receive},
+        {"nothing", drive_nothing},
+        {"put_nbi", drive_put_nbi},
+        {"put_nb", drive_put_nb},
+        {"put", drive_put},
+        {"get_nb", drive_get},
+        {"put_nb_4k", drive_put_4k},
+        {"put_nb_8k", drive_put_8k},
+        {"put_hit", drive_put_hit},
+        {"reap", drive_reap},
+        {"am_short", drive_short},
+        {"am_receive", drive_receive},
+        {"am_round", drive_round_trip},
+        {"am_medium", drive_medium},
+        {"poll", drive_poll},
+        {"barrier", drive_barrier},
+        {"barrier_try", drive_barrier_try},
+        {"coll_poll", drive_coll_poll},
+        {"coll_pending", drive_coll_pending},
+        {"coll_send", drive_coll_send},
+        {"coll_receive", drive_coll_receive},
         {"put_near", drive_put_near},
+        {"ex_put", drive_ex_put},
+        {"ex_short", drive_ex_short},
+        {"ex_refused", drive_ex_refused},
+        {"ex_token", drive_ex_token},
+        {"ex_negotiated", drive_ex_negotiated},
+        {"ex_pending", drive_ex_pending},
+        {"ex_finished", drive_ex_finished},
     };
     test_start(&argc, &argv, table, TEST_COUNT(table), SEGMENT);
     int chosen = -1;
@@ -418,6 +529,7 @@ int main(int argc, char **argv)
         if (test_rank == 0) fprintf(stderr, "usage: gasnetrun_ibv -n 2 count OPERATION N\n");
         gasnet_exit(1);
     }
+    gasnet_QueryGexObjects(NULL, NULL, &team, NULL);
     flag = test_at(test_rank, 0);
     *flag = 0;
     test_sync();

@@ -87,6 +87,13 @@ am_receive|AM Short receive + handler|150|294 283 113
 am_answer|AM Short, automatic Reply|40|- - -
 am_round|AM Short request + reply, all processors|450|973 898 312
 am_medium|AM Medium 64 B, injection|200|385 384 -
+ex_put|gex_RMA_PutNB + gex_Event_Wait|put_nb+8|- 463 -
+ex_short|gex_AM_RequestShort, injection|am_short+8|- 321 -
+ex_negotiated|negotiated Medium 64 B, Prepare to Commit|200|- - -
+ex_refused|gex_AM_RequestShort, refused|60|- - -
+ex_pending|gex_Event_Test, pending|6|- - -
+ex_finished|gex_Event_Test, finished|25|- - -
+ex_token|gex_Token_Info of the source|10|- - -
 poll|poll that finds nothing|70|150 122 74
 barrier|barrier of two: notify + wait, the message at hand|590|- - -
 barrier_try|barrier of two: try, no message|220|- - -
