@@ -5,10 +5,14 @@
  */
 #include "gasnet.h"
 
+#include <stdlib.h>
+
 #include "core/am/system_am.h"
 #include "core/job/thread.h"
+#include "core/report.h"
 #include "extended-ref/coll/messages.h"
 #include "extended-ref/internal_am.h"
+#include "extended-ref/topology.h"
 #include "extended-ref/transfer.h"
 
 const gasnetc_internal_t gasnete_handlers[] = {
@@ -21,9 +25,28 @@ const gasnetc_internal_t gasnete_handlers[] = {
     GASNETE_COLL_HANDLERS GASNETE_TRANSFER_HANDLERS{0, 0, NULL},
 };
 
+gasnete_topology_t *gasnete_topology_job;
+
+static void attach_topology(void)
+{
+    const uint32_t ranks = gasneti_nodes;
+    gasnet_nodeinfo_t *info = calloc(ranks, sizeof *info);
+    uint32_t *supernode = calloc(ranks, sizeof *supernode);
+    bool made = info && supernode;
+    if (made) {
+        gasnetc_node_info(info, (int)ranks);
+        for (uint32_t r = 0; r < ranks; r++) supernode[r] = info[r].supernode;
+        made = gasnete_topology_new(&gasnete_topology_job, supernode, ranks, NULL, ranks);
+    }
+    if (!made) gasneti_fatal("out of memory for the supernodes of %u ranks", ranks);
+    free(supernode);
+    free(info);
+}
+
 void gasnete_init(void)
 {
     gasnete_segments_read();
+    attach_topology();
     gasnete_barrier_begin();
 }
 

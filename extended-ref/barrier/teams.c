@@ -99,26 +99,6 @@ void gasnete_barrier_progress(void)
 
 /* --- making and freeing --- */
 
-static uint32_t team_barrier_rank_at(const void *whose, uint32_t supernode, uint32_t index)
-{
-    const gasnete_team_t *team = whose;
-    const gasnete_coll_supernodes_t *by = team->supernodes;
-    return gasnete_coll_node_of(team, by ? by->ranks[by->first[supernode] + index] : supernode);
-}
-
-/* Where this rank stands; it is alone in its supernode if no members share memory, or all do. */
-static gasnete_barrier_shape_t team_barrier_shape(const gasnete_team_t *team)
-{
-    const gasnete_coll_supernodes_t *by = team->supernodes;
-    const uint32_t own = by ? by->of[team->rank] : team->rank;
-    return (gasnete_barrier_shape_t){.supernode = own,
-                                     .supernodes = by ? by->count : team->size,
-                                     .index = by ? by->index[team->rank] - by->first[own] : 0,
-                                     .members = by ? by->first[own + 1] - by->first[own] : 1,
-                                     .rank_at = team_barrier_rank_at,
-                                     .whose = team};
-}
-
 /* A barrier that is not in use, or a new one; gasnete_coll_lock held. */
 static gasnete_barrier_t *team_barrier_find(void)
 {
@@ -132,11 +112,12 @@ static gasnete_barrier_t *team_barrier_find(void)
 }
 
 /* Prepares a barrier for a team other than GASNET_TEAM_ALL; gasnete_coll_lock held. */
-static void team_barrier_prepare(gasnete_barrier_t *barrier, const gasnete_team_t *team,
-                                 const gasnete_barrier_shape_t *shape)
+static void team_barrier_prepare(gasnete_barrier_t *barrier, const gasnete_team_t *team)
 {
+    const gasnete_barrier_shape_t shape = {
+        .rank = team->rank, .size = team->size, .topology = team->topology, .nodes = team->nodes};
     gasneti_lock(&barrier->lock);
-    gasnete_barrier_init(&barrier->state, shape);
+    gasnete_barrier_init(&barrier->state, &shape);
     barrier->result = (gasnete_barrier_value_t){GASNETE_BARRIER_NONE, 0};
     barrier->team = team->id;
     barrier->size = team->size;
@@ -150,11 +131,10 @@ static void team_barrier_prepare(gasnete_barrier_t *barrier, const gasnete_team_
 void gasnete_team_barrier_make(gasnete_team_t *team, bool all)
 {
     gasnete_barrier_image_t *images = team_barrier_alloc(team->local, sizeof *images);
-    const gasnete_barrier_shape_t shape = team_barrier_shape(team);
     gasneti_lock(&gasnete_coll_lock);
     gasnete_barrier_t *barrier = all ? &gasnete_barrier_job : team_barrier_find();
     barrier->images = images;
-    if (!all) team_barrier_prepare(barrier, team, &shape);
+    if (!all) team_barrier_prepare(barrier, team);
     team->barrier = barrier;
     gasneti_unlock(&gasnete_coll_lock);
 }

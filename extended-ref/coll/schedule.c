@@ -28,7 +28,8 @@ static gasnete_coll_plan_t schedule_plan(const gasnete_team_t *team,
         .unit = key->unit,
         .first = team->first,
         .even = team->even,
-        .supernodes = team->supernodes,
+        .topology = team->topology,
+        .first_by_index = team->first_by_index,
     };
     gasnete_coll_choose(&plan, &team->settings);
     return plan;

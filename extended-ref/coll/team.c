@@ -74,6 +74,23 @@ static void team_fill_images(gasnete_team_t *team, const gasnet_image_t *images)
         team->first[r + 1] = team->first[r] + team_images_of(images, gasnete_coll_node_of(team, r));
 }
 
+/* Sets the supernodes, and the images in their order. */
+static void team_fill_supernodes(gasnete_team_t *team)
+{
+    const gasnete_topology_t *job = gasnete_topology_job;
+    team->topology = gasnete_topology_job;
+    if (job && team->nodes &&
+        !gasnete_topology_new(&team->topology, job->of, job->count, team->nodes, team->size))
+        gasneti_fatal("out of memory for a team of %u ranks", team->size);
+    const gasnete_topology_t *by = team->topology;
+    if (!by || !team->first) return;
+    uint32_t *first = team_alloc((size_t)team->size + 1 + by->count + 1, sizeof *first);
+    team->first_by_index = first;
+    for (uint32_t i = 0; i < team->size; i++)
+        first[i + 1] = first[i] + team->first[by->ranks[i] + 1] - team->first[by->ranks[i]];
+    for (uint32_t s = 0; s <= by->count; s++) first[team->size + 1 + s] = first[by->first[s]];
+}
+
 static gasnete_team_t *team_make_twin(const gasnete_team_t *team)
 {
     gasnete_team_t *twin = team_alloc(1, sizeof *twin);
@@ -81,9 +98,8 @@ static gasnete_team_t *team_make_twin(const gasnete_team_t *team)
     twin->id = team->id + 1;
     twin->images = team->size;
     twin->local = 1;
-    twin->first = NULL;
+    twin->first = twin->first_by_index = NULL;
     twin->entering = NULL;
-    twin->supernodes = gasnete_coll_supernodes_new(team->nodes, team->size, NULL);
     twin->calls = team_alloc(1, sizeof *twin->calls);
     twin->plain = twin;
     return twin;
@@ -107,7 +123,7 @@ gasnete_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, u
     team->size = size;
     team_fill_members(team, nodes);
     team_fill_images(team, images);
-    team->supernodes = gasnete_coll_supernodes_new(team->nodes, size, team->first);
+    team_fill_supernodes(team);
     team->calls = team_alloc(team->local, sizeof *team->calls);
     if (team->local > 1) team->entering = team_alloc(GASNETE_COLL_ENTERING, sizeof *team->entering);
     team->plain = team->first ? team_make_twin(team) : team;
@@ -143,11 +159,11 @@ void gasnete_coll_team_delete(gasnete_team_t *team)
     free(team->nodes);
     free(team->members);
     free(team->first);
-    gasnete_coll_supernodes_free(team->supernodes);
+    free(team->first_by_index);
+    if (team->topology != gasnete_topology_job) free(team->topology);
     free(team->calls);
     free(team->entering);
     if (twin != team) {
-        gasnete_coll_supernodes_free(twin->supernodes);
         free(twin->calls);
         free(twin);
     }

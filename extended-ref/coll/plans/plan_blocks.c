@@ -14,7 +14,7 @@ typedef struct ring {
     uint32_t from, count, low, high;
 } ring_t;
 
-enum { NEAR, FAR, LEVELS };
+enum { WITHIN, BETWEEN, LEVELS };
 
 typedef struct member {
     plan_levels_t levels;
@@ -24,13 +24,14 @@ typedef struct member {
 static member_t member_of(const gasnete_coll_plan_t *plan)
 {
     member_t m = {.levels = gasnete_coll_levels(plan, plan->rank)};
-    const plan_tree_t *trees[LEVELS] = {&m.levels.near, &m.levels.far};
-    const uint32_t last[LEVELS] = {m.levels.leader, m.levels.home}; /* the last numbers */
+    const plan_tree_t *trees[LEVELS] = {&m.levels.within, &m.levels.between};
+    const uint32_t last[LEVELS] = {m.levels.at.leader,
+                                   m.levels.at.root_supernode}; /* the last numbers */
     for (int level = 0; plan_is_root(plan) && level < LEVELS; level++) {
         const uint32_t beyond = trees[level]->span - last[level];
         if (last[level] == 0) continue;
         const uint32_t child = gasnete_coll_tree_towards(trees[level], beyond);
-        if (child != beyond) m.wrapped[level] = (plan_child_t){level == FAR, child};
+        if (child != beyond) m.wrapped[level] = (plan_child_t){level == BETWEEN, child};
     }
     return m;
 }
@@ -45,19 +46,19 @@ static uint32_t numbers(const plan_tree_t *tree, uint32_t child)
     return plan_tree_nodes(&below);
 }
 
-static ring_t near_ring(const plan_levels_t *levels, uint32_t number, uint32_t count)
+static ring_t ring_within(const plan_position_t *at, uint32_t number, uint32_t count)
 {
-    return (ring_t){levels->first + (number + levels->leader) % levels->count, count, levels->first,
-                    levels->first + levels->count};
+    return (ring_t){at->first + (number + at->leader) % at->count, count, at->first,
+                    at->first + at->count};
 }
 
 /* The ranks of `count` supernodes. */
-static ring_t far_ring(const plan_levels_t *levels, uint32_t size, uint32_t number, uint32_t count)
+static ring_t ring_between(const plan_position_t *at, uint32_t size, uint32_t number,
+                           uint32_t count)
 {
-    if (!levels->by) return (ring_t){0, size, 0, size};
-    const uint32_t from = (number + levels->home) % levels->by->count,
-                   behind = levels->by->count - from;
-    const uint32_t *first = levels->by->first;
+    if (!at->by) return (ring_t){0, size, 0, size};
+    const uint32_t from = (number + at->root_supernode) % at->by->count;
+    const uint32_t behind = at->by->count - from, *first = at->by->first;
     const uint32_t end = count <= behind ? first[from + count] : size + first[count - behind];
     return (ring_t){first[from], end - first[from], 0, size};
 }
@@ -65,9 +66,10 @@ static ring_t far_ring(const plan_levels_t *levels, uint32_t size, uint32_t numb
 static ring_t child_ring(const gasnete_coll_plan_t *plan, const plan_levels_t *levels,
                          plan_child_t child)
 {
-    return child.far
-               ? far_ring(levels, plan->size, child.number, numbers(&levels->far, child.number))
-               : near_ring(levels, child.number, numbers(&levels->near, child.number));
+    return child.between
+               ? ring_between(&levels->at, plan->size, child.number,
+                              numbers(&levels->between, child.number))
+               : ring_within(&levels->at, child.number, numbers(&levels->within, child.number));
 }
 
 /* One part of a ring: 0, up to the end; 1, from the beginning on. */
@@ -95,15 +97,15 @@ static size_t child_bytes(const gasnete_coll_plan_t *plan, const member_t *m, pl
 
 static bool is_wrapped(const member_t *m, plan_child_t child)
 {
-    return child.number && m->wrapped[child.far].number == child.number;
+    return child.number && m->wrapped[child.between].number == child.number;
 }
 
 /* The place of the blocks of a child that is wrapped. */
 static gasnete_coll_place_t wrapped_place(const gasnete_coll_plan_t *plan, const member_t *m,
                                           plan_child_t child)
 {
-    const bool behind = child.far && m->wrapped[NEAR].number;
-    return place(GASNETE_COLL_TMP, behind ? child_bytes(plan, m, m->wrapped[NEAR]) : 0);
+    const bool behind = child.between && m->wrapped[WITHIN].number;
+    return place(GASNETE_COLL_TMP, behind ? child_bytes(plan, m, m->wrapped[WITHIN]) : 0);
 }
 
 /* The place of the blocks of a child's subtree. */
@@ -136,10 +138,11 @@ static bool leaf(const gasnete_coll_plan_t *plan, const member_t *m)
 static size_t subtree(const gasnete_coll_plan_t *plan, const member_t *m)
 {
     const plan_levels_t *levels = &m->levels;
-    if (levels->near.v)
-        return ring_bytes(plan, near_ring(levels, levels->near.v, plan_tree_nodes(&levels->near)));
-    return ring_bytes(plan,
-                      far_ring(levels, plan->size, levels->far.v, plan_tree_nodes(&levels->far)));
+    if (levels->within.v)
+        return ring_bytes(
+            plan, ring_within(&levels->at, levels->within.v, plan_tree_nodes(&levels->within)));
+    return ring_bytes(plan, ring_between(&levels->at, plan->size, levels->between.v,
+                                         plan_tree_nodes(&levels->between)));
 }
 
 /* Copies one part of the blocks that wrap around an end.  */
@@ -158,8 +161,8 @@ static bool offer_part(offer_t *o, const gasnete_coll_plan_t *plan, const member
 
 static bool offer_wrapped(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m)
 {
-    return offer_part(o, plan, m, NEAR, 0) || offer_part(o, plan, m, NEAR, 1) ||
-           offer_part(o, plan, m, FAR, 0) || offer_part(o, plan, m, FAR, 1);
+    return offer_part(o, plan, m, WITHIN, 0) || offer_part(o, plan, m, WITHIN, 1) ||
+           offer_part(o, plan, m, BETWEEN, 0) || offer_part(o, plan, m, BETWEEN, 1);
 }
 
 static size_t scratch(const gasnete_coll_plan_t *plan)
@@ -214,7 +217,7 @@ const gasnete_coll_method_t gasnete_coll_method_scatter_tree = {
 static uint32_t gather_rounds(const gasnete_coll_plan_t *plan)
 {
     const member_t m = member_of(plan);
-    if (plan_is_root(plan)) return m.wrapped[NEAR].number || m.wrapped[FAR].number ? 2 : 1;
+    if (plan_is_root(plan)) return m.wrapped[WITHIN].number || m.wrapped[BETWEEN].number ? 2 : 1;
     return leaf(plan, &m) ? 1 : 2;
 }
 

@@ -58,7 +58,7 @@ static size_t images(const gasnete_coll_plan_t *plan)
  * UINT32_MAX for a tree of blocks, which pays for any number of ranks then.  */
 static uint32_t size_of(const gasnete_coll_plan_t *plan)
 {
-    const gasnete_coll_supernodes_t *by = plan->supernodes;
+    const gasnete_topology_t *by = plan->topology;
     if (!by || plan->in_order) return plan->size;
     switch (plan->kind) {
     case GASNETE_COLL_BROADCAST:
@@ -118,7 +118,7 @@ static enum gasnete_coll_algorithm wanted(const gasnete_coll_plan_t *plan,
  * the messages.  */
 static uint32_t leader_actions(const gasnete_coll_plan_t *plan)
 {
-    const gasnete_coll_supernodes_t *by = plan->supernodes;
+    const gasnete_topology_t *by = plan->topology;
     return plan->size + (by->ranges ? by->count : plan->size) + 2 * by->count;
 }
 
@@ -127,7 +127,7 @@ static uint32_t leader_actions(const gasnete_coll_plan_t *plan)
 static bool direct(const gasnete_coll_plan_t *plan, const gasnete_coll_settings_t *settings)
 {
     const bool blocks = plan->kind == GASNETE_COLL_SCATTER || plan->kind == GASNETE_COLL_GATHER;
-    if (plan->kind == GASNETE_COLL_EXCHANGE && plan->supernodes)
+    if (plan->kind == GASNETE_COLL_EXCHANGE && plan->topology)
         return leader_actions(plan) > EXCHANGE_ACTIONS || bytes_of(plan) > EXCHANGE_BYTES;
     return blocks && plan->algorithm == GASNETE_COLL_FLAT &&
            (settings->tree[plan->kind] == 1 + GASNETE_COLL_FLAT || bytes_of(plan) > BY_LEADERS);
@@ -137,7 +137,7 @@ void gasnete_coll_choose(gasnete_coll_plan_t *plan, const gasnete_coll_settings_
 {
     const enum gasnete_coll_algorithm algorithm = wanted(plan, settings);
     plan->algorithm = gasnete_coll_plan_possible(plan, algorithm) ? algorithm : from_table(plan);
-    if (direct(plan, settings)) plan->supernodes = NULL;
+    if (direct(plan, settings)) plan->topology = NULL;
     plan->radix = settings->radix > 1 ? settings->radix : RADIX;
     plan->segment = segment_of(plan, settings->segment);
 }

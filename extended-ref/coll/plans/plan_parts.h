@@ -216,22 +216,29 @@ static inline uint32_t plan_tree_nodes(const plan_tree_t *tree)
 
 /* --- trees of two levels: plan_levels.c --- */
 
-/* The position of a rank: among the ranks of its supernode (near), and of its supernode among all
- * (far). */
+/* A rank in its supernode.  The root leads its own supernode, the first rank any other. */
+typedef struct plan_position {
+    const gasnete_topology_t *by; /* NULL: all ranks are one supernode */
+    uint32_t own, root_supernode; /* supernodes: of the rank, of the root */
+    uint32_t first, count;   /* the supernode's ranks: index of the first in by->ranks; number */
+    uint32_t number, leader; /* of the rank and of the leader among these ranks */
+} plan_position_t;
+
+/* A rank in the tree of its supernode's ranks (within), whose number 0 is the leader, and in the
+ * tree of the leaders (between), whose number 0 is the root. */
 typedef struct plan_levels {
-    const gasnete_coll_supernodes_t *by; /* NULL: all ranks are one supernode */
-    uint32_t first, count; /* the supernode's ranks: index of the first in `ranks`; number */
-    uint32_t leader;       /* which of them is number 0 of `near` */
-    uint32_t home;         /* the root's supernode, number 0 of `far` */
-    plan_tree_t near, far; /* far.children: 0 unless the rank is a leader */
-    uint32_t children;     /* of both trees */
+    plan_position_t at;
+    plan_tree_t within, between; /* between.children: 0 unless the rank is a leader */
+    uint32_t children;           /* of both trees */
 } plan_levels_t;
 
 typedef struct plan_child {
-    bool far;        /* the leader of another supernode */
+    bool between;    /* the leader of another supernode */
     uint32_t number; /* in the tree; 0: none */
 } plan_child_t;
 
+plan_position_t gasnete_coll_position(const gasnete_coll_plan_t *plan, uint32_t rank,
+                                      const gasnete_topology_t *by);
 plan_levels_t gasnete_coll_levels(const gasnete_coll_plan_t *plan, uint32_t rank);
 /* Child i; a larger i has a larger subtree, and children in other supernodes come last.  */
 plan_child_t gasnete_coll_child(const plan_levels_t *levels, uint32_t i);

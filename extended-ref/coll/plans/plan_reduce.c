@@ -24,14 +24,12 @@ typedef struct member {
  * parent, or in the tree of the other ranks. */
 static plan_levels_t levels_in_order(const gasnete_coll_plan_t *plan)
 {
-    plan_levels_t levels = {.count = plan->root};
-    if (plan->rank >= plan->root) {
-        levels.first = plan->root;
-        levels.count = plan->size - plan->root;
-    }
-    levels.near = gasnete_coll_tree(plan, plan->rank - levels.first, levels.count);
-    levels.far = gasnete_coll_tree(plan, 0, 1);
-    levels.children = levels.near.children;
+    plan_levels_t levels = {.at.count = plan->root};
+    if (plan->rank >= plan->root)
+        levels.at = (plan_position_t){.first = plan->root, .count = plan->size - plan->root};
+    levels.within = gasnete_coll_tree(plan, plan->rank - levels.at.first, levels.at.count);
+    levels.between = gasnete_coll_tree(plan, 0, 1);
+    levels.children = levels.within.children;
     return levels;
 }
 
