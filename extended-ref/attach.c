@@ -30,15 +30,12 @@ gasnete_topology_t *gasnete_topology_job;
 static void attach_topology(void)
 {
     const uint32_t ranks = gasneti_nodes;
-    gasnet_nodeinfo_t *info = calloc(ranks, sizeof *info);
-    uint32_t *supernode = calloc(ranks, sizeof *supernode);
-    bool made = info && supernode;
-    if (made) {
-        gasnetc_node_info(info, (int)ranks);
-        for (uint32_t r = 0; r < ranks; r++) supernode[r] = info[r].supernode;
-        made = gasnete_topology_new(&gasnete_topology_job, supernode, ranks, NULL, ranks);
-    }
-    if (!made) gasneti_fatal("out of memory for the supernodes of %u ranks", ranks);
+    gasnet_nodeinfo_t *info = gasneti_calloc(ranks, sizeof *info, "all hosts");
+    uint32_t *supernode = gasneti_calloc(ranks, sizeof *supernode, "all supernodes");
+    gasnetc_node_info(info, (int)ranks);
+    for (uint32_t r = 0; r < ranks; r++) supernode[r] = info[r].supernode;
+    if (!gasnete_topology_new(&gasnete_topology_job, supernode, ranks, NULL, ranks))
+        gasneti_fatal("out of memory for the supernodes of %u ranks", ranks);
     free(supernode);
     free(info);
 }

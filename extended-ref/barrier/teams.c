@@ -26,14 +26,6 @@ static struct early *early;             /* under gasnete_coll_lock */
 static gasnete_barrier_t *_Atomic made; /* the barriers of teams, in use or not; none is removed */
 static atomic_bool due;                 /* a message has arrived for one of them */
 
-static void *team_barrier_alloc(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-    if (memory == NULL)
-        gasneti_fatal("out of memory: %zu bytes for a team's barrier", count * size);
-    return memory;
-}
-
 /* --- messages that arrive --- */
 
 /* Gives the messages that came early to the team's new barrier; gasnete_coll_lock held.  */
@@ -56,7 +48,7 @@ static void team_barrier_keep(uint32_t team, gasnet_node_t from,
                               const gasnete_barrier_message_t *message)
 {
     if (gasnete_coll_team_wrong(team, from)) gasnete_barrier_bad(from, message->slot);
-    struct early *kept = team_barrier_alloc(1, sizeof *kept);
+    struct early *kept = gasneti_calloc(1, sizeof *kept, "a team's barrier");
     *kept = (struct early){early, team, from, *message};
     early = kept;
 }
@@ -105,7 +97,7 @@ static gasnete_barrier_t *team_barrier_find(void)
     gasnete_barrier_t *barrier = made;
     while (barrier && barrier->used) barrier = barrier->next;
     if (barrier) return barrier;
-    barrier = team_barrier_alloc(1, sizeof *barrier);
+    barrier = gasneti_calloc(1, sizeof *barrier, "a team's barrier");
     barrier->next = made;
     made = barrier;
     return barrier;
@@ -130,7 +122,8 @@ static void team_barrier_prepare(gasnete_barrier_t *barrier, const gasnete_team_
 
 void gasnete_team_barrier_make(gasnete_team_t *team, bool all)
 {
-    gasnete_barrier_image_t *images = team_barrier_alloc(team->local, sizeof *images);
+    gasnete_barrier_image_t *images =
+        gasneti_calloc(team->local, sizeof *images, "a team's barrier");
     gasneti_lock(&gasnete_coll_lock);
     gasnete_barrier_t *barrier = all ? &gasnete_barrier_job : team_barrier_find();
     barrier->images = images;

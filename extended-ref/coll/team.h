@@ -69,7 +69,11 @@ extern gasneti_lock_t gasnete_coll_lock;
 gasnete_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, uint32_t size,
                                       const gasnet_image_t *images);
 
-/* Frees a team and its twin; its `barrier` has been freed.  Fatal if collectives are in flight.  */
+/* Fatal if collectives of a team, or of its twin, are in flight: an image that has synced all its
+ * operations has seen them complete for the node.  */
+void gasnete_coll_check_idle(const gasnete_team_t *team);
+
+/* Frees a team and its twin; its `barrier` has been freed, and it is idle.  */
 void gasnete_coll_team_delete(gasnete_team_t *team);
 
 /* Fatal, naming the call, if collectives are in flight on this node.  */
