@@ -59,10 +59,10 @@ typedef struct gasnete_coll_plan {
 
 enum gasnete_coll_buffer { GASNETE_COLL_SRC, GASNETE_COLL_DST, GASNETE_COLL_TMP };
 
-typedef struct gasnete_coll_place {
+typedef struct gasnete_coll_address {
     enum gasnete_coll_buffer buffer;
     size_t offset;
-} gasnete_coll_place_t;
+} gasnete_coll_address_t;
 
 enum gasnete_coll_verb {
     GASNETE_COLL_SEND, /* `nbytes` from `from` to `peer` */
@@ -79,10 +79,16 @@ typedef struct gasnete_coll_action {
     enum gasnete_coll_verb verb;
     uint32_t peer; /* rank */
     uint32_t tag;  /* less than 2^30 */
-    gasnete_coll_place_t to, from, with;
+    gasnete_coll_address_t to, from, with;
     size_t nbytes, count;
     ptrdiff_t to_stride, from_stride;
 } gasnete_coll_action_t;
+
+/* The alignment of TMP, and of what is in it.  */
+static inline size_t plan_aligned(size_t nbytes)
+{
+    return (nbytes + 15) & ~(size_t)15;
+}
 
 uint32_t gasnete_coll_plan_rounds(const gasnete_coll_plan_t *plan);
 uint32_t gasnete_coll_plan_ahead(const gasnete_coll_plan_t *plan);
