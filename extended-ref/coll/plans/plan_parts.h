@@ -180,7 +180,8 @@ static inline plan_range_t plan_ring_part(const gasnete_coll_plan_t *plan, plan_
     return (plan_range_t){offset, plan_offset(plan, begin + count) - offset};
 }
 
-/* The same of the `count` blocks or pieces from `from` on among all.  */
+/* The range of one part of the `count` blocks or pieces from `from` on, where 0 follows the last.
+ */
 static inline plan_range_t plan_part(const gasnete_coll_plan_t *plan, uint64_t from, uint32_t count,
                                      uint32_t part)
 {
