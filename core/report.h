@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* Prints "*** FATAL ERROR (rank R of N on HOST): text" and ends the whole job with status 1.  The
  * text says what happened and what to do about it.  Legal at any time, in any thread. */
@@ -57,6 +58,16 @@ gasneti_malformed(uint32_t rank, uint32_t length, const char *field)
     gasneti_fatal("a malformed Active Message of %u bytes from %s: bad %s; do all ranks run the "
                   "same program and library?",
                   length, gasneti_rank_name(rank), field);
+}
+
+/* Zeroed memory; fatal, naming what it is for, if there is none. */
+static inline void *gasneti_calloc(size_t count, size_t size, const char *what)
+{
+    void *memory = calloc(count, size);
+    if (!memory)
+        gasneti_fatal("out of memory: %zu bytes for %s; raise the limit (ulimit -v)", count * size,
+                      what);
+    return memory;
 }
 
 /* Notes if the calling thread is not that of gasnet_init, which the rules of SEQ forbid: messages

@@ -5,11 +5,15 @@
  */
 #include "gasnet.h"
 
+#include <stdlib.h>
+
 #include "core/am/system_am.h"
 #include "core/job/thread.h"
+#include "core/report.h"
 #include "extended-ref/coll/messages.h"
 #include "extended-ref/ex/objects.h"
 #include "extended-ref/internal_am.h"
+#include "extended-ref/topology.h"
 #include "extended-ref/transfer.h"
 
 const gasnetc_internal_t gasnete_handlers[] = {
@@ -22,10 +26,26 @@ const gasnetc_internal_t gasnete_handlers[] = {
     GASNETE_COLL_HANDLERS GASNETE_TRANSFER_HANDLERS{0, 0, NULL},
 };
 
+gasnete_topology_t *gasnete_topology_job;
+
+static void attach_topology(void)
+{
+    const uint32_t ranks = gasneti_nodes;
+    gasnet_nodeinfo_t *info = gasneti_calloc(ranks, sizeof *info, "all hosts");
+    uint32_t *supernode = gasneti_calloc(ranks, sizeof *supernode, "all supernodes");
+    gasnetc_node_info(info, (int)ranks);
+    for (uint32_t r = 0; r < ranks; r++) supernode[r] = info[r].supernode;
+    if (!gasnete_topology_new(&gasnete_topology_job, supernode, ranks, NULL, ranks))
+        gasneti_fatal("out of memory for the supernodes of %u ranks", ranks);
+    free(supernode);
+    free(info);
+}
+
 void gasnete_init(void)
 {
     gasnete_segments_read();
     gasnete_objects_init();
+    attach_topology();
     gasnete_barrier_begin();
 }
 

@@ -16,9 +16,8 @@ static gasnet_seginfo_t *segments; /* [nodes] */
 void gasnete_segments_read(void)
 {
     int nodes = (int)gasneti_nodes;
-    if (segments == NULL) segments = calloc((size_t)nodes, sizeof *segments);
-    if (segments == NULL || gasnetc_segment_info(segments, nodes) != GASNET_OK)
-        gasneti_fatal("out of memory: %d entries for the table of segments", nodes);
+    if (!segments) segments = gasneti_calloc((size_t)nodes, sizeof *segments, "all segments");
+    gasnetc_segment_info(segments, nodes);
 }
 
 bool gasnete_in_segment(gasnet_node_t node, const void *start, size_t nbytes)

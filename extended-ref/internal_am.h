@@ -99,16 +99,6 @@ static inline uint64_t gasnete_word(gasnet_handlerarg_t high, gasnet_handlerarg_
     return (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
 }
 
-static inline gasnet_handlerarg_t gasnete_high(const void *pointer)
-{
-    return (gasnet_handlerarg_t)((uint64_t)(uintptr_t)pointer >> 32);
-}
-
-static inline gasnet_handlerarg_t gasnete_low(const void *pointer)
-{
-    return (gasnet_handlerarg_t)(uint32_t)(uintptr_t)pointer;
-}
-
 static inline void *gasnete_pointer(gasnet_handlerarg_t high, gasnet_handlerarg_t low)
 {
     return (void *)(uintptr_t)gasnete_word(high, low);

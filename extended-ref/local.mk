@@ -16,6 +16,7 @@ coll_plan_sources = \
 	extended-ref/coll/plans/plan_stages.c \
 	extended-ref/coll/plans/plan_steps.h \
 	extended-ref/coll/plans/plan_tree.c
+topology_sources = extended-ref/topology.c extended-ref/topology.h
 barrier_machine_sources = \
 	extended-ref/barrier/machine.c extended-ref/barrier/machine.h \
 	extended-ref/barrier/words.h
@@ -36,7 +37,6 @@ extended_sources = \
 	extended-ref/coll/messages.c extended-ref/coll/messages.h \
 	extended-ref/coll/op.c extended-ref/coll/op.h \
 	extended-ref/coll/schedule.c extended-ref/coll/schedule.h \
-	extended-ref/coll/supernodes.c \
 	extended-ref/coll/team.c extended-ref/coll/team.h \
 	extended-ref/diagnostics.c \
 	extended-ref/ex/events.c extended-ref/ex/messages.c extended-ref/ex/negotiated.h \
@@ -52,6 +52,7 @@ extended_sources = \
 	extended-ref/regions.c \
 	extended-ref/teams/split.c extended-ref/teams/split_order.c extended-ref/teams/split_order.h \
 	extended-ref/teams/tuning.c extended-ref/teams/tuning_text.c extended-ref/teams/tuning_text.h \
+	$(topology_sources) \
 	extended-ref/transfer.h \
 	extended-ref/value.c \
 	extended-ref/vis/choose.h extended-ref/vis/format.c \
@@ -63,7 +64,7 @@ extended_by_rdma = extended-ref/transfer_rdma.h extended-ref/barrier/puts.c
 extended_by_am = extended-ref/transfer_am.h extended-ref/transfer_am.c
 
 check_PROGRAMS += tests/unit/extended_barrier
-tests_unit_extended_barrier_SOURCES = tests/unit/extended_barrier.c $(barrier_machine_sources)
+tests_unit_extended_barrier_SOURCES = tests/unit/extended_barrier.c $(barrier_machine_sources) $(topology_sources)
 tests_unit_extended_barrier_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/barrier_images
 tests_unit_barrier_images_SOURCES = tests/unit/barrier_images.c extended-ref/barrier/calls.c extended-ref/barrier/barrier.h \

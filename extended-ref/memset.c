@@ -24,9 +24,8 @@ static void memset_remote(gasnet_node_t node, void *dst, int value, size_t nbyte
         size_t piece = (size_t)(end - at) < PIECE ? (size_t)(end - at) : PIECE;
         uint64_t number = gasnete_expect(GASNETE_REPLY_DONE, node, NULL, 0, counter);
         gasnetc_AMRequestShort(node, GASNETE_H_MEMSET,
-                               GASNETE_ARGS(gasnete_high(at), gasnete_low(at),
-                                            (gasnet_handlerarg_t)piece, value,
-                                            GASNETE_WORD(number)));
+                               GASNETE_ARGS(GASNETE_WORD((uintptr_t)at), (gasnet_handlerarg_t)piece,
+                                            value, GASNETE_WORD(number)));
         at += piece;
     }
 }

@@ -15,8 +15,6 @@
 #include "extended-ref/barrier/barrier.h"
 #include "other/base/min.h"
 
-#define PAIR(pointer) gasnete_high(pointer), gasnete_low(pointer)
-
 /* Bytes of the longest Long Reply: its handler does not return until the source may be reused.  */
 enum { LONG_REPLY_PIECE = 1 << 20 };
 
@@ -33,7 +31,7 @@ static inline void transfer_am_put(gasnet_node_t node, char *dst, const void *sr
     if (nbytes <= gasnet_AMMaxMedium()) {
         uint64_t number = gasnete_expect(GASNETE_REPLY_DONE, node, NULL, 0, counter);
         gasnetc_AMRequestMedium(node, GASNETE_H_PUT, from, nbytes,
-                                GASNETE_ARGS(PAIR(dst), GASNETE_WORD(number)));
+                                GASNETE_ARGS(GASNETE_WORD((uintptr_t)dst), GASNETE_WORD(number)));
         return;
     }
     for (size_t done = 0, piece; done < nbytes; done += piece) {
@@ -96,12 +94,13 @@ void gasnete_transfer_get(gasnet_node_t node, void *dst, const void *src, size_t
         uint64_t number = gasnete_expect(reply, node, to, piece, counter);
         if (by_long)
             gasnetc_AMRequestShort(node, GASNETE_H_GET_LONG,
-                                   GASNETE_ARGS(PAIR(from), (gasnet_handlerarg_t)piece,
-                                                GASNETE_WORD(number), PAIR(to)));
+                                   GASNETE_ARGS(GASNETE_WORD((uintptr_t)from),
+                                                (gasnet_handlerarg_t)piece, GASNETE_WORD(number),
+                                                GASNETE_WORD((uintptr_t)to)));
         else
-            gasnetc_AMRequestShort(
-                node, GASNETE_H_GET,
-                GASNETE_ARGS(PAIR(from), (gasnet_handlerarg_t)piece, GASNETE_WORD(number)));
+            gasnetc_AMRequestShort(node, GASNETE_H_GET,
+                                   GASNETE_ARGS(GASNETE_WORD((uintptr_t)from),
+                                                (gasnet_handlerarg_t)piece, GASNETE_WORD(number)));
     }
 }
 

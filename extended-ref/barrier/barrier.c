@@ -5,12 +5,9 @@
  *
  * In the job's barrier ranks of a supernode count in words that they share (words.h).  A rank that
  * counts has no messages, and its machine no steps: it waits for the word of the complete phase.
- * The machine of a leader has one child, the leader itself, which stands for the ranks that count.
  * If the supernode is the job, all ranks count, and the last one to count completes the phase.
  */
 #include "gasnet.h"
-
-#include <stdlib.h>
 
 #include "core/am/system_am.h"
 #include "core/job/progress.h"
@@ -22,49 +19,37 @@
 #include "extended-ref/barrier/barrier.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/progress.h"
+#include "extended-ref/topology.h"
 
 gasnete_barrier_t gasnete_barrier_job;
 
 /* --- init --- */
-
-static uint32_t barrier_rank_at(const void *leaders, uint32_t supernode, uint32_t index)
-{
-    (void)index; /* a leader stands for the ranks that count */
-    return ((const uint32_t *)leaders)[supernode];
-}
 
 /* GASNET_BARRIER=AMDISSEM: Active Messages of all ranks; else shared memory where ranks share some,
  * and puts where the network has RDMA. */
 void gasnete_barrier_begin(void)
 {
     gasnete_barrier_t *barrier = &gasnete_barrier_job;
-    const uint32_t ranks = gasneti_nodes, me = gasneti_mynode;
+    const uint32_t me = gasneti_mynode;
     const bool by_am = gasnetc_params.barrier == GASNETC_BARRIER_AM;
-    uint32_t *leaders = calloc(ranks, sizeof *leaders), members = 0;
-    gasnete_barrier_shape_t shape = {.members = 1, .rank_at = barrier_rank_at, .whose = leaders};
-    if (!leaders) gasneti_fatal("out of memory for the barrier of %u ranks", ranks);
-    shape.supernode = by_am ? me : gasnetc_shm_supernode(me);
-    for (uint32_t r = 0; r < ranks; r++) {
-        const uint32_t supernode = by_am ? r : gasnetc_shm_supernode(r);
-        if (supernode == shape.supernodes) leaders[shape.supernodes++] = r;
-        members += supernode == shape.supernode;
+    const gasnete_topology_t *by = by_am ? NULL : gasnete_topology_job;
+    gasnete_barrier_shape_t shape = {.rank = me, .size = gasneti_nodes, .topology = by};
+    if (!by_am) barrier->words = (gasnete_barrier_words_t *)(void *)gasnetc_shm_barrier();
+    shape.words = barrier->words != NULL;
+    if (by) {
+        barrier->leader = gasnete_topology_leader(by, by->of[me]);
+        barrier->counting = gasnete_topology_members(by, by->of[me]) - 1;
+    } else if (barrier->words) { /* the supernode is the job */
+        barrier->leader = GASNETE_BARRIER_NOBODY;
+        barrier->counting = shape.size;
+        shape = (gasnete_barrier_shape_t){.size = 1};
     }
-    const bool whole = shape.supernodes == 1;
-    barrier->leader = whole ? GASNETE_BARRIER_NOBODY : leaders[shape.supernode];
-    barrier->counts = members > 1 && barrier->leader != me;
-    if (members > 1) {
-        barrier->words = (gasnete_barrier_words_t *)(void *)gasnetc_shm_barrier();
-        barrier->counting = members - !whole;
-    }
-    if (!whole && !by_am)
-        barrier->puts = gasnete_barrier_by_puts(gasnete_barrier_rounds(shape.supernodes));
-    barrier->polled = !barrier->counts && (barrier->puts || barrier->words);
-    if (barrier->counts)
-        shape.supernode = 0, shape.supernodes = 1;
-    else if (barrier->words)
-        shape.members = 2;
+    if (!by_am && shape.size > 1)
+        barrier->puts =
+            gasnete_barrier_by_puts(gasnete_barrier_rounds(by ? by->count : shape.size));
     gasnete_barrier_init(&barrier->state, &shape);
-    free(leaders);
+    barrier->counts = barrier->words && barrier->state.steps == 0;
+    barrier->polled = !barrier->counts && (barrier->puts || barrier->words);
 }
 
 /* Called while this rank is in no phase of the barrier. */

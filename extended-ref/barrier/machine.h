@@ -25,6 +25,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "extended-ref/topology.h"
+
 enum gasnete_barrier_kind {
     GASNETE_BARRIER_NONE,     /* no rank named an id */
     GASNETE_BARRIER_NAMED,    /* all ranks that named an id gave `id` */
@@ -83,14 +85,13 @@ typedef struct gasnete_barrier_state {
     gasnete_barrier_value_t inbox[2][GASNETE_BARRIER_SLOTS];
 } gasnete_barrier_state_t;
 
-/* Where a rank stands among those of its barrier. */
+/* A rank among those of its barrier. */
 typedef struct gasnete_barrier_shape {
-    uint32_t supernode, supernodes;
-    uint32_t index, members; /* index of the rank in its supernode (0: the leader), and how many
-                                ranks that has */
-    /* The rank at an index; called by gasnete_barrier_init alone. */
-    uint32_t (*rank_at)(const void *whose, uint32_t supernode, uint32_t index);
-    const void *whose;
+    uint32_t rank, size;
+    const gasnete_topology_t *topology; /* NULL: each rank is alone in its supernode */
+    const uint32_t *nodes; /* [size] the job's ranks, which messages name; NULL: the same */
+    bool words; /* the ranks of a supernode count in words: only its leader has steps, and one
+                   child, itself, which stands for the ranks that count */
 } gasnete_barrier_shape_t;
 
 /* The value of two sets of ranks together.  */

@@ -26,14 +26,6 @@ static struct early *early;             /* under gasnete_coll_lock */
 static gasnete_barrier_t *_Atomic made; /* the barriers of teams, in use or not; none is removed */
 static atomic_bool due;                 /* a message has arrived for one of them */
 
-static void *team_barrier_alloc(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-    if (memory == NULL)
-        gasneti_fatal("out of memory: %zu bytes for a team's barrier", count * size);
-    return memory;
-}
-
 /* --- messages that arrive --- */
 
 /* Gives the messages that came early to the team's new barrier; gasnete_coll_lock held.  */
@@ -56,7 +48,7 @@ static void team_barrier_keep(uint32_t team, gasnet_node_t from,
                               const gasnete_barrier_message_t *message)
 {
     if (gasnete_coll_team_wrong(team, from)) gasnete_barrier_bad(from, message->slot);
-    struct early *kept = team_barrier_alloc(1, sizeof *kept);
+    struct early *kept = gasneti_calloc(1, sizeof *kept, "a team's barrier");
     *kept = (struct early){early, team, from, *message};
     early = kept;
 }
@@ -99,44 +91,25 @@ void gasnete_barrier_progress(void)
 
 /* --- making and freeing --- */
 
-static uint32_t team_barrier_rank_at(const void *whose, uint32_t supernode, uint32_t index)
-{
-    const gasnete_team_t *team = whose;
-    const gasnete_coll_supernodes_t *by = team->supernodes;
-    return gasnete_coll_node_of(team, by ? by->ranks[by->first[supernode] + index] : supernode);
-}
-
-/* Where this rank stands; it is alone in its supernode if no members share memory, or all do. */
-static gasnete_barrier_shape_t team_barrier_shape(const gasnete_team_t *team)
-{
-    const gasnete_coll_supernodes_t *by = team->supernodes;
-    const uint32_t own = by ? by->of[team->rank] : team->rank;
-    return (gasnete_barrier_shape_t){.supernode = own,
-                                     .supernodes = by ? by->count : team->size,
-                                     .index = by ? by->index[team->rank] - by->first[own] : 0,
-                                     .members = by ? by->first[own + 1] - by->first[own] : 1,
-                                     .rank_at = team_barrier_rank_at,
-                                     .whose = team};
-}
-
 /* A barrier that is not in use, or a new one; gasnete_coll_lock held. */
 static gasnete_barrier_t *team_barrier_find(void)
 {
     gasnete_barrier_t *barrier = made;
     while (barrier && barrier->used) barrier = barrier->next;
     if (barrier) return barrier;
-    barrier = team_barrier_alloc(1, sizeof *barrier);
+    barrier = gasneti_calloc(1, sizeof *barrier, "a team's barrier");
     barrier->next = made;
     made = barrier;
     return barrier;
 }
 
 /* Prepares a barrier for a team other than GASNET_TEAM_ALL; gasnete_coll_lock held. */
-static void team_barrier_prepare(gasnete_barrier_t *barrier, const gasnete_team_t *team,
-                                 const gasnete_barrier_shape_t *shape)
+static void team_barrier_prepare(gasnete_barrier_t *barrier, const gasnete_team_t *team)
 {
+    const gasnete_barrier_shape_t shape = {
+        .rank = team->rank, .size = team->size, .topology = team->topology, .nodes = team->nodes};
     gasneti_lock(&barrier->lock);
-    gasnete_barrier_init(&barrier->state, shape);
+    gasnete_barrier_init(&barrier->state, &shape);
     barrier->result = (gasnete_barrier_value_t){GASNETE_BARRIER_NONE, 0};
     barrier->team = team->id;
     barrier->size = team->size;
@@ -149,12 +122,12 @@ static void team_barrier_prepare(gasnete_barrier_t *barrier, const gasnete_team_
 
 void gasnete_team_barrier_make(gasnete_team_t *team, bool all)
 {
-    gasnete_barrier_image_t *images = team_barrier_alloc(team->local, sizeof *images);
-    const gasnete_barrier_shape_t shape = team_barrier_shape(team);
+    gasnete_barrier_image_t *images =
+        gasneti_calloc(team->local, sizeof *images, "a team's barrier");
     gasneti_lock(&gasnete_coll_lock);
     gasnete_barrier_t *barrier = all ? &gasnete_barrier_job : team_barrier_find();
     barrier->images = images;
-    if (!all) team_barrier_prepare(barrier, team, &shape);
+    if (!all) team_barrier_prepare(barrier, team);
     team->barrier = barrier;
     gasneti_unlock(&gasnete_coll_lock);
 }

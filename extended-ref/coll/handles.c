@@ -26,14 +26,7 @@ typedef struct handles_thread {
     handles_aggregate_t *open;
 } handles_thread_t;
 
-static void *handles_memory(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-    if (memory == NULL)
-        gasneti_fatal("out of memory for handles of collectives; keep fewer outstanding, or raise "
-                      "the limit (ulimit -v)");
-    return memory;
-}
+static const char HANDLES_MEMORY[] = "handles of collectives, of which fewer may be outstanding";
 
 /* --- the thread --- */
 
@@ -56,7 +49,8 @@ uint32_t gasnete_coll_local_image(const char *call)
 void gasnete_coll_become_image(uint32_t image)
 {
     gasnete_thread_t *me = gasnete_self();
-    handles_thread_t *thread = me->coll ? me->coll : handles_memory(1, sizeof *thread);
+    handles_thread_t *thread =
+        me->coll ? me->coll : gasneti_calloc(1, sizeof *thread, HANDLES_MEMORY);
     thread->image = image;
     me->coll = thread;
 }
@@ -68,7 +62,8 @@ enum { HANDLES_AT_ONCE = 64 };
 static gasnet_coll_handle_t handles_new(handles_thread_t *me)
 {
     if (me->free == NULL) {
-        gasnet_coll_handle_t handles = handles_memory(HANDLES_AT_ONCE, sizeof *handles);
+        gasnet_coll_handle_t handles =
+            gasneti_calloc(HANDLES_AT_ONCE, sizeof *handles, HANDLES_MEMORY);
         for (int i = 0; i < HANDLES_AT_ONCE; i++) {
             handles[i].owner = gasnete_self()->index;
             handles[i].next = me->free;
@@ -111,17 +106,12 @@ static handles_aggregate_t **handles_find(handles_thread_t *me, const gasnete_te
     return at;
 }
 
-static void handles_wait(gasnet_coll_handle_t handle)
-{
-    gasneti_wait_until(handles_done(handle));
-}
-
 /* Begins the operation of a call with GASNET_COLL_AGGREGATE.  */
 static void handles_aggregate(handles_thread_t *me, const gasnete_coll_call_t *call, uint32_t image)
 {
     handles_aggregate_t **at = handles_find(me, call->team);
     if (*at == NULL) {
-        *at = handles_memory(1, sizeof **at);
+        *at = gasneti_calloc(1, sizeof **at, HANDLES_MEMORY);
         (*at)->team = call->team->plain;
         (*at)->handle = handles_new(me);
     }
@@ -249,7 +239,7 @@ void gasnet_coll_wait_sync(gasnet_coll_handle_t handle)
     handles_check_context("gasnet_coll_wait_sync");
     if (handle == GASNET_COLL_INVALID_HANDLE) return;
     handles_thread_t *me = handles_check("gasnet_coll_wait_sync", handle);
-    handles_wait(handle);
+    gasneti_wait_until(handles_done(handle));
     handles_free(me, handle);
 }
 

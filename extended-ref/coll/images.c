@@ -11,11 +11,6 @@
 
 #include "core/report.h"
 
-static size_t images_round(size_t nbytes)
-{
-    return (nbytes + 15) & ~(size_t)15;
-}
-
 static void images_copy(void *to, const void *from, size_t nbytes)
 {
     if (to != from) memcpy(to, from, nbytes);
@@ -134,8 +129,8 @@ static void images_pack_src(const gasnete_coll_op_t *op, char *to)
 static void images_pack_some(gasnete_coll_op_t *op)
 {
     const images_layout_t layout = images_layout(op);
-    const size_t src = images_round(layout.src), dst = images_round(layout.dst);
-    const size_t all = src + dst + images_round(op->schedule->scratch);
+    const size_t src = plan_aligned(layout.src), dst = plan_aligned(layout.dst);
+    const size_t all = src + dst + plan_aligned(op->schedule->scratch);
     const gasnete_coll_image_t *root = &op->images[layout.root];
     op->buffer[GASNETE_COLL_SRC] = root->src;
     op->buffer[GASNETE_COLL_DST] = root->dst;

@@ -34,7 +34,7 @@ gasnete_coll_item_t *gasnete_coll_item_new(void)
     if (item) {
         free_items = item->next;
     } else {
-        item = aligned_alloc(16, (sizeof *item + 15) & ~(size_t)15);
+        item = aligned_alloc(16, plan_aligned(sizeof *item));
         if (item == NULL)
             gasneti_fatal("out of memory for a message of a collective operation; keep fewer "
                           "operations outstanding, or raise the limit (ulimit -v)");

@@ -31,16 +31,14 @@ static op_list_t for_client = {NULL, &for_client.first}; /* (L) for threads of t
 /* Makes an operation; lock held.  */
 static gasnete_coll_op_t *op_new(const gasnete_coll_call_t *call, uint32_t number)
 {
+    static const char what[] = "a collective operation, of which fewer may be outstanding";
+    gasnete_team_t *team = call->team;
     gasnete_coll_op_t *op = free_ops;
     if (op)
         free_ops = op->next;
     else
-        op = calloc(1, sizeof *op);
-    gasnete_team_t *team = call->team;
-    if (op) op->images = team->local > 1 ? calloc(team->local, sizeof *op->images) : &op->one;
-    if (op == NULL || op->images == NULL)
-        gasneti_fatal("out of memory for a collective operation; keep fewer outstanding, or raise "
-                      "the limit (ulimit -v)");
+        op = gasneti_calloc(1, sizeof *op, what);
+    op->images = team->local > 1 ? gasneti_calloc(team->local, sizeof *op->images, what) : &op->one;
     op->call = *call;
     op->number = number;
     op->entered = 0;
@@ -204,9 +202,9 @@ static void op_end_phase(gasnete_coll_op_t *op)
 
 /* --- rounds --- */
 
-static char *op_place(const gasnete_coll_op_t *op, gasnete_coll_place_t place)
+static char *op_address(const gasnete_coll_op_t *op, gasnete_coll_address_t at)
 {
-    return op->buffer[place.buffer] + place.offset;
+    return op->buffer[at.buffer] + at.offset;
 }
 
 static uint32_t op_tag(const gasnete_coll_op_t *op, uint32_t tag)
@@ -216,7 +214,7 @@ static uint32_t op_tag(const gasnete_coll_op_t *op, uint32_t tag)
 
 static void op_post(gasnete_coll_op_t *op, const gasnete_coll_action_t *action, uint32_t round)
 {
-    char *to = action->nbytes ? op_place(op, action->to) : NULL;
+    char *to = action->nbytes ? op_address(op, action->to) : NULL;
     gasnete_coll_receive(op, action->peer, op_tag(op, action->tag), to, action->nbytes,
                          round % GASNETE_COLL_SLOTS);
 }
@@ -235,8 +233,8 @@ static void op_post_ahead(gasnete_coll_op_t *op)
 
 static void op_copy(gasnete_coll_op_t *op, const gasnete_coll_action_t *action)
 {
-    char *to = op_place(op, action->to);
-    const char *from = op_place(op, action->from);
+    char *to = op_address(op, action->to);
+    const char *from = op_address(op, action->from);
     for (size_t i = 0; i < action->count; i++) {
         if (to != from) memmove(to, from, action->nbytes);
         to += action->to_stride;
@@ -267,7 +265,7 @@ static bool op_act(gasnete_coll_op_t *op, const gasnete_coll_action_t *action)
     switch (action->verb) {
     case GASNETE_COLL_SEND:
         gasnete_coll_send(op, action->peer, op_tag(op, action->tag),
-                          action->nbytes ? op_place(op, action->from) : NULL, action->nbytes);
+                          action->nbytes ? op_address(op, action->from) : NULL, action->nbytes);
         return true;
     case GASNETE_COLL_RECV:
         if (op->ahead == 0) op_post(op, action, op->round);
@@ -276,8 +274,8 @@ static bool op_act(gasnete_coll_op_t *op, const gasnete_coll_action_t *action)
         op_copy(op, action);
         return true;
     case GASNETE_COLL_COMBINE:
-        gasnete_coll_combine(&op->call, op_place(op, action->to), op_place(op, action->from),
-                             op_place(op, action->with), action->nbytes);
+        gasnete_coll_combine(&op->call, op_address(op, action->to), op_address(op, action->from),
+                             op_address(op, action->with), action->nbytes);
         return true;
     case GASNETE_COLL_DRAIN:
         return op_drained(op);

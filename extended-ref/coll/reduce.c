@@ -14,9 +14,7 @@ void gasnete_coll_functions(const gasnet_coll_fn_entry_t *table, size_t count)
     if (count == 0) return;
     if (table == NULL)
         gasneti_fatal("gasnet_coll_init is given a NULL table of %zu functions", count);
-    functions = calloc(count, sizeof *functions);
-    if (functions == NULL)
-        gasneti_fatal("out of memory for the %zu functions of gasnet_coll_init", count);
+    functions = gasneti_calloc(count, sizeof *functions, "the functions of gasnet_coll_init");
     memcpy(functions, table, count * sizeof *functions);
     function_count = count;
 }

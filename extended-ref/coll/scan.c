@@ -3,6 +3,8 @@
 
 #include "core/report.h"
 
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 static void __attribute__((noreturn, cold)) no_scan(const char *name)
 {
     gasneti_fatal("%s is called: scans are not implemented; gasnet_coll_gather_all followed by a "
@@ -14,9 +16,6 @@ void gasnet_coll_scan(gasnet_team_handle_t team, void *dst, size_t dst_blksz, si
                       void *src, size_t src_blksz, size_t src_offset, size_t elem_size,
                       size_t elem_count, gasnet_coll_fn_handle_t func, int func_arg, int flags)
 {
-    (void)team, (void)dst, (void)dst_blksz, (void)dst_offset, (void)src, (void)src_blksz,
-        (void)src_offset, (void)elem_size, (void)elem_count, (void)func, (void)func_arg,
-        (void)flags;
     no_scan("gasnet_coll_scan");
 }
 
@@ -25,9 +24,6 @@ gasnet_coll_handle_t gasnet_coll_scan_nb(gasnet_team_handle_t team, void *dst, s
                                          size_t src_offset, size_t elem_size, size_t elem_count,
                                          gasnet_coll_fn_handle_t func, int func_arg, int flags)
 {
-    (void)team, (void)dst, (void)dst_blksz, (void)dst_offset, (void)src, (void)src_blksz,
-        (void)src_offset, (void)elem_size, (void)elem_count, (void)func, (void)func_arg,
-        (void)flags;
     no_scan("gasnet_coll_scan_nb");
 }
 
@@ -36,9 +32,6 @@ void gasnet_coll_scanM(gasnet_team_handle_t team, void *const dstlist[], size_t 
                        size_t src_offset, size_t elem_size, size_t elem_count,
                        gasnet_coll_fn_handle_t func, int func_arg, int flags)
 {
-    (void)team, (void)dstlist, (void)dst_blksz, (void)dst_offset, (void)srclist, (void)src_blksz,
-        (void)src_offset, (void)elem_size, (void)elem_count, (void)func, (void)func_arg,
-        (void)flags;
     no_scan("gasnet_coll_scanM");
 }
 
@@ -48,8 +41,5 @@ gasnet_coll_handle_t gasnet_coll_scanM_nb(gasnet_team_handle_t team, void *const
                                           size_t src_offset, size_t elem_size, size_t elem_count,
                                           gasnet_coll_fn_handle_t func, int func_arg, int flags)
 {
-    (void)team, (void)dstlist, (void)dst_blksz, (void)dst_offset, (void)srclist, (void)src_blksz,
-        (void)src_offset, (void)elem_size, (void)elem_count, (void)func, (void)func_arg,
-        (void)flags;
     no_scan("gasnet_coll_scanM_nb");
 }

@@ -15,8 +15,8 @@ static bool schedule_has(const gasnete_coll_schedule_t *schedule,
            own->unit == key->unit && own->in_order == key->in_order;
 }
 
-static gasnete_coll_plan_t schedule_plan(const gasnete_team_t *team,
-                                         const gasnete_coll_plan_key_t *key)
+gasnete_coll_plan_t gasnete_coll_team_plan(const gasnete_team_t *team,
+                                           const gasnete_coll_plan_key_t *key)
 {
     gasnete_coll_plan_t plan = {
         .kind = key->kind,
@@ -28,7 +28,8 @@ static gasnete_coll_plan_t schedule_plan(const gasnete_team_t *team,
         .unit = key->unit,
         .first = team->first,
         .even = team->even,
-        .supernodes = team->supernodes,
+        .topology = team->topology,
+        .first_by_index = team->first_by_index,
     };
     gasnete_coll_choose(&plan, &team->settings);
     return plan;
@@ -57,7 +58,7 @@ static gasnete_coll_schedule_t *schedule_new(const gasnete_team_t *team,
                                              const gasnete_coll_plan_key_t *key)
 {
     gasnete_coll_action_t actions[GASNETE_COLL_SCHEDULE_ACTIONS];
-    gasnete_coll_schedule_t schedule = {.key = *key, .plan = schedule_plan(team, key)};
+    gasnete_coll_schedule_t schedule = {.key = *key, .plan = gasnete_coll_team_plan(team, key)};
     schedule.rounds = gasnete_coll_plan_rounds(&schedule.plan);
     schedule.ahead = schedule.rounds > 1 ? gasnete_coll_plan_ahead(&schedule.plan) : 0;
     schedule.scratch = gasnete_coll_plan_scratch(&schedule.plan);
@@ -84,15 +85,15 @@ static uint32_t schedule_hash(const gasnete_coll_plan_key_t *key)
 gasnete_coll_schedule_t *gasnete_coll_schedule_take(gasnete_team_t *team,
                                                     const gasnete_coll_plan_key_t *key)
 {
-    gasnete_coll_schedule_t **place = &team->schedules[schedule_hash(key)];
+    gasnete_coll_schedule_t **listed = &team->schedules[schedule_hash(key)];
     gasneti_lock(&gasnete_coll_lock);
-    gasnete_coll_schedule_t *schedule = *place;
+    gasnete_coll_schedule_t *schedule = *listed;
     if (schedule == NULL || !schedule_has(schedule, key)) {
         const bool replace = schedule == NULL || schedule->users == 0;
         if (replace) free(schedule);
         schedule = schedule_new(team, key);
         schedule->listed = replace;
-        if (replace) *place = schedule;
+        if (replace) *listed = schedule;
     }
     schedule->users++;
     gasneti_unlock(&gasnete_coll_lock);

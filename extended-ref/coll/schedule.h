@@ -34,6 +34,9 @@ typedef struct gasnete_coll_schedule {
 
 struct gasnete_coll_team;
 
+/* The plan of a team for these arguments, by its settings.  */
+gasnete_coll_plan_t gasnete_coll_team_plan(const struct gasnete_coll_team *team,
+                                           const gasnete_coll_plan_key_t *key);
 /* The schedule of a plan of the team; to be returned by the caller.  Takes the lock.  */
 gasnete_coll_schedule_t *gasnete_coll_schedule_take(struct gasnete_coll_team *team,
                                                     const gasnete_coll_plan_key_t *key);

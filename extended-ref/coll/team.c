@@ -15,14 +15,6 @@ gasneti_lock_t gasnete_coll_lock;
 static gasnete_team_t *teams;
 static uint32_t next_id = 1;
 
-static void *team_alloc(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-    if (memory == NULL)
-        gasneti_fatal("out of memory: %zu bytes for a team of collectives", count * size);
-    return memory;
-}
-
 static int team_compare(const void *a, const void *b)
 {
     const gasnete_coll_member_t *x = a, *y = b;
@@ -34,8 +26,8 @@ static void team_fill_members(gasnete_team_t *team, const gasnet_node_t *nodes)
 {
     team->rank = gasnetc_job.rank;
     if (nodes == NULL) return;
-    team->nodes = team_alloc(team->size, sizeof *team->nodes);
-    team->members = team_alloc(team->size, sizeof *team->members);
+    team->nodes = gasneti_calloc(team->size, sizeof *team->nodes, "a team");
+    team->members = gasneti_calloc(team->size, sizeof *team->members, "a team");
     for (uint32_t r = 0; r < team->size; r++) {
         if (nodes[r] >= gasnetc_job.size) gasnetc_no_such_rank("a team", nodes[r]);
         team->nodes[r] = nodes[r];
@@ -60,31 +52,50 @@ static uint32_t team_images_of(const gasnet_image_t *images, gasnet_node_t node)
 static void team_fill_images(gasnete_team_t *team, const gasnet_image_t *images)
 {
     bool one_each = true;
+    uint32_t *first = gasneti_calloc((size_t)team->size + 1, sizeof *first, "a team");
     team->even = true;
     for (uint32_t r = 0; r < team->size; r++) {
-        uint32_t count = team_images_of(images, gasnete_coll_node_of(team, r));
+        const uint32_t count = team_images_of(images, gasnete_coll_node_of(team, r));
+        first[r + 1] = first[r] + count;
         one_each = one_each && count == 1;
-        team->even = team->even && count == team_images_of(images, gasnete_coll_node_of(team, 0));
-        team->images += count;
+        team->even = team->even && count == first[1];
     }
-    team->local = team_images_of(images, (gasnet_node_t)gasnete_coll_node_of(team, team->rank));
-    if (one_each) return;
-    team->first = team_alloc((size_t)team->size + 1, sizeof *team->first);
-    for (uint32_t r = 0; r < team->size; r++)
-        team->first[r + 1] = team->first[r] + team_images_of(images, gasnete_coll_node_of(team, r));
+    team->images = first[team->size];
+    team->local = first[team->rank + 1] - first[team->rank];
+    if (one_each)
+        free(first);
+    else
+        team->first = first;
+}
+
+/* Sets the supernodes, and the images in their order. */
+static void team_fill_supernodes(gasnete_team_t *team)
+{
+    const gasnete_topology_t *job = gasnete_topology_job;
+    team->topology = gasnete_topology_job;
+    if (job && team->nodes &&
+        !gasnete_topology_new(&team->topology, job->of, job->count, team->nodes, team->size))
+        gasneti_fatal("out of memory for a team of %u ranks", team->size);
+    const gasnete_topology_t *by = team->topology;
+    if (!by || !team->first) return;
+    uint32_t *first =
+        gasneti_calloc((size_t)team->size + 1 + by->count + 1, sizeof *first, "a team");
+    team->first_by_index = first;
+    for (uint32_t i = 0; i < team->size; i++)
+        first[i + 1] = first[i] + team->first[by->ranks[i] + 1] - team->first[by->ranks[i]];
+    for (uint32_t s = 0; s <= by->count; s++) first[team->size + 1 + s] = first[by->first[s]];
 }
 
 static gasnete_team_t *team_make_twin(const gasnete_team_t *team)
 {
-    gasnete_team_t *twin = team_alloc(1, sizeof *twin);
+    gasnete_team_t *twin = gasneti_calloc(1, sizeof *twin, "a team");
     *twin = *team;
     twin->id = team->id + 1;
     twin->images = team->size;
     twin->local = 1;
-    twin->first = NULL;
+    twin->first = twin->first_by_index = NULL;
     twin->entering = NULL;
-    twin->supernodes = gasnete_coll_supernodes_new(team->nodes, team->size, NULL);
-    twin->calls = team_alloc(1, sizeof *twin->calls);
+    twin->calls = gasneti_calloc(1, sizeof *twin->calls, "a team");
     twin->plain = twin;
     return twin;
 }
@@ -102,14 +113,15 @@ gasnete_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, u
     if (id > UINT32_MAX - 2) /* its twin's is the next, and next_id that behind it */
         gasneti_fatal("2^31 teams have been made, and messages can name no more: make teams once, "
                       "and keep them");
-    gasnete_team_t *team = team_alloc(1, sizeof *team);
+    gasnete_team_t *team = gasneti_calloc(1, sizeof *team, "a team");
     team->id = id;
     team->size = size;
     team_fill_members(team, nodes);
     team_fill_images(team, images);
-    team->supernodes = gasnete_coll_supernodes_new(team->nodes, size, team->first);
-    team->calls = team_alloc(team->local, sizeof *team->calls);
-    if (team->local > 1) team->entering = team_alloc(GASNETE_COLL_ENTERING, sizeof *team->entering);
+    team_fill_supernodes(team);
+    team->calls = gasneti_calloc(team->local, sizeof *team->calls, "a team");
+    if (team->local > 1)
+        team->entering = gasneti_calloc(GASNETE_COLL_ENTERING, sizeof *team->entering, "a team");
     team->plain = team->first ? team_make_twin(team) : team;
     gasneti_lock(&gasnete_coll_lock);
     team_list(team);
@@ -127,27 +139,34 @@ static void team_unlist(gasnete_team_t *team)
     *at = team->next;
 }
 
+void gasnete_coll_check_idle(const gasnete_team_t *team)
+{
+    gasneti_lock(&gasnete_coll_lock);
+    const uint32_t in_flight = team->in_flight + (team->plain == team ? 0 : team->plain->in_flight);
+    gasneti_unlock(&gasnete_coll_lock);
+    if (in_flight)
+        gasneti_fatal("gasnet_coll_team_free is called while %u of the team's collectives are in "
+                      "flight: sync them first",
+                      in_flight);
+}
+
 void gasnete_coll_team_delete(gasnete_team_t *team)
 {
     gasnete_team_t *twin = team->plain;
     gasneti_lock(&gasnete_coll_lock);
-    uint32_t in_flight = team->in_flight + (twin == team ? 0 : twin->in_flight);
     team_unlist(team);
     if (twin != team) team_unlist(twin);
     gasneti_unlock(&gasnete_coll_lock);
-    if (in_flight)
-        gasneti_fatal("a team is freed while %u of its collectives are in flight: sync them first",
-                      in_flight);
     gasnete_coll_schedules_drop(team);
     if (twin != team) gasnete_coll_schedules_drop(twin);
     free(team->nodes);
     free(team->members);
     free(team->first);
-    gasnete_coll_supernodes_free(team->supernodes);
+    free(team->first_by_index);
+    if (team->topology != gasnete_topology_job) free(team->topology);
     free(team->calls);
     free(team->entering);
     if (twin != team) {
-        gasnete_coll_supernodes_free(twin->supernodes);
         free(twin->calls);
         free(twin);
     }

@@ -18,6 +18,7 @@
 #include "core/lock.h"
 #include "extended-ref/coll/plans/plan_choose.h"
 #include "extended-ref/coll/schedule.h"
+#include "extended-ref/topology.h"
 #include "gasnet.h"
 
 struct gasnete_coll_op;
@@ -33,17 +34,18 @@ typedef struct gasnete_coll_member {
 
 struct gasnete_coll_team {
     uint32_t id;
-    uint32_t rank, size;                   /* of this node; of nodes */
-    uint32_t images, local;                /* of the team; of this node */
-    bool even;                             /* all nodes have as many images */
-    gasnet_node_t *nodes;                  /* [size] by rank; NULL: rank r is node r */
-    gasnete_coll_member_t *members;        /* [size] by node; NULL if `nodes` is */
-    uint32_t *first;                       /* [size + 1] first image by rank; NULL: one a node */
-    gasnete_coll_supernodes_t *supernodes; /* NULL: no members share memory, or all do */
-    struct gasnete_coll_team *plain;       /* see above */
-    struct gasnete_coll_team *next;        /* in the list of all teams */
-    gasnete_coll_settings_t settings;      /* of gasnete_coll_choose; equal on all members */
-    bool tuned;                            /* a call of tuning.c has changed them */
+    uint32_t rank, size;              /* of this node; of nodes */
+    uint32_t images, local;           /* of the team; of this node */
+    bool even;                        /* all nodes have as many images */
+    gasnet_node_t *nodes;             /* [size] by rank; NULL: rank r is node r */
+    gasnete_coll_member_t *members;   /* [size] by node; NULL if `nodes` is */
+    uint32_t *first;                  /* [size + 1] first image by rank; NULL: one a node */
+    gasnete_topology_t *topology;     /* NULL: no members share memory, or all do */
+    uint32_t *first_by_index;         /* as in plan.h */
+    struct gasnete_coll_team *plain;  /* see above */
+    struct gasnete_coll_team *next;   /* in the list of all teams */
+    gasnete_coll_settings_t settings; /* of gasnete_coll_choose; equal on all members */
+    bool tuned;                       /* a call of tuning.c has changed them */
     gasnete_coll_schedule_t *schedules[GASNETE_COLL_SCHEDULES]; /* (L) by a hash, or NULL */
     struct gasnete_barrier *barrier;   /* NULL until gasnete_team_barrier_make */
     uint32_t *calls;                   /* [local] operations that each image has begun */
@@ -67,7 +69,11 @@ extern gasneti_lock_t gasnete_coll_lock;
 gasnete_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, uint32_t size,
                                       const gasnet_image_t *images);
 
-/* Frees a team and its twin; its `barrier` has been freed.  Fatal if collectives are in flight.  */
+/* Fatal if collectives of a team, or of its twin, are in flight: an image that has synced all its
+ * operations has seen them complete for the node.  */
+void gasnete_coll_check_idle(const gasnete_team_t *team);
+
+/* Frees a team and its twin; its `barrier` has been freed, and it is idle.  */
 void gasnete_coll_team_delete(gasnete_team_t *team);
 
 /* Fatal, naming the call, if collectives are in flight on this node.  */
@@ -103,16 +109,6 @@ static inline uint32_t gasnete_coll_first_image(const gasnete_team_t *team, uint
 {
     return team->first ? team->first[rank] : rank;
 }
-
-/* --- supernodes.c --- */
-
-/* The supernodes of a team of these nodes (NULL: all nodes), equal on each; NULL: no two share
- * memory, or all do.  `first_image`: [size + 1] by rank, or NULL: one a node.  Fatal without
- * memory.
- */
-gasnete_coll_supernodes_t *gasnete_coll_supernodes_new(const gasnet_node_t *nodes, uint32_t size,
-                                                       const uint32_t *first_image);
-void gasnete_coll_supernodes_free(gasnete_coll_supernodes_t *supernodes);
 
 /* Fatal, naming the call, unless `team` is a team, gasnet_coll_init has returned and, in debug
  * builds, the calling context is legal.  */

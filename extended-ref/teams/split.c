@@ -14,17 +14,10 @@
 #include "extended-ref/teams/split_order.h"
 #include "extended-ref/handles.h"
 
-static void *split_alloc(size_t count, size_t size)
-{
-    void *memory = malloc(count * size);
-    if (memory == NULL)
-        gasneti_fatal("out of memory: %zu bytes for gasnet_coll_team_split", count * size);
-    return memory;
-}
-
 static gasnete_coll_split_t *split_gather(gasnete_team_t *parent, uint32_t color, uint32_t relrank)
 {
-    gasnete_coll_split_t *all = split_alloc(parent->images, sizeof *all);
+    gasnete_coll_split_t *all =
+        gasneti_calloc(parent->images, sizeof *all, "gasnet_coll_team_split");
     gasnete_coll_split_t mine = {color, relrank, gasnete_coll_team_id()};
     gasnet_coll_gather_all(parent, all, &mine, sizeof mine,
                            GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCAL);
@@ -41,9 +34,10 @@ static gasnete_coll_split_t *split_gather(gasnete_team_t *parent, uint32_t color
 static gasnete_team_t *split_make(const gasnete_team_t *parent, const gasnete_coll_split_t *all,
                                   uint32_t color, uint32_t id)
 {
-    gasnete_coll_seat_t *seats = split_alloc(parent->size, sizeof *seats);
+    gasnete_coll_seat_t *seats =
+        gasneti_calloc(parent->size, sizeof *seats, "gasnet_coll_team_split");
     uint32_t size = gasnete_coll_split_seats(all, parent->first, parent->size, color, seats);
-    gasnet_node_t *nodes = split_alloc(size, sizeof *nodes);
+    gasnet_node_t *nodes = gasneti_calloc(size, sizeof *nodes, "gasnet_coll_team_split");
     for (uint32_t i = 0; i < size; i++) nodes[i] = gasnete_coll_node_of(parent, seats[i].rank);
     gasnete_team_t *team = gasnete_coll_team_new(id, nodes, size, NULL);
     free(nodes);
@@ -80,26 +74,13 @@ gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t parent, gasnet_
     return team;
 }
 
-/* Fatal if collectives are in flight: an image that has synced all its operations has seen them
- * complete for the node.  */
-static void free_check_idle(const gasnete_team_t *team)
-{
-    gasneti_lock(&gasnete_coll_lock);
-    uint32_t in_flight = team->in_flight;
-    gasneti_unlock(&gasnete_coll_lock);
-    if (in_flight)
-        gasneti_fatal("gasnet_coll_team_free is called while %u of the team's collectives are in "
-                      "flight: sync them first",
-                      in_flight);
-}
-
 void gasnet_coll_team_free(gasnet_team_handle_t team)
 {
     gasnete_coll_check_team("gasnet_coll_team_free", team);
     if (team == gasnete_coll_team_all)
         gasneti_fatal("gasnet_coll_team_free is called for GASNET_TEAM_ALL, which lives as long as "
                       "the job");
-    free_check_idle(team);
+    gasnete_coll_check_idle(team);
     gasnet_coll_barrier(team, 0, GASNET_BARRIERFLAG_ANONYMOUS | GASNET_BARRIERFLAG_IMAGES);
     gasnete_barrier_t *barrier = team->barrier;
     gasneti_lock(&barrier->image_lock);

@@ -204,20 +204,16 @@ void gasnet_coll_tune_generic_op(gasnet_team_handle_t team, gasnet_coll_optype_t
 {
     gasnete_coll_check_team("gasnet_coll_tune_generic_op", team);
     const gasnete_team_t *own = flags & GASNET_COLL_NO_IMAGES ? team->plain : team;
-    gasnete_coll_plan_t plan = {.kind = kind_of("gasnet_coll_tune_generic_op", op),
-                                .rank = own->rank,
-                                .size = own->size,
-                                .nbytes = args.nbytes,
-                                .unit = args.elem_size,
-                                .first = own->first,
-                                .even = own->even};
+    gasnete_coll_plan_key_t key = {.nbytes = args.nbytes,
+                                   .unit = args.elem_size,
+                                   .kind = (uint8_t)kind_of("gasnet_coll_tune_generic_op", op)};
     gasnet_coll_handle_t handle = start(team, op, &args, flags);
     if (fn) fn(work_arg);
     gasnet_coll_wait_sync(handle);
     /* The operation has checked the arguments.  */
-    if (has_root(plan.kind)) plan.root = gasnete_coll_rank_of_image(own, args.rootimg);
-    plan.in_order = plan.kind == GASNETE_COLL_REDUCE && gasnete_coll_in_order(args.func);
-    gasnete_coll_choose(&plan, &own->settings);
+    if (has_root(key.kind)) key.root = gasnete_coll_rank_of_image(own, args.rootimg);
+    key.in_order = key.kind == GASNETE_COLL_REDUCE && gasnete_coll_in_order(args.func);
+    const gasnete_coll_plan_t plan = gasnete_coll_team_plan(own, &key);
     if (best_algidx) *best_algidx = plan.algorithm;
     if (num_params) *num_params = GASNET_COLL_NUM_PARAM_TYPES;
     if (best_param && (*best_param = calloc(GASNET_COLL_NUM_PARAM_TYPES, sizeof **best_param))) {

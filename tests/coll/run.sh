@@ -35,6 +35,7 @@ tells GASNET_COLL_GATHER_ALL_DISSEM_LIMIT=1M 6 1000 'algorithm 3,'
 tells GASNET_COLL_EXCHANGE_DISSEM_LIMIT=1K 8 1000 'algorithm 4,'
 tells GASNET_COLL_EXCHANGE_DISSEM_LIMIT=1M 8 1000 'algorithm 3,'
 tells GASNET_COLL_ENABLE_SEARCH=yes 0 64 'tree KNOMIAL_TREE,2$'
+tells GASNET_SUPERNODE_MAXSIZE=2 2 64 'tree KNOMIAL_TREE,2$' # as it is carried out: of four ranks that share no memory it is flat
 export SOFTHCA=on
 
 # Habits of programs, which a machine that is busy elsewhere may break now and then: most of them must hold.

@@ -7,6 +7,7 @@
  */
 #include "extended-ref/barrier/words.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/sim/sim.h"
@@ -17,8 +18,8 @@ static const char *const lowers[] = {"alone", "trees", "words"};
 
 typedef struct rank {
     gasnete_barrier_state_t state;
-    uint32_t number, phase; /* of the next enter, or of the phase that it is in */
-    bool counts;            /* in the words of its supernode: it has no messages */
+    uint32_t phase; /* of the next enter, or of the phase that it is in */
+    bool counts;    /* in the words of its supernode: it has no messages */
 } rank_t;
 
 typedef struct supernode {
@@ -309,28 +310,18 @@ static void each_alone(uint32_t count)
     }
 }
 
-static uint32_t rank_at(const void *whose, uint32_t supernode, uint32_t index)
-{
-    const uint32_t me = ((const rank_t *)whose)->number;
-    if (job.lower == WORDS && supernode == job.of[me]) return me;
-    return job.ranks[supernodes[supernode].first + index];
-}
-
-static void make_rank(uint32_t r)
+static void make_rank(uint32_t r, const gasnete_topology_t *topology)
 {
     const supernode_t *own = &supernodes[job.of[r]];
-    const bool words = job.lower == WORDS;
-    gasnete_barrier_shape_t shape = {.supernode = job.of[r],
-                                     .supernodes = job.supernodes,
-                                     .index = words ? 0 : job.place[r],
-                                     .members = words ? 1 + (own->count > 1) : own->count,
-                                     .rank_at = rank_at,
-                                     .whose = &ranks[r]};
-    ranks[r].counts = words && own->count > 1 && (job.supernodes == 1 || job.place[r] > 0);
-    if (ranks[r].counts) shape = (gasnete_barrier_shape_t){.supernodes = 1, .members = 1};
-    ranks[r].number = r;
+    gasnete_barrier_shape_t shape = {.rank = r,
+                                     .size = job.size,
+                                     .topology = topology,
+                                     .words = job.lower == WORDS && own->count > 1};
+    ranks[r].counts = shape.words && (job.supernodes == 1 || job.place[r] > 0);
+    if (shape.words && job.supernodes == 1) shape = (gasnete_barrier_shape_t){.size = 1};
     ranks[r].phase = 0;
     gasnete_barrier_init(&ranks[r].state, &shape);
+    sim_check(!ranks[r].counts || ranks[r].state.steps == 0, r, "counts and has messages");
 }
 
 static void simulate(uint32_t count, enum lower lower, uint32_t phases)
@@ -354,11 +345,14 @@ static void simulate(uint32_t count, enum lower lower, uint32_t phases)
         memset(&supernodes[s].words, 0, sizeof supernodes[s].words);
     }
     for (uint32_t r = 0; r < count; r++) job.ranks[supernodes[job.of[r]].first + job.place[r]] = r;
+    gasnete_topology_t *topology;
+    if (!gasnete_topology_new(&topology, job.of, job.supernodes, NULL, count)) abort();
     for (uint32_t r = 0; r < count; r++) {
-        make_rank(r);
+        make_rank(r, topology);
         sim_after(sim_below(1 + job.pause), act, &(sim_message_t){.from = r, .to = r});
         if (sim_chance(2)) sim_stall(r, sim_below(20000));
     }
+    free(topology);
     sim_note(0, "%u ranks, %u supernodes, %s", count, job.supernodes, lowers[lower]);
     sim_run();
     for (uint32_t r = 0; r < count; r++) {

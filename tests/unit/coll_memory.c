@@ -118,13 +118,12 @@ void coll_memory_end(void)
     }
 }
 
-void *coll_memory_at(uint32_t rank, gasnete_coll_place_t place, size_t nbytes, bool write)
+void *coll_memory_at(uint32_t rank, gasnete_coll_address_t at, size_t nbytes, bool write)
 {
     struct memory *m = &memories[rank];
-    if (write && place.buffer == GASNETE_COLL_SRC) return NULL;
-    if (place.offset > m->size[place.buffer] || nbytes > m->size[place.buffer] - place.offset)
-        return NULL;
-    return m->base[place.buffer] + place.offset;
+    if (write && at.buffer == GASNETE_COLL_SRC) return NULL;
+    if (at.offset > m->size[at.buffer] || nbytes > m->size[at.buffer] - at.offset) return NULL;
+    return m->base[at.buffer] + at.offset;
 }
 
 /* --- the reduction: 32-bit sums; in order, the composition of x -> a * x + b --- */
@@ -161,7 +160,7 @@ static bool act_copy(uint32_t rank, const gasnete_coll_action_t *a)
 {
     if (a->count == 0 || a->nbytes == 0) return false;
     for (size_t i = 0; i < a->count; i++) {
-        gasnete_coll_place_t to = a->to, from = a->from;
+        gasnete_coll_address_t to = a->to, from = a->from;
         to.offset += i * (size_t)a->to_stride;
         from.offset += i * (size_t)a->from_stride;
         char *t = coll_memory_at(rank, to, a->nbytes, true);

@@ -14,7 +14,7 @@ void coll_memory_begin(const gasnete_coll_plan_t *plan, bool in_place);
 void coll_memory_end(void);
 
 /* The memory; NULL unless all of it lies within the rank's buffer and, if `write`, is not SRC.  */
-void *coll_memory_at(uint32_t rank, gasnete_coll_place_t place, size_t nbytes, bool write);
+void *coll_memory_at(uint32_t rank, gasnete_coll_address_t at, size_t nbytes, bool write);
 
 /* Carries out a COPY or COMBINE; false if it touches what it must not.  */
 bool coll_memory_act(uint32_t rank, const gasnete_coll_action_t *action);

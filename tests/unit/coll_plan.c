@@ -37,10 +37,8 @@ typedef struct rank {
 static struct run {
     gasnete_coll_plan_t plan;
     uint32_t first[COLL_MOST_RANKS + 1];
-    gasnete_coll_supernodes_t supernodes;
-    uint32_t supernode_first[COLL_MOST_RANKS + 1], by_supernode[COLL_MOST_RANKS];
-    uint32_t place[COLL_MOST_RANKS], supernode[COLL_MOST_RANKS];
-    uint32_t image[COLL_MOST_RANKS + 1], images[COLL_MOST_RANKS + 1];
+    gasnete_topology_t *topology; /* of the plan, and to be freed */
+    uint32_t supernode[COLL_MOST_RANKS], first_by_index[2 * COLL_MOST_RANKS + 2];
     rank_t ranks[COLL_MOST_RANKS];
     bool early;
     bool sound;
@@ -55,7 +53,7 @@ static bool broken(const char *what, uint32_t rank)
         "supernodes",
         what, rank, p->size, p->root, kind_names[p->kind], algorithm_names[p->algorithm], p->nbytes,
         p->unit, p->segment, p->radix, p->first ? ", images" : "", p->in_order ? ", in order" : "",
-        p->supernodes ? p->supernodes->count : 0);
+        p->topology ? p->topology->count : 0);
     return false;
 }
 
@@ -256,7 +254,7 @@ static uint32_t crossings(void)
 static uint32_t most_crossings(void)
 {
     const gasnete_coll_plan_t *p = &run.plan;
-    const uint32_t count = p->supernodes ? p->supernodes->count : 0;
+    const uint32_t count = p->topology ? p->topology->count : 0;
     uint32_t steps = 0;
     while (1u << steps < count) steps++;
     switch (p->algorithm) {
@@ -264,7 +262,7 @@ static uint32_t most_crossings(void)
         if (p->kind != GASNETE_COLL_SCATTER && p->kind != GASNETE_COLL_GATHER) return UINT32_MAX;
         return count - 1;
     case GASNETE_COLL_TREE:
-        return p->in_order && !p->supernodes->ranges ? UINT32_MAX : count - 1;
+        return p->in_order && !p->topology->ranges ? UINT32_MAX : count - 1;
     case GASNETE_COLL_SCATTER_FIRST:
         return count * steps + count - 1;
     case GASNETE_COLL_DISSEMINATION:
@@ -276,7 +274,7 @@ static uint32_t most_crossings(void)
 
 static void check_crossings(void)
 {
-    if (run.plan.supernodes && crossings() > most_crossings())
+    if (run.plan.topology && crossings() > most_crossings())
         broken("too many messages between supernodes", run.plan.root);
 }
 
@@ -310,14 +308,23 @@ static void images_at_random(void)
         run.first[i + 1] = run.first[i] + (how == 1 ? each : 1 + check_below(4));
 }
 
+/* Images in the order of supernodes. */
+static void count_images(const gasnete_topology_t *by)
+{
+    const uint32_t size = run.plan.size, *first = run.plan.first;
+    run.plan.first_by_index = first ? run.first_by_index : NULL;
+    for (uint32_t i = 0; first && i < size; i++) {
+        const uint32_t rank = by->ranks[i];
+        run.first_by_index[i + 1] = run.first_by_index[i] + first[rank + 1] - first[rank];
+    }
+    for (uint32_t s = 0; first && s <= by->count; s++)
+        run.first_by_index[size + 1 + s] = run.first_by_index[by->first[s]];
+}
+
 /* None, ranges of ranks, or ranks of any supernode. */
 static void supernodes_at_random(void)
 {
     const uint32_t how = check_below(3), size = run.plan.size, count = 1 + check_below(size);
-    uint32_t *first = run.supernode_first;
-    run.plan.supernodes = how && count > 1 && count < size ? &run.supernodes : NULL;
-    run.supernodes = (gasnete_coll_supernodes_t){
-        count, how == 1, first, run.by_supernode, run.place, run.supernode, run.image, run.images};
     for (uint32_t i = 0; i < size; i++) run.supernode[i] = i < count ? i : check_below(count);
     for (uint32_t i = size; how == 1 && i > 1; i--) /* sorts them */
         for (uint32_t j = 1; j < i; j++)
@@ -326,20 +333,11 @@ static void supernodes_at_random(void)
                 run.supernode[j - 1] = run.supernode[j];
                 run.supernode[j] = larger;
             }
-    uint32_t place = 0;
-    for (uint32_t s = 0; s < count; s++) {
-        first[s] = place;
-        run.images[s] = run.image[place];
-        for (uint32_t i = 0; i < size; i++)
-            if (run.supernode[i] == s) {
-                const uint32_t *images = run.plan.first;
-                run.place[i] = place;
-                run.by_supernode[place++] = i;
-                run.image[place] = run.image[place - 1] + (images ? images[i + 1] - images[i] : 1);
-            }
-    }
-    first[count] = size;
-    run.images[count] = run.image[size];
+    free(run.topology);
+    run.topology = NULL;
+    if (how && !gasnete_topology_new(&run.topology, run.supernode, count, NULL, size)) abort();
+    run.plan.topology = run.topology;
+    if (run.topology) count_images(run.topology);
 }
 
 static size_t bytes_at_random(void)

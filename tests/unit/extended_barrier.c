@@ -4,27 +4,40 @@
 #include "extended-ref/barrier/machine.h"
 #include "tests/unit/check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const gasnete_barrier_value_t anonymous = {GASNETE_BARRIER_NONE, 0};
 
-/* Rank 10 * supernode + index. */
-static uint32_t rank_at(const void *whose, uint32_t supernode, uint32_t index)
+/* The barrier of a rank whose supernodes have equally many members: member i of supernode s is rank
+ * 10 s + i of the job.  `words`: members count in words. */
+static gasnete_barrier_state_t made_of(uint32_t supernode, uint32_t supernodes, uint32_t index,
+                                       uint32_t members, bool words)
 {
-    (void)whose;
-    return 10 * supernode + index;
+    enum { MOST = 2000 };
+    uint32_t of[MOST], nodes[MOST];
+    const uint32_t size = supernodes * members;
+    gasnete_topology_t *topology = NULL;
+    gasnete_barrier_state_t state;
+    if (size > MOST) abort();
+    for (uint32_t r = 0; r < size; r++) {
+        of[r] = r / members;
+        nodes[r] = 10 * (r / members) + r % members;
+    }
+    if (!gasnete_topology_new(&topology, of, supernodes, NULL, size)) abort();
+    gasnete_barrier_init(&state, &(gasnete_barrier_shape_t){.rank = supernode * members + index,
+                                                            .size = size,
+                                                            .topology = topology,
+                                                            .nodes = nodes,
+                                                            .words = words});
+    free(topology);
+    return state;
 }
 
 static gasnete_barrier_state_t made(uint32_t supernode, uint32_t supernodes, uint32_t index,
                                     uint32_t members)
 {
-    gasnete_barrier_state_t state;
-    gasnete_barrier_init(&state, &(gasnete_barrier_shape_t){.supernode = supernode,
-                                                            .supernodes = supernodes,
-                                                            .index = index,
-                                                            .members = members,
-                                                            .rank_at = rank_at});
-    return state;
+    return made_of(supernode, supernodes, index, members, false);
 }
 
 /* Receives an anonymous message in the first phase. */
@@ -86,6 +99,20 @@ static void inner(void)
           "another name is a mismatch");
 }
 
+/* The leader of supernode 1 of 2, whose three members count in words. */
+static void counting(void)
+{
+    enum { UP = GASNETE_BARRIER_UP, DOWN = GASNETE_BARRIER_DOWN };
+    gasnete_barrier_state_t state = made_of(1, 2, 0, 3, true);
+    gasnete_barrier_enter(&state, anonymous);
+    check(waits(&state, 10), "a leader awaits those that count, as itself");
+    gasnete_barrier_take(&state, anonymous);
+    check(sends(&state, 0, 0) && takes(&state, 0, 0), "it sends for them");
+    check(sends(&state, 10, DOWN) && completes(&state), "and ends their phase, as its own");
+    state = made_of(1, 2, 2, 3, true);
+    check(state.steps == 0 && !takes(&state, 10, DOWN), "a rank that counts has no steps");
+}
+
 static void refusals(void)
 {
     enum { UP = GASNETE_BARRIER_UP, DOWN = GASNETE_BARRIER_DOWN };
@@ -136,6 +163,7 @@ int main(int argc, char **argv)
     check_begin(argc, argv);
     leader();
     inner();
+    counting();
     refusals();
     words_of_messages();
     return check_end();

@@ -384,12 +384,12 @@ static void asked_to_put(const void *unused)
     char byte = 0, *dst = segments[1] + SEGMENT;
     (void)unused;
     gasnetc_AMRequestMedium(1, GASNETE_H_PUT, &byte, 1,
-                            GASNETE_ARGS(gasnete_high(dst), gasnete_low(dst), 0, 0));
+                            GASNETE_ARGS(GASNETE_WORD((uintptr_t)dst), 0, 0));
     deliver_all();
 }
 static void ask_for(const char *src, gasnet_handlerarg_t nbytes, gasnet_handler_t handler)
 {
-    const gasnet_handlerarg_t args[7] = {gasnete_high(src), gasnete_low(src), nbytes};
+    const gasnet_handlerarg_t args[7] = {GASNETE_WORD((uintptr_t)src), nbytes};
     gasnetc_AMRequestShort(1, handler, handler == GASNETE_H_GET ? 5 : 7, args);
     deliver_all();
 }

@@ -16,6 +16,7 @@
 
 struct bootstrap_job gasnetc_job = {.size = 1};
 gasnete_team_t *gasnete_coll_team_all;
+gasnete_topology_t *gasnete_topology_job;
 
 void gasneti_fatal(const char *format, ...)
 {
@@ -28,18 +29,6 @@ void gasneti_fatal(const char *format, ...)
 void gasnetc_no_such_rank(const char *call, uint32_t rank)
 {
     gasneti_fatal("%s %u", call, rank);
-}
-
-gasnete_coll_supernodes_t *gasnete_coll_supernodes_new(const gasnet_node_t *nodes, uint32_t size,
-                                                       const uint32_t *first_image)
-{
-    (void)nodes, (void)size, (void)first_image;
-    return NULL;
-}
-
-void gasnete_coll_supernodes_free(gasnete_coll_supernodes_t *supernodes)
-{
-    (void)supernodes;
 }
 
 void gasnete_coll_schedules_drop(gasnete_team_t *team)

@@ -23,8 +23,10 @@ static const gasnete_coll_method_t *const methods[][GASNETE_COLL_ALGORITHMS] = {
 
 const gasnete_coll_method_t *gasnete_coll_method(const gasnete_coll_plan_t *plan)
 {
-    if (gasnete_coll_in_stages(plan)) return &gasnete_coll_method_stages;
-    return methods[plan->kind][plan->algorithm];
+    if (!gasnete_coll_in_stages(plan)) return methods[plan->kind][plan->algorithm];
+    return plan->kind == GASNETE_COLL_BROADCAST || plan->kind == GASNETE_COLL_REDUCE
+               ? &gasnete_coll_method_stages_in_segments
+               : &gasnete_coll_method_stages;
 }
 
 bool gasnete_coll_plan_possible(const gasnete_coll_plan_t *plan,
@@ -43,7 +45,7 @@ uint32_t gasnete_coll_plan_rounds(const gasnete_coll_plan_t *plan)
 
 uint32_t gasnete_coll_plan_ahead(const gasnete_coll_plan_t *plan)
 {
-    return gasnete_coll_method(plan)->ahead(plan);
+    return gasnete_coll_method(plan)->ahead;
 }
 
 size_t gasnete_coll_plan_scratch(const gasnete_coll_plan_t *plan)

@@ -27,6 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "extended-ref/topology.h"
+
 enum gasnete_coll_kind {
     GASNETE_COLL_BARRIER, /* no data: IN_ALLSYNC and OUT_ALLSYNC */
     GASNETE_COLL_BROADCAST,
@@ -36,18 +38,6 @@ enum gasnete_coll_kind {
     GASNETE_COLL_EXCHANGE,
     GASNETE_COLL_REDUCE,
 };
-
-/* Which ranks of a team share memory. */
-typedef struct gasnete_coll_supernodes {
-    uint32_t count;         /* more than one, and fewer than ranks */
-    bool ranges;            /* each supernode is a range of ranks, so that `ranks` is in order */
-    const uint32_t *first;  /* [count + 1] the index in `ranks` of the supernode's first rank */
-    const uint32_t *ranks;  /* [size] the ranks of each supernode, in order */
-    const uint32_t *index;  /* [size] by rank: its index in `ranks` */
-    const uint32_t *of;     /* [size] by rank: its supernode */
-    const uint32_t *image;  /* [size + 1] in the order of `ranks`: the number of images before */
-    const uint32_t *images; /* [count + 1] by supernode: the number of images before */
-} gasnete_coll_supernodes_t;
 
 typedef struct gasnete_coll_plan {
     enum gasnete_coll_kind kind;
@@ -61,15 +51,18 @@ typedef struct gasnete_coll_plan {
     size_t segment;        /* most bytes of a message of a pipelined algorithm */
     const uint32_t *first; /* [size + 1] first image of each rank; NULL: one image a node */
     bool even;             /* all ranks have as many images; of no effect if `first` is NULL */
-    const gasnete_coll_supernodes_t *supernodes; /* NULL: supernodes are ignored */
+    const gasnete_topology_t *topology; /* NULL: supernodes are ignored */
+    /* First images where ranks are in the order of topology->ranks: [size + 1] by their index
+     * there, and behind that [topology->count + 1] by supernode; NULL if `first` is. */
+    const uint32_t *first_by_index;
 } gasnete_coll_plan_t;
 
 enum gasnete_coll_buffer { GASNETE_COLL_SRC, GASNETE_COLL_DST, GASNETE_COLL_TMP };
 
-typedef struct gasnete_coll_place {
+typedef struct gasnete_coll_address {
     enum gasnete_coll_buffer buffer;
     size_t offset;
-} gasnete_coll_place_t;
+} gasnete_coll_address_t;
 
 enum gasnete_coll_verb {
     GASNETE_COLL_SEND, /* `nbytes` from `from` to `peer` */
@@ -86,10 +79,16 @@ typedef struct gasnete_coll_action {
     enum gasnete_coll_verb verb;
     uint32_t peer; /* rank */
     uint32_t tag;  /* less than 2^30 */
-    gasnete_coll_place_t to, from, with;
+    gasnete_coll_address_t to, from, with;
     size_t nbytes, count;
     ptrdiff_t to_stride, from_stride;
 } gasnete_coll_action_t;
+
+/* The alignment of TMP, and of what is in it.  */
+static inline size_t plan_aligned(size_t nbytes)
+{
+    return (nbytes + 15) & ~(size_t)15;
+}
 
 uint32_t gasnete_coll_plan_rounds(const gasnete_coll_plan_t *plan);
 uint32_t gasnete_coll_plan_ahead(const gasnete_coll_plan_t *plan);

@@ -11,48 +11,36 @@
 
 enum { SENDING = 2, RECEIVING = 3 };
 
-/* Bytes that one rank has for another.  */
-static size_t block(const gasnete_coll_plan_t *plan)
-{
-    const size_t images = plan_images(plan, 0);
-    return images * images * plan->nbytes;
-}
-
 /* Bytes of the largest message.  */
-static size_t half(const gasnete_coll_plan_t *plan)
+static size_t bruck_half(const gasnete_coll_plan_t *plan)
 {
-    return plan_aligned(plan->size / 2 * block(plan));
+    return plan_aligned(plan->size / 2 * plan_pair(plan));
 }
 
-static size_t blocks(const gasnete_coll_plan_t *plan)
+static size_t bruck_blocks(const gasnete_coll_plan_t *plan)
 {
-    return plan_aligned(plan->size * block(plan));
+    return plan_aligned(plan->size * plan_pair(plan));
 }
 
-static size_t scratch(const gasnete_coll_plan_t *plan)
+static size_t bruck_scratch(const gasnete_coll_plan_t *plan)
 {
-    return blocks(plan) + (SENDING + RECEIVING) * half(plan);
+    return bruck_blocks(plan) + (SENDING + RECEIVING) * bruck_half(plan);
 }
 
-static gasnete_coll_place_t sending(const gasnete_coll_plan_t *plan, uint32_t k)
+static gasnete_coll_address_t bruck_sending(const gasnete_coll_plan_t *plan, uint32_t k)
 {
-    return place(GASNETE_COLL_TMP, blocks(plan) + k % SENDING * half(plan));
+    return address(GASNETE_COLL_TMP, bruck_blocks(plan) + k % SENDING * bruck_half(plan));
 }
 
-static gasnete_coll_place_t receiving(const gasnete_coll_plan_t *plan, uint32_t k)
+static gasnete_coll_address_t bruck_receiving(const gasnete_coll_plan_t *plan, uint32_t k)
 {
-    return place(GASNETE_COLL_TMP, blocks(plan) + (SENDING + k % RECEIVING) * half(plan));
+    return address(GASNETE_COLL_TMP,
+                   bruck_blocks(plan) + (SENDING + k % RECEIVING) * bruck_half(plan));
 }
 
-static uint32_t rounds(const gasnete_coll_plan_t *plan)
+static uint32_t bruck_rounds(const gasnete_coll_plan_t *plan)
 {
     return plan_log2(plan->size) + 1;
-}
-
-static uint32_t ahead(const gasnete_coll_plan_t *plan)
-{
-    (void)plan;
-    return 1;
 }
 
 /* The numbers below `size` with bit k: the number of whole runs of 2^k, and the length of one more
@@ -69,20 +57,20 @@ static runs_t runs_of(const gasnete_coll_plan_t *plan, uint32_t k)
 
 /* Copies the blocks with bit k between TMP's blocks and a buffer.  */
 static bool offer_packing(offer_t *o, const gasnete_coll_plan_t *plan, uint32_t k,
-                          gasnete_coll_place_t buffer, bool pack)
+                          gasnete_coll_address_t buffer, bool pack)
 {
     const runs_t runs = runs_of(plan, k);
-    const size_t run = block(plan) << k;
+    const size_t run = plan_pair(plan) << k;
     for (uint32_t part = 0; part < 2; part++) {
         const size_t past = part ? runs.whole * run : 0;
-        const gasnete_coll_place_t scattered = place(GASNETE_COLL_TMP, 2 * past + run);
-        const gasnete_coll_place_t together = place(buffer.buffer, buffer.offset + past);
+        const gasnete_coll_address_t scattered = address(GASNETE_COLL_TMP, 2 * past + run);
+        const gasnete_coll_address_t together = address(buffer.buffer, buffer.offset + past);
         const gasnete_coll_action_t copy = {.verb = GASNETE_COLL_COPY,
                                             .to = pack ? together : scattered,
                                             .from = pack ? scattered : together,
                                             .to_stride = (ptrdiff_t)(pack ? run : 2 * run),
                                             .from_stride = (ptrdiff_t)(pack ? 2 * run : run),
-                                            .nbytes = part ? runs.rest * block(plan) : run,
+                                            .nbytes = part ? runs.rest * plan_pair(plan) : run,
                                             .count = part ? 1 : runs.whole};
         if (copy.nbytes && copy.count && offer(o, &copy)) return true;
     }
@@ -92,18 +80,19 @@ static bool offer_packing(offer_t *o, const gasnete_coll_plan_t *plan, uint32_t 
 /* SRC to TMP: this rank's own block first.  */
 static bool offer_start(offer_t *o, const gasnete_coll_plan_t *plan)
 {
-    const size_t before = plan->rank * block(plan), rest = (plan->size - plan->rank) * block(plan);
-    return offer_copy(o, place(GASNETE_COLL_TMP, 0), place(GASNETE_COLL_SRC, before), rest) ||
-           offer_copy(o, place(GASNETE_COLL_TMP, rest), place(GASNETE_COLL_SRC, 0), before);
+    const size_t before = plan->rank * plan_pair(plan),
+                 rest = (plan->size - plan->rank) * plan_pair(plan);
+    return offer_copy(o, address(GASNETE_COLL_TMP, 0), address(GASNETE_COLL_SRC, before), rest) ||
+           offer_copy(o, address(GASNETE_COLL_TMP, rest), address(GASNETE_COLL_SRC, 0), before);
 }
 
 /* TMP to DST: from this rank's own block downwards.  */
 static bool offer_end(offer_t *o, const gasnete_coll_plan_t *plan)
 {
-    const size_t b = block(plan);
+    const size_t b = plan_pair(plan);
     gasnete_coll_action_t copy = {.verb = GASNETE_COLL_COPY,
-                                  .to = place(GASNETE_COLL_DST, plan->rank * b),
-                                  .from = place(GASNETE_COLL_TMP, 0),
+                                  .to = address(GASNETE_COLL_DST, plan->rank * b),
+                                  .from = address(GASNETE_COLL_TMP, 0),
                                   .to_stride = -(ptrdiff_t)b,
                                   .from_stride = (ptrdiff_t)b,
                                   .nbytes = b,
@@ -115,22 +104,22 @@ static bool offer_end(offer_t *o, const gasnete_coll_plan_t *plan)
     return copy.count && offer(o, &copy);
 }
 
-static bool action(const gasnete_coll_plan_t *plan, uint32_t k, offer_t *o)
+static bool bruck_action(const gasnete_coll_plan_t *plan, uint32_t k, offer_t *o)
 {
     const uint32_t last = plan_log2(plan->size);
     if (k == 0 && offer_start(o, plan)) return true;
-    if (k > 0 && offer_packing(o, plan, k - 1, receiving(plan, k - 1), false)) return true;
+    if (k > 0 && offer_packing(o, plan, k - 1, bruck_receiving(plan, k - 1), false)) return true;
     if (k == last) return offer_end(o, plan);
     const uint64_t distance = (uint64_t)1 << k;
     const runs_t runs = runs_of(plan, k);
-    const size_t nbytes = ((runs.whole * distance) + runs.rest) * block(plan);
-    if (offer_recv(o, plan_rank(plan, plan->rank + plan->size - distance), k, receiving(plan, k),
-                   nbytes))
+    const size_t nbytes = ((runs.whole * distance) + runs.rest) * plan_pair(plan);
+    if (offer_recv(o, plan_rank(plan, plan->rank + plan->size - distance), k,
+                   bruck_receiving(plan, k), nbytes))
         return true;
     if (k >= SENDING && offer(o, &(gasnete_coll_action_t){.verb = GASNETE_COLL_DRAIN})) return true;
-    return offer_packing(o, plan, k, sending(plan, k), true) ||
-           offer_send(o, plan_rank(plan, plan->rank + distance), k, sending(plan, k), nbytes);
+    return offer_packing(o, plan, k, bruck_sending(plan, k), true) ||
+           offer_send(o, plan_rank(plan, plan->rank + distance), k, bruck_sending(plan, k), nbytes);
 }
 
 const gasnete_coll_method_t gasnete_coll_method_bruck = {
-    .rounds = rounds, .ahead = ahead, .scratch = scratch, .action = action};
+    .rounds = bruck_rounds, .ahead = 1, .scratch = bruck_scratch, .action = bruck_action};

@@ -43,22 +43,17 @@ enum { BY_LEADERS = 16 << 10 };
  * needs twice the bytes of its supernode, less than 1 MiB.  */
 enum { EXCHANGE_ACTIONS = 56, EXCHANGE_BYTES = 256 };
 
-static size_t segment_of(const gasnete_coll_plan_t *plan, size_t wanted)
+static size_t choose_segment_of(const gasnete_coll_plan_t *plan, size_t wanted)
 {
     if (wanted == 0) wanted = plan->size <= 3 ? SEGMENT_OF_THREE : SEGMENT;
     return plan_segment(wanted, plan->nbytes);
 }
 
-static size_t images(const gasnete_coll_plan_t *plan)
-{
-    return plan->first ? plan->first[plan->size] : plan->size;
-}
-
 /* The team size for the table: the number of supernodes, if only their leaders use the network;
  * UINT32_MAX for a tree of blocks, which pays for any number of ranks then.  */
-static uint32_t size_of(const gasnete_coll_plan_t *plan)
+static uint32_t choose_size_of(const gasnete_coll_plan_t *plan)
 {
-    const gasnete_coll_supernodes_t *by = plan->supernodes;
+    const gasnete_topology_t *by = plan->topology;
     if (!by || plan->in_order) return plan->size;
     switch (plan->kind) {
     case GASNETE_COLL_BROADCAST:
@@ -74,9 +69,9 @@ static uint32_t size_of(const gasnete_coll_plan_t *plan)
 }
 
 /* The bytes for the table: an average, because all ranks must choose the same algorithm.  */
-static size_t bytes_of(const gasnete_coll_plan_t *plan)
+static size_t choose_bytes_of(const gasnete_coll_plan_t *plan)
 {
-    const size_t each = (images(plan) + plan->size - 1) / plan->size;
+    const size_t each = (plan_first(plan, plan->size) + plan->size - 1) / plan->size;
     switch (plan->kind) {
     case GASNETE_COLL_SCATTER:
     case GASNETE_COLL_GATHER:
@@ -89,55 +84,57 @@ static size_t bytes_of(const gasnete_coll_plan_t *plan)
     }
 }
 
-static enum gasnete_coll_algorithm from_table(const gasnete_coll_plan_t *plan)
+static enum gasnete_coll_algorithm choose_from_table(const gasnete_coll_plan_t *plan)
 {
-    const size_t bytes = bytes_of(plan);
+    const size_t bytes = choose_bytes_of(plan);
     const struct row *row = table;
-    while (row->kind != plan->kind || size_of(plan) < row->least_size || bytes < row->least_bytes ||
-           !gasnete_coll_plan_possible(plan, row->algorithm))
+    while (row->kind != plan->kind || choose_size_of(plan) < row->least_size ||
+           bytes < row->least_bytes || !gasnete_coll_plan_possible(plan, row->algorithm))
         row++;
     return row->algorithm;
 }
 
 /* The algorithm that a limit of the settings asks for, or that of the table.  */
-static enum gasnete_coll_algorithm wanted(const gasnete_coll_plan_t *plan,
-                                          const gasnete_coll_settings_t *settings)
+static enum gasnete_coll_algorithm choose_wanted(const gasnete_coll_plan_t *plan,
+                                                 const gasnete_coll_settings_t *settings)
 {
     if (settings->tree[plan->kind] && settings->tree[plan->kind] <= GASNETE_COLL_ALGORITHMS)
         return settings->tree[plan->kind] - 1;
     if (plan->kind == GASNETE_COLL_GATHER_ALL || plan->kind == GASNETE_COLL_EXCHANGE) {
         const size_t limit = settings->dissemination_limit[plan->kind == GASNETE_COLL_EXCHANGE];
         if (limit)
-            return bytes_of(plan) * plan->size <= limit ? GASNETE_COLL_DISSEMINATION
-                                                        : GASNETE_COLL_PAIRWISE;
+            return choose_bytes_of(plan) * plan->size <= limit ? GASNETE_COLL_DISSEMINATION
+                                                               : GASNETE_COLL_PAIRWISE;
     }
-    return from_table(plan);
+    return choose_from_table(plan);
 }
 
 /* The actions of a leader in an EXCHANGE: a copy for each rank, one for each supernode or rank, and
  * the messages.  */
 static uint32_t leader_actions(const gasnete_coll_plan_t *plan)
 {
-    const gasnete_coll_supernodes_t *by = plan->supernodes;
+    const gasnete_topology_t *by = plan->topology;
     return plan->size + (by->ranges ? by->count : plan->size) + 2 * by->count;
 }
 
 /* True if all ranks exchange messages as if none shared memory: in a flat tree that a setting asks
  * for, and for large blocks, each of which crosses the network once in any case.  */
-static bool direct(const gasnete_coll_plan_t *plan, const gasnete_coll_settings_t *settings)
+static bool choose_direct(const gasnete_coll_plan_t *plan, const gasnete_coll_settings_t *settings)
 {
     const bool blocks = plan->kind == GASNETE_COLL_SCATTER || plan->kind == GASNETE_COLL_GATHER;
-    if (plan->kind == GASNETE_COLL_EXCHANGE && plan->supernodes)
-        return leader_actions(plan) > EXCHANGE_ACTIONS || bytes_of(plan) > EXCHANGE_BYTES;
+    if (plan->kind == GASNETE_COLL_EXCHANGE && plan->topology)
+        return leader_actions(plan) > EXCHANGE_ACTIONS || choose_bytes_of(plan) > EXCHANGE_BYTES;
     return blocks && plan->algorithm == GASNETE_COLL_FLAT &&
-           (settings->tree[plan->kind] == 1 + GASNETE_COLL_FLAT || bytes_of(plan) > BY_LEADERS);
+           (settings->tree[plan->kind] == 1 + GASNETE_COLL_FLAT ||
+            choose_bytes_of(plan) > BY_LEADERS);
 }
 
 void gasnete_coll_choose(gasnete_coll_plan_t *plan, const gasnete_coll_settings_t *settings)
 {
-    const enum gasnete_coll_algorithm algorithm = wanted(plan, settings);
-    plan->algorithm = gasnete_coll_plan_possible(plan, algorithm) ? algorithm : from_table(plan);
-    if (direct(plan, settings)) plan->supernodes = NULL;
+    const enum gasnete_coll_algorithm algorithm = choose_wanted(plan, settings);
+    plan->algorithm =
+        gasnete_coll_plan_possible(plan, algorithm) ? algorithm : choose_from_table(plan);
+    if (choose_direct(plan, settings)) plan->topology = NULL;
     plan->radix = settings->radix > 1 ? settings->radix : RADIX;
-    plan->segment = segment_of(plan, settings->segment);
+    plan->segment = choose_segment_of(plan, settings->segment);
 }

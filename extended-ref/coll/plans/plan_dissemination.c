@@ -9,7 +9,7 @@
  */
 #include "extended-ref/coll/plans/plan_steps.h"
 
-static uint32_t rank_of(const gasnete_coll_plan_t *plan, uint32_t v)
+static uint32_t dissemination_rank(const gasnete_coll_plan_t *plan, uint32_t v)
 {
     return plan->kind == GASNETE_COLL_BROADCAST ? plan_rank(plan, (uint64_t)plan->root + v) : v;
 }
@@ -23,37 +23,37 @@ static uint32_t barrier_rounds(const gasnete_coll_plan_t *plan)
 
 static bool barrier_action(const gasnete_coll_plan_t *plan, uint32_t k, offer_t *o)
 {
-    const gasnete_coll_place_t nowhere = place(GASNETE_COLL_TMP, 0);
+    const gasnete_coll_address_t nowhere = address(GASNETE_COLL_TMP, 0);
     const plan_step_t step = plan_step(plan->size, plan->rank, k);
     return offer_send(o, step.to, k, nowhere, 0) || offer_recv(o, step.from, k, nowhere, 0);
 }
 
 const gasnete_coll_method_t gasnete_coll_method_barrier = {
-    .rounds = barrier_rounds, .ahead = barrier_rounds, .action = barrier_action};
+    .rounds = barrier_rounds, .ahead = UINT32_MAX, .action = barrier_action};
 
 /* --- gathering: the part that GATHER_ALL and BROADCAST share --- */
 
-static size_t scratch(const gasnete_coll_plan_t *plan)
+static size_t gathering_scratch(const gasnete_coll_plan_t *plan)
 {
     return (plan_log2(plan->size) + 1) * plan_together(plan);
 }
 
 /* The buffer from which round k sends both parts of a range together.  */
-static gasnete_coll_place_t sending(const gasnete_coll_plan_t *plan, uint32_t k)
+static gasnete_coll_address_t gathering_sending(const gasnete_coll_plan_t *plan, uint32_t k)
 {
-    return place(GASNETE_COLL_TMP, k * plan_together(plan));
+    return address(GASNETE_COLL_TMP, k * plan_together(plan));
 }
 
 /* The buffer in which both parts are received together.  One buffer suffices: in at most one round
  * the range wraps around the end.  */
-static gasnete_coll_place_t receiving(const gasnete_coll_plan_t *plan)
+static gasnete_coll_address_t gathering_receiving(const gasnete_coll_plan_t *plan)
 {
-    return sending(plan, plan_log2(plan->size));
+    return gathering_sending(plan, plan_log2(plan->size));
 }
 
 /* The message that node v receives in round k, in which it does `step`.  */
-static plan_message_t arrival(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t k,
-                              const plan_step_t *step)
+static plan_message_t gathering_arrival(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t k,
+                                        const plan_step_t *step)
 {
     plan_message_t m = plan_message_of(plan, step->get, step->count);
     const bool in_subtree = step->get > v && v % ((uint64_t)2 << k) == 0;
@@ -74,17 +74,18 @@ static bool gathering(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t k,
 {
     if (k > 0) {
         const plan_step_t last = plan_step(plan->size, v, k - 1);
-        const plan_message_t m = arrival(plan, v, k - 1, &last);
-        if (offer_unpacking(o, &m, GASNETE_COLL_DST, receiving(plan))) return true;
+        const plan_message_t m = gathering_arrival(plan, v, k - 1, &last);
+        if (offer_unpacking(o, &m, GASNETE_COLL_DST, gathering_receiving(plan))) return true;
     }
     if (k == plan_log2(plan->size)) return false;
     const plan_step_t step = plan_step(plan->size, v, k);
     const plan_step_t theirs = plan_step(plan->size, step.to, k);
-    const plan_message_t in = arrival(plan, v, k, &step);
-    const plan_message_t out = arrival(plan, step.to, k, &theirs);
-    return offer_arrival(o, rank_of(plan, step.from), 1 + 2 * k, &in, GASNETE_COLL_DST,
-                         receiving(plan)) ||
-           offer_message(o, rank_of(plan, step.to), 1 + 2 * k, &out, source, sending(plan, k));
+    const plan_message_t in = gathering_arrival(plan, v, k, &step);
+    const plan_message_t out = gathering_arrival(plan, step.to, k, &theirs);
+    return offer_arrival(o, dissemination_rank(plan, step.from), 1 + 2 * k, &in, GASNETE_COLL_DST,
+                         gathering_receiving(plan)) ||
+           offer_message(o, dissemination_rank(plan, step.to), 1 + 2 * k, &out, source,
+                         gathering_sending(plan, k));
 }
 
 /* --- GATHER_ALL --- */
@@ -96,64 +97,57 @@ static uint32_t gather_all_rounds(const gasnete_coll_plan_t *plan)
 
 static bool gather_all_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
 {
-    if (round == 0 && offer_copy(o, place(GASNETE_COLL_DST, plan_offset(plan, plan->rank)),
-                                 place(GASNETE_COLL_SRC, 0), plan_blocks(plan, plan->rank, 1)))
+    if (round == 0 && offer_copy(o, address(GASNETE_COLL_DST, plan_offset(plan, plan->rank)),
+                                 address(GASNETE_COLL_SRC, 0), plan_blocks(plan, plan->rank)))
         return true;
     return gathering(plan, plan->rank, round, GASNETE_COLL_DST, o);
 }
 
 const gasnete_coll_method_t gasnete_coll_method_gather_all = {.rounds = gather_all_rounds,
-                                                              .ahead = gather_all_rounds,
-                                                              .scratch = scratch,
+                                                              .ahead = UINT32_MAX,
+                                                              .scratch = gathering_scratch,
                                                               .action = gather_all_action};
 
 /* --- BROADCAST --- */
 
-static plan_tree_t binomial(const gasnete_coll_plan_t *plan)
-{
-    gasnete_coll_plan_t with = *plan;
-    with.radix = 2;
-    return gasnete_coll_tree(&with, plan_virtual(plan), plan->size);
-}
-
-static bool offer_own(offer_t *o, const gasnete_coll_plan_t *plan, const plan_tree_t *tree)
+static bool pieces_offer_own(offer_t *o, const gasnete_coll_plan_t *plan, const plan_tree_t *tree)
 {
     const plan_range_t r = plan_part(plan, tree->v, plan_tree_nodes(tree), 0);
-    return r.nbytes && offer_recv(o, rank_of(plan, plan_tree_parent(tree)), 0,
-                                  place(GASNETE_COLL_DST, r.offset), r.nbytes);
+    return r.nbytes && offer_recv(o, dissemination_rank(plan, plan_tree_parent(tree)), 0,
+                                  address(GASNETE_COLL_DST, r.offset), r.nbytes);
 }
 
-static bool offer_children(offer_t *o, const gasnete_coll_plan_t *plan, const plan_tree_t *tree,
-                           enum gasnete_coll_buffer source)
+static bool pieces_offer_children(offer_t *o, const gasnete_coll_plan_t *plan,
+                                  const plan_tree_t *tree, enum gasnete_coll_buffer source)
 {
     for (uint32_t i = tree->children; i--;) {
-        const uint32_t child = gasnete_coll_tree_child(tree, i), behind = plan->size - child;
-        const uint32_t width = (uint32_t)1 << i;
-        const plan_range_t r = plan_part(plan, child, width < behind ? width : behind, 0);
-        if (r.nbytes && offer_send(o, rank_of(plan, child), 0, place(source, r.offset), r.nbytes))
+        const uint32_t child = gasnete_coll_tree_child(tree, i);
+        const plan_range_t r = plan_part(plan, child, gasnete_coll_tree_below(tree, child), 0);
+        if (r.nbytes &&
+            offer_send(o, dissemination_rank(plan, child), 0, address(source, r.offset), r.nbytes))
             return true;
     }
     return false;
 }
 
-static uint32_t broadcast_rounds(const gasnete_coll_plan_t *plan)
+static uint32_t pieces_rounds(const gasnete_coll_plan_t *plan)
 {
     return 1 + gathering_rounds(plan);
 }
 
-static bool broadcast_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
+static bool pieces_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
 {
     const bool root = plan_is_root(plan);
-    const plan_tree_t tree = binomial(plan);
+    const plan_tree_t tree = plan_binomial(plan);
     const enum gasnete_coll_buffer source = root ? GASNETE_COLL_SRC : GASNETE_COLL_DST;
-    if (round == 0) return !root && offer_own(o, plan, &tree);
-    if (round == 1 && offer_children(o, plan, &tree, source)) return true;
+    if (round == 0) return !root && pieces_offer_own(o, plan, &tree);
+    if (round == 1 && pieces_offer_children(o, plan, &tree, source)) return true;
     if (gathering(plan, tree.v, round - 1, source, o)) return true;
-    return root && round + 1 == broadcast_rounds(plan) &&
-           offer_copy(o, place(GASNETE_COLL_DST, 0), place(GASNETE_COLL_SRC, 0), plan->nbytes);
+    return root && round + 1 == pieces_rounds(plan) &&
+           offer_copy(o, address(GASNETE_COLL_DST, 0), address(GASNETE_COLL_SRC, 0), plan->nbytes);
 }
 
-const gasnete_coll_method_t gasnete_coll_method_broadcast_pieces = {.rounds = broadcast_rounds,
-                                                                    .ahead = broadcast_rounds,
-                                                                    .scratch = scratch,
-                                                                    .action = broadcast_action};
+const gasnete_coll_method_t gasnete_coll_method_broadcast_pieces = {.rounds = pieces_rounds,
+                                                                    .ahead = UINT32_MAX,
+                                                                    .scratch = gathering_scratch,
+                                                                    .action = pieces_action};

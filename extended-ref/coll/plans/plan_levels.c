@@ -8,69 +8,64 @@
  */
 #include "extended-ref/coll/plans/plan_parts.h"
 
-static uint32_t count_of(const plan_levels_t *levels)
+plan_position_t gasnete_coll_position(const gasnete_coll_plan_t *plan, uint32_t rank,
+                                      const gasnete_topology_t *by)
 {
-    return levels->by ? levels->by->count : 1;
+    plan_position_t at = {.by = by, .count = plan->size, .number = rank, .leader = plan->root};
+    if (!by) return at;
+    at.own = by->of[rank];
+    at.root_supernode = by->of[plan->root];
+    at.first = by->first[at.own];
+    at.count = gasnete_topology_members(by, at.own);
+    at.number = by->index[rank] - at.first;
+    at.leader = at.own == at.root_supernode ? by->index[plan->root] - at.first : 0;
+    return at;
 }
 
-static uint32_t rank_at(const plan_levels_t *levels, uint32_t index)
+static uint32_t rank_within(const plan_position_t *at, uint32_t number)
 {
-    return levels->by ? levels->by->ranks[index] : index;
-}
-
-static uint32_t rank_near(const plan_levels_t *levels, uint32_t number)
-{
-    return rank_at(levels, levels->first + (number + levels->leader) % levels->count);
+    const uint32_t index = at->first + (number + at->leader) % at->count;
+    return at->by ? at->by->ranks[index] : index;
 }
 
 /* The leader of a supernode other than the root's. */
-static uint32_t rank_far(const plan_levels_t *levels, uint32_t number)
+static uint32_t rank_between(const plan_position_t *at, uint32_t number)
 {
-    return rank_at(levels, levels->by->first[(number + levels->home) % levels->by->count]);
-}
-
-/* The supernodes of a tree of two levels; NULL: the tree has one level. */
-static const gasnete_coll_supernodes_t *supernodes_of(const gasnete_coll_plan_t *plan)
-{
-    return plan->algorithm == GASNETE_COLL_FLAT ? NULL : plan->supernodes;
+    return gasnete_topology_leader(at->by, (number + at->root_supernode) % at->by->count);
 }
 
 plan_levels_t gasnete_coll_levels(const gasnete_coll_plan_t *plan, uint32_t rank)
 {
-    const gasnete_coll_supernodes_t *by = supernodes_of(plan);
-    const uint32_t own = by ? by->of[rank] : 0, root = by ? by->index[plan->root] : plan->root;
-    plan_levels_t levels = {.by = by, .home = by ? by->of[plan->root] : 0, .count = plan->size};
-    if (by) {
-        levels.first = by->first[own];
-        levels.count = by->first[own + 1] - levels.first;
-    }
-    if (own == levels.home) levels.leader = root - levels.first;
-    const uint32_t index = (by ? by->index[rank] : rank) - levels.first;
-    const uint32_t count = count_of(&levels);
-    levels.near = gasnete_coll_tree(plan, (index + levels.count - levels.leader) % levels.count,
-                                    levels.count);
-    levels.far = gasnete_coll_tree(plan, (own + count - levels.home) % count, count);
-    if (levels.near.v) levels.far.children = 0;
-    levels.children = levels.near.children + levels.far.children;
+    const gasnete_topology_t *by = plan->algorithm == GASNETE_COLL_FLAT ? NULL : plan->topology;
+    const uint32_t count = by ? by->count : 1;
+    plan_levels_t levels = {.at = gasnete_coll_position(plan, rank, by)};
+    const plan_position_t *at = &levels.at;
+    levels.within =
+        gasnete_coll_tree(plan, (at->number + at->count - at->leader) % at->count, at->count);
+    levels.between = gasnete_coll_tree(plan, (at->own + count - at->root_supernode) % count, count);
+    if (levels.within.v) levels.between.children = 0;
+    levels.children = levels.within.children + levels.between.children;
     return levels;
 }
 
 plan_child_t gasnete_coll_child(const plan_levels_t *levels, uint32_t i)
 {
-    if (i < levels->near.children)
-        return (plan_child_t){.number = gasnete_coll_tree_child(&levels->near, i)};
+    if (i < levels->within.children)
+        return (plan_child_t){.number = gasnete_coll_tree_child(&levels->within, i)};
     return (plan_child_t){
-        .far = true, .number = gasnete_coll_tree_child(&levels->far, i - levels->near.children)};
+        .between = true,
+        .number = gasnete_coll_tree_child(&levels->between, i - levels->within.children)};
 }
 
 uint32_t gasnete_coll_child_rank(const plan_levels_t *levels, plan_child_t child)
 {
-    return child.far ? rank_far(levels, child.number) : rank_near(levels, child.number);
+    return child.between ? rank_between(&levels->at, child.number)
+                         : rank_within(&levels->at, child.number);
 }
 
 uint32_t gasnete_coll_parent_rank(const gasnete_coll_plan_t *plan, const plan_levels_t *levels)
 {
-    if (levels->near.v) return rank_near(levels, plan_tree_parent(&levels->near));
-    const uint32_t parent = plan_tree_parent(&levels->far);
-    return parent ? rank_far(levels, parent) : plan->root;
+    if (levels->within.v) return rank_within(&levels->at, plan_tree_parent(&levels->within));
+    const uint32_t parent = plan_tree_parent(&levels->between);
+    return parent ? rank_between(&levels->at, parent) : plan->root;
 }

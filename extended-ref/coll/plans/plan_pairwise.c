@@ -8,34 +8,28 @@
 
 enum { AT_ONCE = 8 };
 
-static uint32_t rounds(const gasnete_coll_plan_t *plan)
+static uint32_t pairwise_rounds(const gasnete_coll_plan_t *plan)
 {
     return plan->size == 1 ? 1 : (plan->size - 1 + AT_ONCE - 1) / AT_ONCE;
-}
-
-static uint32_t ahead(const gasnete_coll_plan_t *plan)
-{
-    (void)plan;
-    return 1;
 }
 
 /* The blocks that this rank sends to `rank`.  */
 static plan_range_t for_rank(const gasnete_coll_plan_t *plan, uint32_t rank)
 {
     if (plan->kind == GASNETE_COLL_GATHER_ALL)
-        return (plan_range_t){0, plan_blocks(plan, plan->rank, 1)};
+        return (plan_range_t){0, plan_blocks(plan, plan->rank)};
     const size_t images = plan_images(plan, plan->rank);
-    return (plan_range_t){images * plan_offset(plan, rank), images * plan_blocks(plan, rank, 1)};
+    return (plan_range_t){images * plan_offset(plan, rank), images * plan_blocks(plan, rank)};
 }
 
 /* The blocks that this rank receives from `rank`.  */
 static plan_range_t from_rank(const gasnete_coll_plan_t *plan, uint32_t rank)
 {
     const size_t images = plan->kind == GASNETE_COLL_GATHER_ALL ? 1 : plan_images(plan, plan->rank);
-    return (plan_range_t){images * plan_offset(plan, rank), images * plan_blocks(plan, rank, 1)};
+    return (plan_range_t){images * plan_offset(plan, rank), images * plan_blocks(plan, rank)};
 }
 
-static bool action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
+static bool pairwise_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
 {
     const uint32_t nearest = 1 + round * AT_ONCE, others = plan->size - nearest;
     const uint32_t count = others < AT_ONCE ? others : AT_ONCE;
@@ -43,20 +37,21 @@ static bool action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
         uint32_t peer = plan_rank(plan, (uint64_t)plan->rank + plan->size - nearest - o->left);
         const plan_range_t r = from_rank(plan, peer);
         o->left = 0;
-        return offer_recv(o, peer, 0, place(GASNETE_COLL_DST, r.offset), r.nbytes);
+        return offer_recv(o, peer, 0, address(GASNETE_COLL_DST, r.offset), r.nbytes);
     }
     o->left -= count;
     if (o->left < count) {
         uint32_t peer = plan_rank(plan, (uint64_t)plan->rank + nearest + o->left);
         const plan_range_t r = for_rank(plan, peer);
         o->left = 0;
-        return offer_send(o, peer, 0, place(GASNETE_COLL_SRC, r.offset), r.nbytes);
+        return offer_send(o, peer, 0, address(GASNETE_COLL_SRC, r.offset), r.nbytes);
     }
     o->left -= count;
     const plan_range_t own = for_rank(plan, plan->rank);
-    return round == 0 && offer_copy(o, place(GASNETE_COLL_DST, from_rank(plan, plan->rank).offset),
-                                    place(GASNETE_COLL_SRC, own.offset), own.nbytes);
+    return round == 0 &&
+           offer_copy(o, address(GASNETE_COLL_DST, from_rank(plan, plan->rank).offset),
+                      address(GASNETE_COLL_SRC, own.offset), own.nbytes);
 }
 
 const gasnete_coll_method_t gasnete_coll_method_pairwise = {
-    .rounds = rounds, .ahead = ahead, .action = action};
+    .rounds = pairwise_rounds, .ahead = 1, .action = pairwise_action};

@@ -16,10 +16,10 @@ typedef struct offer {
     gasnete_coll_action_t *action;
 } offer_t;
 
-/* The four functions of plan.h, of one algorithm.  */
+/* The functions of plan.h, of one algorithm.  */
 typedef struct gasnete_coll_method {
     uint32_t (*rounds)(const gasnete_coll_plan_t *plan);
-    uint32_t (*ahead)(const gasnete_coll_plan_t *plan);
+    uint32_t ahead;
     size_t (*scratch)(const gasnete_coll_plan_t *plan); /* NULL: 0 */
     bool (*action)(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *offer);
 } gasnete_coll_method_t;
@@ -28,7 +28,7 @@ extern const gasnete_coll_method_t gasnete_coll_method_barrier, gasnete_coll_met
     gasnete_coll_method_broadcast_pieces, gasnete_coll_method_scatter_tree,
     gasnete_coll_method_gather_tree, gasnete_coll_method_gather_all, gasnete_coll_method_pairwise,
     gasnete_coll_method_bruck, gasnete_coll_method_reduce_tree, gasnete_coll_method_reduce_pieces,
-    gasnete_coll_method_stages;
+    gasnete_coll_method_stages, gasnete_coll_method_stages_in_segments;
 
 /* The method of a plan.  */
 const gasnete_coll_method_t *gasnete_coll_method(const gasnete_coll_plan_t *plan);
@@ -44,12 +44,12 @@ static inline bool offer(offer_t *o, const gasnete_coll_action_t *action)
     return true;
 }
 
-static inline gasnete_coll_place_t place(enum gasnete_coll_buffer buffer, size_t offset)
+static inline gasnete_coll_address_t address(enum gasnete_coll_buffer buffer, size_t offset)
 {
-    return (gasnete_coll_place_t){buffer, offset};
+    return (gasnete_coll_address_t){buffer, offset};
 }
 
-static inline bool offer_send(offer_t *o, uint32_t peer, uint32_t tag, gasnete_coll_place_t from,
+static inline bool offer_send(offer_t *o, uint32_t peer, uint32_t tag, gasnete_coll_address_t from,
                               size_t nbytes)
 {
     return offer(
@@ -58,7 +58,7 @@ static inline bool offer_send(offer_t *o, uint32_t peer, uint32_t tag, gasnete_c
             .verb = GASNETE_COLL_SEND, .peer = peer, .tag = tag, .from = from, .nbytes = nbytes});
 }
 
-static inline bool offer_recv(offer_t *o, uint32_t peer, uint32_t tag, gasnete_coll_place_t to,
+static inline bool offer_recv(offer_t *o, uint32_t peer, uint32_t tag, gasnete_coll_address_t to,
                               size_t nbytes)
 {
     return offer(
@@ -67,7 +67,7 @@ static inline bool offer_recv(offer_t *o, uint32_t peer, uint32_t tag, gasnete_c
 }
 
 /* Offers a copy, unless it has no bytes.  */
-static inline bool offer_copy(offer_t *o, gasnete_coll_place_t to, gasnete_coll_place_t from,
+static inline bool offer_copy(offer_t *o, gasnete_coll_address_t to, gasnete_coll_address_t from,
                               size_t nbytes)
 {
     return nbytes && offer(o, &(gasnete_coll_action_t){.verb = GASNETE_COLL_COPY,
@@ -77,8 +77,8 @@ static inline bool offer_copy(offer_t *o, gasnete_coll_place_t to, gasnete_coll_
                                                        .count = 1});
 }
 
-static inline bool offer_combine(offer_t *o, gasnete_coll_place_t to, gasnete_coll_place_t from,
-                                 gasnete_coll_place_t with, size_t nbytes)
+static inline bool offer_combine(offer_t *o, gasnete_coll_address_t to, gasnete_coll_address_t from,
+                                 gasnete_coll_address_t with, size_t nbytes)
 {
     return nbytes && offer(o, &(gasnete_coll_action_t){.verb = GASNETE_COLL_COMBINE,
                                                        .to = to,
@@ -89,11 +89,6 @@ static inline bool offer_combine(offer_t *o, gasnete_coll_place_t to, gasnete_co
 
 /* --- sizes --- */
 
-static inline size_t plan_aligned(size_t nbytes)
-{
-    return (nbytes + 15) & ~(size_t)15;
-}
-
 /* The least k with 2^k >= size.  */
 static inline uint32_t plan_log2(uint32_t size)
 {
@@ -103,12 +98,6 @@ static inline uint32_t plan_log2(uint32_t size)
 static inline uint32_t plan_rank(const gasnete_coll_plan_t *plan, uint64_t any)
 {
     return (uint32_t)(any % plan->size);
-}
-
-/* The rank's number when ranks are counted from the root.  */
-static inline uint32_t plan_virtual(const gasnete_coll_plan_t *plan)
-{
-    return plan_rank(plan, (uint64_t)plan->rank + plan->size - plan->root);
 }
 
 /* The number of images of the ranks before `rank`.  */
@@ -122,14 +111,16 @@ static inline size_t plan_images(const gasnete_coll_plan_t *plan, uint32_t rank)
     return plan_first(plan, rank + 1) - plan_first(plan, rank);
 }
 
-/* Bytes of the blocks of `count` ranks from `rank` on; rank 0 follows the last.  */
-static inline size_t plan_blocks(const gasnete_coll_plan_t *plan, uint64_t rank, uint32_t count)
+/* Bytes of the blocks of a rank.  */
+static inline size_t plan_blocks(const gasnete_coll_plan_t *plan, uint32_t rank)
 {
-    uint32_t from = plan_rank(plan, rank), behind = plan->size - from;
-    size_t images = count <= behind ? plan_first(plan, from + count) - plan_first(plan, from)
-                                    : plan_first(plan, plan->size) - plan_first(plan, from) +
-                                          plan_first(plan, count - behind);
-    return images * plan->nbytes;
+    return plan_images(plan, rank) * plan->nbytes;
+}
+
+/* Bytes that a rank has for another one in an EXCHANGE where all have as many images.  */
+static inline size_t plan_pair(const gasnete_coll_plan_t *plan)
+{
+    return plan_images(plan, 0) * plan_blocks(plan, 0);
 }
 
 /* The size of segments: tags number the segments, which limits how many there may be.  */
@@ -171,19 +162,30 @@ typedef struct plan_range {
     size_t offset, nbytes;
 } plan_range_t;
 
-/* The range of one part of the `count` blocks or pieces from `from` on, where 0 follows the last:
- * those up to the last (part 0), or those from 0 on (part 1).  */
+/* `count` ranks from `from` on; `low` follows `high` - 1. */
+typedef struct plan_ring {
+    uint32_t from, count, low, high;
+} plan_ring_t;
+
+/* The range of one part of the blocks or pieces of a ring: those up to the end (part 0), or those
+ * from the beginning on (part 1).  */
+static inline plan_range_t plan_ring_part(const gasnete_coll_plan_t *plan, plan_ring_t ring,
+                                          uint32_t part)
+{
+    const uint32_t behind = ring.high - ring.from;
+    const uint32_t first = ring.count < behind ? ring.count : behind;
+    const uint32_t begin = part ? ring.low : ring.from;
+    const size_t offset = plan_offset(plan, begin);
+    const uint32_t count = part ? ring.count - first : first;
+    return (plan_range_t){offset, plan_offset(plan, begin + count) - offset};
+}
+
+/* The range of one part of the `count` blocks or pieces from `from` on, where 0 follows the last.
+ */
 static inline plan_range_t plan_part(const gasnete_coll_plan_t *plan, uint64_t from, uint32_t count,
                                      uint32_t part)
 {
-    uint32_t begin = plan_rank(plan, from), behind = plan->size - begin;
-    uint32_t end = count < behind ? begin + count : plan->size;
-    if (part) {
-        begin = 0;
-        end = count > behind ? count - behind : 0;
-    }
-    size_t offset = plan_offset(plan, begin);
-    return (plan_range_t){offset, plan_offset(plan, end) - offset};
+    return plan_ring_part(plan, (plan_ring_t){plan_rank(plan, from), count, 0, plan->size}, part);
 }
 
 /* --- k-nomial trees --- */
@@ -199,12 +201,23 @@ typedef struct plan_tree {
 plan_tree_t gasnete_coll_tree(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t span);
 /* Child i of the tree's node; a larger i has a larger number and subtree.  */
 uint32_t gasnete_coll_tree_child(const plan_tree_t *tree, uint32_t i);
+/* The number of nodes in the subtree of a child.  */
+uint32_t gasnete_coll_tree_below(const plan_tree_t *tree, uint32_t child);
 /* The child of the tree's node in whose subtree `number` is; `number` must be below the node.  */
 uint32_t gasnete_coll_tree_towards(const plan_tree_t *tree, uint32_t number);
 
 static inline uint32_t plan_tree_parent(const plan_tree_t *tree)
 {
     return (uint32_t)(tree->v / (tree->weight * tree->radix) * (tree->weight * tree->radix));
+}
+
+/* The binomial tree of all ranks, counted from the root.  */
+static inline plan_tree_t plan_binomial(const gasnete_coll_plan_t *plan)
+{
+    gasnete_coll_plan_t with = *plan;
+    with.radix = 2;
+    return gasnete_coll_tree(&with, plan_rank(plan, (uint64_t)plan->rank + plan->size - plan->root),
+                             plan->size);
 }
 
 /* The number of nodes in the node's subtree.  */
@@ -216,22 +229,29 @@ static inline uint32_t plan_tree_nodes(const plan_tree_t *tree)
 
 /* --- trees of two levels: plan_levels.c --- */
 
-/* The position of a rank: among the ranks of its supernode (near), and of its supernode among all
- * (far). */
+/* A rank in its supernode.  The root leads its own supernode, the first rank any other. */
+typedef struct plan_position {
+    const gasnete_topology_t *by; /* NULL: all ranks are one supernode */
+    uint32_t own, root_supernode; /* supernodes: of the rank, of the root */
+    uint32_t first, count;   /* the supernode's ranks: index of the first in by->ranks; number */
+    uint32_t number, leader; /* of the rank and of the leader among these ranks */
+} plan_position_t;
+
+/* A rank in the tree of its supernode's ranks (within), whose number 0 is the leader, and in the
+ * tree of the leaders (between), whose number 0 is the root. */
 typedef struct plan_levels {
-    const gasnete_coll_supernodes_t *by; /* NULL: all ranks are one supernode */
-    uint32_t first, count; /* the supernode's ranks: index of the first in `ranks`; number */
-    uint32_t leader;       /* which of them is number 0 of `near` */
-    uint32_t home;         /* the root's supernode, number 0 of `far` */
-    plan_tree_t near, far; /* far.children: 0 unless the rank is a leader */
-    uint32_t children;     /* of both trees */
+    plan_position_t at;
+    plan_tree_t within, between; /* between.children: 0 unless the rank is a leader */
+    uint32_t children;           /* of both trees */
 } plan_levels_t;
 
 typedef struct plan_child {
-    bool far;        /* the leader of another supernode */
+    bool between;    /* the leader of another supernode */
     uint32_t number; /* in the tree; 0: none */
 } plan_child_t;
 
+plan_position_t gasnete_coll_position(const gasnete_coll_plan_t *plan, uint32_t rank,
+                                      const gasnete_topology_t *by);
 plan_levels_t gasnete_coll_levels(const gasnete_coll_plan_t *plan, uint32_t rank);
 /* Child i; a larger i has a larger subtree, and children in other supernodes come last.  */
 plan_child_t gasnete_coll_child(const plan_levels_t *levels, uint32_t i);

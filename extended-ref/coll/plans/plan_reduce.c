@@ -24,18 +24,16 @@ typedef struct member {
  * parent, or in the tree of the other ranks. */
 static plan_levels_t levels_in_order(const gasnete_coll_plan_t *plan)
 {
-    plan_levels_t levels = {.count = plan->root};
-    if (plan->rank >= plan->root) {
-        levels.first = plan->root;
-        levels.count = plan->size - plan->root;
-    }
-    levels.near = gasnete_coll_tree(plan, plan->rank - levels.first, levels.count);
-    levels.far = gasnete_coll_tree(plan, 0, 1);
-    levels.children = levels.near.children;
+    plan_levels_t levels = {.at.count = plan->root};
+    if (plan->rank >= plan->root)
+        levels.at = (plan_position_t){.first = plan->root, .count = plan->size - plan->root};
+    levels.within = gasnete_coll_tree(plan, plan->rank - levels.at.first, levels.at.count);
+    levels.between = gasnete_coll_tree(plan, 0, 1);
+    levels.children = levels.within.children;
     return levels;
 }
 
-static member_t member_of(const gasnete_coll_plan_t *plan)
+static member_t reduce_member_of(const gasnete_coll_plan_t *plan)
 {
     member_t m = {.levels = plan->in_order ? levels_in_order(plan)
                                            : gasnete_coll_levels(plan, plan->rank)};
@@ -48,7 +46,7 @@ static member_t member_of(const gasnete_coll_plan_t *plan)
     return m;
 }
 
-static plan_range_t segment(const gasnete_coll_plan_t *plan, const member_t *m, uint32_t s)
+static plan_range_t reduce_segment(const gasnete_coll_plan_t *plan, const member_t *m, uint32_t s)
 {
     size_t offset = s * m->segment, rest = plan->nbytes - offset;
     return (plan_range_t){offset, rest < m->segment ? rest : m->segment};
@@ -60,15 +58,16 @@ static bool sum_in_tmp(const gasnete_coll_plan_t *plan, const member_t *m)
     return plan_is_root(plan) ? m->left && m->children > 1 : m->children > 0;
 }
 
-static gasnete_coll_place_t buffer(const gasnete_coll_plan_t *plan, const member_t *m, uint32_t i)
+static gasnete_coll_address_t reduce_buffer(const gasnete_coll_plan_t *plan, const member_t *m,
+                                            uint32_t i)
 {
     size_t sum = sum_in_tmp(plan, m) ? plan_aligned(plan->nbytes) : 0;
-    return place(GASNETE_COLL_TMP, sum + i % BUFFERS * plan_aligned(m->segment));
+    return address(GASNETE_COLL_TMP, sum + i % BUFFERS * plan_aligned(m->segment));
 }
 
-static size_t scratch(const gasnete_coll_plan_t *plan)
+static size_t reduce_scratch(const gasnete_coll_plan_t *plan)
 {
-    const member_t m = member_of(plan);
+    const member_t m = reduce_member_of(plan);
     const uint64_t messages = (uint64_t)m.segments * m.children;
     const uint32_t buffers = messages < BUFFERS ? (uint32_t)messages : BUFFERS;
     return (sum_in_tmp(plan, &m) ? plan_aligned(plan->nbytes) : 0) +
@@ -76,16 +75,10 @@ static size_t scratch(const gasnete_coll_plan_t *plan)
 }
 
 /* The number of rounds: one for each message from a child, and one for the last combination.  */
-static uint32_t rounds(const gasnete_coll_plan_t *plan)
+static uint32_t reduce_rounds(const gasnete_coll_plan_t *plan)
 {
-    const member_t m = member_of(plan);
+    const member_t m = reduce_member_of(plan);
     return m.segments * m.children + 1;
-}
-
-static uint32_t ahead(const gasnete_coll_plan_t *plan)
-{
-    (void)plan;
-    return AHEAD;
 }
 
 static bool offer_child(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m,
@@ -96,47 +89,49 @@ static bool offer_child(offer_t *o, const gasnete_coll_plan_t *plan, const membe
         child < m->levels.children
             ? gasnete_coll_child_rank(&m->levels, gasnete_coll_child(&m->levels, child))
             : 0;
-    return offer_recv(o, peer, s, buffer(plan, m, message), segment(plan, m, s).nbytes);
+    return offer_recv(o, peer, s, reduce_buffer(plan, m, message),
+                      reduce_segment(plan, m, s).nbytes);
 }
 
 static bool offer_sum(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m,
                       uint32_t message)
 {
     const uint32_t s = message / m->children, child = message % m->children;
-    const plan_range_t r = segment(plan, m, s);
-    const gasnete_coll_place_t other = buffer(plan, m, message);
-    const gasnete_coll_place_t sum =
-        place(sum_in_tmp(plan, m) ? GASNETE_COLL_TMP : GASNETE_COLL_DST, r.offset);
-    const gasnete_coll_place_t own = child ? sum : place(GASNETE_COLL_SRC, r.offset);
+    const plan_range_t r = reduce_segment(plan, m, s);
+    const gasnete_coll_address_t other = reduce_buffer(plan, m, message);
+    const gasnete_coll_address_t sum =
+        address(sum_in_tmp(plan, m) ? GASNETE_COLL_TMP : GASNETE_COLL_DST, r.offset);
+    const gasnete_coll_address_t own = child ? sum : address(GASNETE_COLL_SRC, r.offset);
     if (child + 1 == m->children && m->left)
-        return offer_combine(o, place(GASNETE_COLL_DST, r.offset), other, own, r.nbytes);
+        return offer_combine(o, address(GASNETE_COLL_DST, r.offset), other, own, r.nbytes);
     return offer_combine(o, sum, own, other, r.nbytes);
 }
 
 static bool leaf_action(const gasnete_coll_plan_t *plan, const member_t *m, offer_t *o)
 {
     if (plan_is_root(plan))
-        return offer_copy(o, place(GASNETE_COLL_DST, 0), place(GASNETE_COLL_SRC, 0), plan->nbytes);
+        return offer_copy(o, address(GASNETE_COLL_DST, 0), address(GASNETE_COLL_SRC, 0),
+                          plan->nbytes);
     const uint32_t s = o->left;
     if (s >= m->segments) return false;
-    const plan_range_t r = segment(plan, m, s);
+    const plan_range_t r = reduce_segment(plan, m, s);
     o->left = 0;
     return offer_send(o, gasnete_coll_parent_rank(plan, &m->levels), s,
-                      place(GASNETE_COLL_SRC, r.offset), r.nbytes);
+                      address(GASNETE_COLL_SRC, r.offset), r.nbytes);
 }
 
-static bool action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
+static bool reduce_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
 {
-    const member_t m = member_of(plan);
+    const member_t m = reduce_member_of(plan);
     if (m.children == 0) return leaf_action(plan, &m, o);
     if (round < m.segments * m.children && offer_child(o, plan, &m, round)) return true;
     if (round == 0) return false;
     if (offer_sum(o, plan, &m, round - 1)) return true;
-    const plan_range_t r = segment(plan, &m, (round - 1) / m.children);
+    const plan_range_t r = reduce_segment(plan, &m, (round - 1) / m.children);
     return round % m.children == 0 && !plan_is_root(plan) &&
            offer_send(o, gasnete_coll_parent_rank(plan, &m.levels), (round - 1) / m.children,
-                      place(GASNETE_COLL_TMP, r.offset), r.nbytes);
+                      address(GASNETE_COLL_TMP, r.offset), r.nbytes);
 }
 
 const gasnete_coll_method_t gasnete_coll_method_reduce_tree = {
-    .rounds = rounds, .ahead = ahead, .scratch = scratch, .action = action};
+    .rounds = reduce_rounds, .ahead = AHEAD, .scratch = reduce_scratch, .action = reduce_action};

@@ -18,11 +18,9 @@ typedef struct member {
     size_t received, together, gathered; /* offsets in TMP */
 } member_t;
 
-static member_t member_of(const gasnete_coll_plan_t *plan)
+static member_t pieces_member_of(const gasnete_coll_plan_t *plan)
 {
-    gasnete_coll_plan_t binomial = *plan;
-    binomial.radix = 2;
-    member_t m = {.tree = gasnete_coll_tree(&binomial, plan_virtual(plan), plan->size),
+    member_t m = {.tree = plan_binomial(plan),
                   .steps = plan_log2(plan->size),
                   .received = plan_aligned(plan->nbytes)};
     m.together = m.received + plan_aligned(plan->size * plan_piece(plan));
@@ -30,46 +28,47 @@ static member_t member_of(const gasnete_coll_plan_t *plan)
     return m;
 }
 
-static uint32_t rank_of(const gasnete_coll_plan_t *plan, uint64_t v)
+static uint32_t pieces_rank(const gasnete_coll_plan_t *plan, uint64_t v)
 {
     return plan_rank(plan, plan->root + v);
 }
 
-static bool inner(const gasnete_coll_plan_t *plan, const member_t *m)
+static bool pieces_inner(const gasnete_coll_plan_t *plan, const member_t *m)
 {
     return !plan_is_root(plan) && m->tree.children > 0;
 }
 
-static plan_range_t subtree(const gasnete_coll_plan_t *plan, const member_t *m)
+static plan_range_t pieces_subtree(const gasnete_coll_plan_t *plan, const member_t *m)
 {
     return plan_part(plan, m->tree.v, plan_tree_nodes(&m->tree), 0);
 }
 
-static uint32_t rounds(const gasnete_coll_plan_t *plan)
+static uint32_t pieces_rounds(const gasnete_coll_plan_t *plan)
 {
-    const member_t m = member_of(plan);
-    return m.steps + 1 + inner(plan, &m);
+    const member_t m = pieces_member_of(plan);
+    return m.steps + 1 + pieces_inner(plan, &m);
 }
 
-static size_t scratch(const gasnete_coll_plan_t *plan)
+static size_t pieces_scratch(const gasnete_coll_plan_t *plan)
 {
-    const member_t m = member_of(plan);
-    return m.gathered + (inner(plan, &m) ? subtree(plan, &m).nbytes : 0);
+    const member_t m = pieces_member_of(plan);
+    return m.gathered + (pieces_inner(plan, &m) ? pieces_subtree(plan, &m).nbytes : 0);
 }
 
 /* The buffer for the message of round k, whose parts are contiguous in it.  */
-static gasnete_coll_place_t received(const gasnete_coll_plan_t *plan, const member_t *m, uint32_t k)
+static gasnete_coll_address_t pieces_received(const gasnete_coll_plan_t *plan, const member_t *m,
+                                              uint32_t k)
 {
-    return place(GASNETE_COLL_TMP, m->received + (plan_piece(plan) << k));
+    return address(GASNETE_COLL_TMP, m->received + (plan_piece(plan) << k));
 }
 
 /* The rank's own piece after the last combination: in DST at the root, with the children's pieces
  * in inner ranks.  */
-static gasnete_coll_place_t combined(const gasnete_coll_plan_t *plan, const member_t *m)
+static gasnete_coll_address_t pieces_combined(const gasnete_coll_plan_t *plan, const member_t *m)
 {
-    if (plan_is_root(plan)) return place(GASNETE_COLL_DST, 0);
-    if (inner(plan, m)) return place(GASNETE_COLL_TMP, m->gathered);
-    return place(GASNETE_COLL_TMP, plan_offset(plan, m->tree.v));
+    if (plan_is_root(plan)) return address(GASNETE_COLL_DST, 0);
+    if (pieces_inner(plan, m)) return address(GASNETE_COLL_TMP, m->gathered);
+    return address(GASNETE_COLL_TMP, plan_offset(plan, m->tree.v));
 }
 
 /* Sends and receives of round k.  */
@@ -79,8 +78,8 @@ static bool offer_messages(offer_t *o, const gasnete_coll_plan_t *plan, const me
     const plan_step_t step = plan_step(plan->size, m->tree.v, k);
     const plan_message_t in = plan_message_of(plan, step.give, step.count);
     const plan_message_t out = plan_message_of(plan, step.get, step.count);
-    const uint32_t from = rank_of(plan, step.to), to = rank_of(plan, step.from);
-    const gasnete_coll_place_t at = received(plan, m, k);
+    const uint32_t from = pieces_rank(plan, step.to), to = pieces_rank(plan, step.from);
+    const gasnete_coll_address_t at = pieces_received(plan, m, k);
     if (in.together && offer_recv(o, from, 2 * k, at, plan_message_bytes(&in))) return true;
     for (uint32_t part = 0; !in.together && part < 2; part++)
         if (in.part[part].nbytes &&
@@ -89,7 +88,7 @@ static bool offer_messages(offer_t *o, const gasnete_coll_plan_t *plan, const me
             return true;
     return offer_message(o, to, 2 * k, &out,
                          k + 1 == m->steps ? GASNETE_COLL_SRC : GASNETE_COLL_TMP,
-                         place(GASNETE_COLL_TMP, m->together));
+                         address(GASNETE_COLL_TMP, m->together));
 }
 
 /* Combines the message of round k; after the first round, pieces that it did not combine and that
@@ -102,48 +101,50 @@ static bool offer_sums(offer_t *o, const gasnete_coll_plan_t *plan, const member
     const bool first = k + 1 == m->steps;
     for (uint32_t part = 0; part < 2; part++) {
         const plan_range_t r = in.part[part];
-        const gasnete_coll_place_t sum = place(GASNETE_COLL_TMP, r.offset);
-        if (offer_combine(
-                o, k ? sum : combined(plan, m), first ? place(GASNETE_COLL_SRC, r.offset) : sum,
-                plan_behind(received(plan, m, k), part ? in.part[0].nbytes : 0), r.nbytes))
+        const gasnete_coll_address_t sum = address(GASNETE_COLL_TMP, r.offset);
+        if (offer_combine(o, k ? sum : pieces_combined(plan, m),
+                          first ? address(GASNETE_COLL_SRC, r.offset) : sum,
+                          plan_behind(pieces_received(plan, m, k), part ? in.part[0].nbytes : 0),
+                          r.nbytes))
             return true;
     }
     for (uint32_t part = 0; first && kept && part < 2; part++) {
         const plan_range_t r = plan_part(plan, (uint64_t)step.give + step.count, kept, part);
-        if (offer_copy(o, place(GASNETE_COLL_TMP, r.offset), place(GASNETE_COLL_SRC, r.offset),
+        if (offer_copy(o, address(GASNETE_COLL_TMP, r.offset), address(GASNETE_COLL_SRC, r.offset),
                        r.nbytes))
             return true;
     }
     return false;
 }
 
-static bool offer_children(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m)
+static bool pieces_offer_children(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m)
 {
     const size_t own = plan_offset(plan, m->tree.v);
     for (uint32_t i = 0; i < m->tree.children; i++) {
-        const uint32_t child = gasnete_coll_tree_child(&m->tree, i), behind = plan->size - child;
-        const uint32_t width = (uint32_t)1 << i;
-        const plan_range_t r = plan_part(plan, child, width < behind ? width : behind, 0);
-        const gasnete_coll_place_t to = plan_is_root(plan)
-                                            ? place(GASNETE_COLL_DST, r.offset)
-                                            : place(GASNETE_COLL_TMP, m->gathered + r.offset - own);
-        if (r.nbytes && offer_recv(o, rank_of(plan, child), 2 * m->steps, to, r.nbytes))
+        const uint32_t child = gasnete_coll_tree_child(&m->tree, i);
+        const plan_range_t r = plan_part(plan, child, gasnete_coll_tree_below(&m->tree, child), 0);
+        const gasnete_coll_address_t to =
+            plan_is_root(plan) ? address(GASNETE_COLL_DST, r.offset)
+                               : address(GASNETE_COLL_TMP, m->gathered + r.offset - own);
+        if (r.nbytes && offer_recv(o, pieces_rank(plan, child), 2 * m->steps, to, r.nbytes))
             return true;
     }
     return false;
 }
 
-static bool action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
+static bool pieces_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
 {
-    const member_t m = member_of(plan);
+    const member_t m = pieces_member_of(plan);
     if (round > 0 && round <= m.steps && offer_sums(o, plan, &m, m.steps - round)) return true;
     if (round < m.steps) return offer_messages(o, plan, &m, m.steps - 1 - round);
-    if (round == m.steps && offer_children(o, plan, &m)) return true;
-    if (plan_is_root(plan) || (round == m.steps && inner(plan, &m))) return false;
-    const plan_range_t r = subtree(plan, &m);
-    return r.nbytes && offer_send(o, rank_of(plan, plan_tree_parent(&m.tree)), 2 * m.steps,
-                                  combined(plan, &m), r.nbytes);
+    if (round == m.steps && pieces_offer_children(o, plan, &m)) return true;
+    if (plan_is_root(plan) || (round == m.steps && pieces_inner(plan, &m))) return false;
+    const plan_range_t r = pieces_subtree(plan, &m);
+    return r.nbytes && offer_send(o, pieces_rank(plan, plan_tree_parent(&m.tree)), 2 * m.steps,
+                                  pieces_combined(plan, &m), r.nbytes);
 }
 
-const gasnete_coll_method_t gasnete_coll_method_reduce_pieces = {
-    .rounds = rounds, .ahead = rounds, .scratch = scratch, .action = action};
+const gasnete_coll_method_t gasnete_coll_method_reduce_pieces = {.rounds = pieces_rounds,
+                                                                 .ahead = UINT32_MAX,
+                                                                 .scratch = pieces_scratch,
+                                                                 .action = pieces_action};

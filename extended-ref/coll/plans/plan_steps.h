@@ -62,25 +62,25 @@ static inline size_t plan_together(const gasnete_coll_plan_t *plan)
     return plan_aligned(all < PLAN_TOGETHER ? all : PLAN_TOGETHER);
 }
 
-static inline gasnete_coll_place_t plan_behind(gasnete_coll_place_t place, size_t nbytes)
+static inline gasnete_coll_address_t plan_behind(gasnete_coll_address_t at, size_t nbytes)
 {
-    place.offset += nbytes;
-    return place;
+    at.offset += nbytes;
+    return at;
 }
 
 /* Sends a message whose parts are in `whole`; `copy` has room for them together.  Uses the tags
  * `tag` and `tag` + 1.  */
 static inline bool offer_message(offer_t *o, uint32_t peer, uint32_t tag, const plan_message_t *m,
-                                 enum gasnete_coll_buffer whole, gasnete_coll_place_t copy)
+                                 enum gasnete_coll_buffer whole, gasnete_coll_address_t copy)
 {
     if (m->together)
-        return offer_copy(o, copy, place(whole, m->part[0].offset), m->part[0].nbytes) ||
-               offer_copy(o, plan_behind(copy, m->part[0].nbytes), place(whole, m->part[1].offset),
-                          m->part[1].nbytes) ||
+        return offer_copy(o, copy, address(whole, m->part[0].offset), m->part[0].nbytes) ||
+               offer_copy(o, plan_behind(copy, m->part[0].nbytes),
+                          address(whole, m->part[1].offset), m->part[1].nbytes) ||
                offer_send(o, peer, tag, copy, plan_message_bytes(m));
     for (uint32_t part = 0; part < 2; part++)
         if (m->part[part].nbytes &&
-            offer_send(o, peer, tag + part, place(whole, m->part[part].offset),
+            offer_send(o, peer, tag + part, address(whole, m->part[part].offset),
                        m->part[part].nbytes))
             return true;
     return false;
@@ -88,12 +88,12 @@ static inline bool offer_message(offer_t *o, uint32_t peer, uint32_t tag, const 
 
 /* Receives a message: parts that are sent together into `copy`, other parts into `whole`.  */
 static inline bool offer_arrival(offer_t *o, uint32_t peer, uint32_t tag, const plan_message_t *m,
-                                 enum gasnete_coll_buffer whole, gasnete_coll_place_t copy)
+                                 enum gasnete_coll_buffer whole, gasnete_coll_address_t copy)
 {
     if (m->together) return offer_recv(o, peer, tag, copy, plan_message_bytes(m));
     for (uint32_t part = 0; part < 2; part++)
         if (m->part[part].nbytes &&
-            offer_recv(o, peer, tag + part, place(whole, m->part[part].offset),
+            offer_recv(o, peer, tag + part, address(whole, m->part[part].offset),
                        m->part[part].nbytes))
             return true;
     return false;
@@ -101,11 +101,11 @@ static inline bool offer_arrival(offer_t *o, uint32_t peer, uint32_t tag, const 
 
 /* Copies parts that were received together to `whole`.  */
 static inline bool offer_unpacking(offer_t *o, const plan_message_t *m,
-                                   enum gasnete_coll_buffer whole, gasnete_coll_place_t copy)
+                                   enum gasnete_coll_buffer whole, gasnete_coll_address_t copy)
 {
     return m->together &&
-           (offer_copy(o, place(whole, m->part[0].offset), copy, m->part[0].nbytes) ||
-            offer_copy(o, place(whole, m->part[1].offset), plan_behind(copy, m->part[0].nbytes),
+           (offer_copy(o, address(whole, m->part[0].offset), copy, m->part[0].nbytes) ||
+            offer_copy(o, address(whole, m->part[1].offset), plan_behind(copy, m->part[0].nbytes),
                        m->part[1].nbytes));
 }
 

@@ -24,6 +24,15 @@ uint32_t gasnete_coll_tree_child(const plan_tree_t *tree, uint32_t i)
     return (uint32_t)(tree->v + (i % (tree->radix - 1) + 1) * weight);
 }
 
+uint32_t gasnete_coll_tree_below(const plan_tree_t *tree, uint32_t child)
+{
+    plan_tree_t below = *tree;
+    below.v = child;
+    below.weight = 1;
+    while (child - tree->v >= below.weight * below.radix) below.weight *= below.radix;
+    return plan_tree_nodes(&below);
+}
+
 uint32_t gasnete_coll_tree_towards(const plan_tree_t *tree, uint32_t number)
 {
     uint32_t below = number - tree->v;
@@ -32,55 +41,50 @@ uint32_t gasnete_coll_tree_towards(const plan_tree_t *tree, uint32_t number)
     return (uint32_t)(tree->v + below / weight * weight);
 }
 
-static uint32_t segments(const gasnete_coll_plan_t *plan)
+static uint32_t broadcast_segments(const gasnete_coll_plan_t *plan)
 {
     if (!plan->segment || plan->segment >= plan->nbytes) return 1;
     if (gasnete_coll_levels(plan, plan->root).children + 1 == plan->size) return 1;
     return (uint32_t)((plan->nbytes + plan->segment - 1) / plan->segment);
 }
 
-static plan_range_t segment(const gasnete_coll_plan_t *plan, uint32_t s)
+static plan_range_t broadcast_segment(const gasnete_coll_plan_t *plan, uint32_t s)
 {
     size_t offset = s * plan->segment, rest = plan->nbytes - offset;
-    return (plan_range_t){offset, segments(plan) == s + 1 ? rest : plan->segment};
+    return (plan_range_t){offset, broadcast_segments(plan) == s + 1 ? rest : plan->segment};
 }
 
 static uint32_t broadcast_rounds(const gasnete_coll_plan_t *plan)
 {
-    return segments(plan) +
+    return broadcast_segments(plan) +
            (!plan_is_root(plan) && gasnete_coll_levels(plan, plan->rank).children > 0);
-}
-
-static uint32_t broadcast_ahead(const gasnete_coll_plan_t *plan)
-{
-    (void)plan;
-    return 4;
 }
 
 static bool broadcast_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
 {
     const plan_levels_t levels = gasnete_coll_levels(plan, plan->rank);
     const bool root = plan_is_root(plan);
-    if (!root && round < segments(plan)) {
-        const plan_range_t r = segment(plan, round);
+    if (!root && round < broadcast_segments(plan)) {
+        const plan_range_t r = broadcast_segment(plan, round);
         const uint32_t parent = gasnete_coll_parent_rank(plan, &levels);
-        if (offer_recv(o, parent, round, place(GASNETE_COLL_DST, r.offset), r.nbytes)) return true;
+        if (offer_recv(o, parent, round, address(GASNETE_COLL_DST, r.offset), r.nbytes))
+            return true;
     }
     if (root || round > 0) {
         const uint32_t s = root ? round : round - 1;
-        const plan_range_t r = segment(plan, s);
+        const plan_range_t r = broadcast_segment(plan, s);
         if (o->left < levels.children) {
             const plan_child_t child = gasnete_coll_child(&levels, levels.children - 1 - o->left);
             o->left = 0;
             return offer_send(o, gasnete_coll_child_rank(&levels, child), s,
-                              place(root ? GASNETE_COLL_SRC : GASNETE_COLL_DST, r.offset),
+                              address(root ? GASNETE_COLL_SRC : GASNETE_COLL_DST, r.offset),
                               r.nbytes);
         }
         o->left -= levels.children;
     }
-    return root && round + 1 == segments(plan) &&
-           offer_copy(o, place(GASNETE_COLL_DST, 0), place(GASNETE_COLL_SRC, 0), plan->nbytes);
+    return root && round + 1 == broadcast_segments(plan) &&
+           offer_copy(o, address(GASNETE_COLL_DST, 0), address(GASNETE_COLL_SRC, 0), plan->nbytes);
 }
 
 const gasnete_coll_method_t gasnete_coll_method_broadcast_tree = {
-    .rounds = broadcast_rounds, .ahead = broadcast_ahead, .action = broadcast_action};
+    .rounds = broadcast_rounds, .ahead = 4, .action = broadcast_action};
