@@ -11,12 +11,13 @@
  * token.  Errors are fatal.
  *
  * A Request may poll and so run any handler; a Reply runs none.  With GEX_FLAG_IMMEDIATE neither
- * does: the call returns non-zero, and has sent nothing and stored nothing, if it would have to wait
- * for a credit, a buffer, or the connection at first use, which is begun; other results are 0.
+ * does: the call returns non-zero, and has sent nothing and stored nothing, if it would have to
+ * wait for a credit, a buffer, or the connection at first use, which is begun; other results are 0.
  *
  * lc_opt, of Mediums and Longs: when the source may be changed.  GEX_EVENT_NOW: when the call
- * returns.  GEX_EVENT_GROUP, of Requests: when GEX_EC_AM is synchronised.  Otherwise: where to store
- * an event that tells of it, to be synchronised once like any other; it may be GEX_EVENT_INVALID.
+ * returns.  GEX_EVENT_GROUP, of Requests: when GEX_EC_AM is synchronised.  Otherwise: where to
+ * store an event that tells of it, to be synchronised once like any other; it may be
+ * GEX_EVENT_INVALID.
  */
 #ifndef GASNETI_IN_GASNET_H
 #error "gasnet_am_calls.h is private: include gasnetex.h"
@@ -60,6 +61,9 @@ GASNETI_INLINE void gasneti_check_reply(gasnet_token_t token, gasnet_handler_t h
     if (handler < 128) gasneti_no_client_reply(token, handler);
 }
 
+/* False: an immediate Request to the rank would be refused now, for want of a credit. */
+extern int gasnetc_may_request(gex_Rank_t node);
+
 /* Messages that may be refused, or whose source is counted.  The category is a bit of
  * GEX_FLAG_AM_*; results are those of the calls of GASNet-EX. */
 extern int gasnete_request(gex_Rank_t node, gex_Flags_t category, gex_AM_Index_t handler,
@@ -93,7 +97,8 @@ GASNETI_INLINE int gasneti_request_short(gex_TM_t tm, gex_Rank_t rank, gex_AM_In
     const gex_Rank_t node = gasneti_jobrank(tm, rank);
     gasneti_check_request(node, handler);
     if (flags & GEX_FLAG_IMMEDIATE)
-        return gasnete_request(node, GEX_FLAG_AM_SHORT, handler, NULL, 0, NULL, GEX_EVENT_NOW,
+        return !gasnetc_may_request(node) ||
+               gasnete_request(node, GEX_FLAG_AM_SHORT, handler, NULL, 0, NULL, GEX_EVENT_NOW,
                                flags, numargs, args);
     return gasnetc_AMRequestShort(node, handler, numargs, args);
 }
@@ -106,7 +111,8 @@ GASNETI_INLINE int gasneti_request_medium(gex_TM_t tm, gex_Rank_t rank, gex_AM_I
     gasneti_check_request(node, handler);
     gasneti_check_lc("gex_AM_RequestMedium", lc_opt, 0);
     if (flags & GEX_FLAG_IMMEDIATE)
-        return gasnete_request(node, GEX_FLAG_AM_MEDIUM, handler, src, nbytes, NULL, lc_opt, flags,
+        return !gasnetc_may_request(node) ||
+               gasnete_request(node, GEX_FLAG_AM_MEDIUM, handler, src, nbytes, NULL, lc_opt, flags,
                                numargs, args);
     gasneti_lc_over(lc_opt);
     return gasnetc_AMRequestMedium(node, handler, src, nbytes, numargs, args);
@@ -188,9 +194,9 @@ GASNETI_INLINE size_t gex_AM_SrcDescSize(gex_AM_SrcDesc_t sd)
 
 /* Prepare a message of `nargs` arguments, whose payload the client then writes.  client_buf: its
  * own buffer; NULL: the library lends one, and lc_opt must be NULL.  least: at most what
- * gex_AM_Max... returns with a PREPARE flag; most: at least `least`.  dest: NULL, or that of Commit.
- * Until Commit or Cancel, by the same thread, that thread must not communicate.  GEX_FLAG_IMMEDIATE:
- * returns GEX_AM_SRCDESC_NO_OP where it would have to wait. */
+ * gex_AM_Max... returns with a PREPARE flag; most: at least `least`.  dest: NULL, or that of
+ * Commit. Until Commit or Cancel, by the same thread, that thread must not communicate.
+ * GEX_FLAG_IMMEDIATE: returns GEX_AM_SRCDESC_NO_OP where it would have to wait. */
 extern gex_AM_SrcDesc_t gasnete_prepare_request(gex_Rank_t node, gex_Flags_t category,
                                                 const void *client_buf, size_t least, size_t most,
                                                 void *dest, gex_Event_t *lc_opt, gex_Flags_t flags,
@@ -234,8 +240,8 @@ GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareReplyLong(gex_Token_t token, const
 }
 
 /* gex_AM_Commit<call><M>(sd, handler, nbytes, [dest,] arguments): sends `nbytes` of the buffer, at
- * most its size, with the `nargs` arguments of Prepare, and ends sd.  The event of a client's buffer
- * is stored now.  A Request may poll; a Reply runs no handler.
+ * most its size, with the `nargs` arguments of Prepare, and ends sd.  The event of a client's
+ * buffer is stored now.  A Request may poll; a Reply runs no handler.
  *
  * gex_AM_Commit<call><M>_v2(sd, handler, nbytes, [dest,] flags, arguments): with GEX_FLAG_IMMEDIATE
  * returns non-zero where it would have to wait; nothing is sent, and sd is still valid. */
@@ -262,9 +268,9 @@ extern int gasnete_commit(gex_AM_SrcDesc_t sd, gex_Flags_t form, gex_AM_Index_t 
     {                                                                                              \
         gasnete_commit(sd, form, handler, nbytes, dest, 0, numargs, args);                         \
     }                                                                                              \
-    GASNETI_INLINE int gasneti_commit_##name##_v2(                                                 \
-        gex_AM_SrcDesc_t sd, gex_AM_Index_t handler, size_t nbytes, void *dest, gex_Flags_t flags, \
-        int numargs, const gex_AM_Arg_t *args)                                                     \
+    GASNETI_INLINE int gasneti_commit_##name##_v2(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,     \
+                                                  size_t nbytes, void *dest, gex_Flags_t flags,    \
+                                                  int numargs, const gex_AM_Arg_t *args)           \
     {                                                                                              \
         return gasnete_commit(sd, form, handler, nbytes, dest, flags, numargs, args);              \
     }

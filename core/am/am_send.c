@@ -235,36 +235,15 @@ static inline void send_after_payload(gasnetc_peer_t *peer, gasnetc_outgoing_t a
     send_message(peer, &am, request, 0, false, NULL, false);
 }
 
-bool gasnetc_post_with_credit(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes,
+void gasnetc_post_with_credit(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes,
                               size_t length, bool in_bbuf, const flow_message_t *flow,
-                              net_message_t *answers, bool immediate)
+                              net_message_t *answers)
 {
-    const gasnetc_sent_t sent = {.held = in_bbuf ? gasnetc_hold(bytes, GASNETC_HELD_BBUF) : 0};
-    ((gasnetc_am_header_t *)(void *)bytes)->credits = flow->credits;
-    for (;;) {
-        gasneti_lock(&peer->lock);
-        const enum net_result result =
-            net_am(&peer->net, bytes, in_bbuf ? &gasnetc_bbuf_region : NULL, length,
-                   flow->needs_recv, answers, &sent);
-        if (result <= NET_COPIED)
-            count_sent(peer->counts, am, flow->kind, in_bbuf);
-        else
-            gasnetc_count_stall(peer, result);
-        gasneti_unlock(&peer->lock);
-        if (result == NET_COPIED && in_bbuf) gasnetc_bbuf_free(bytes);
-        if (result <= NET_COPIED || immediate) return result <= NET_COPIED;
-        const bool by_peer = result == NET_NO_REPLY_BUF || result == NET_NO_CREDIT;
+    enum net_result why;
+    while (!post_with_credit(peer, am, bytes, length, in_bbuf, flow, answers, &why)) {
+        const bool by_peer = why == NET_NO_REPLY_BUF || why == NET_NO_CREDIT;
         gasnetc_stall(flow->kind != FLOW_REQUEST || !by_peer);
     }
-}
-
-bool gasnetc_take_credit(gasnetc_peer_t *peer, enum flow_kind kind, flow_message_t *flow)
-{
-    gasneti_lock(&peer->lock);
-    *flow = flow_begin(peer, kind);
-    const bool taken = net_ready(&peer->net) && flow_may_send(peer, flow);
-    gasneti_unlock(&peer->lock);
-    return taken;
 }
 
 /* send_after_payload for an immediate message: takes its credit and its buffer before it puts the
@@ -278,13 +257,13 @@ static bool try_after_payload(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am
     char *bytes = in_bbuf ? gasnetc_bbuf_try() : stack;
     flow_message_t flow;
     if (!bytes) return false;
-    if (!gasnetc_take_credit(peer, request ? FLOW_REQUEST : FLOW_REPLY, &flow)) {
+    if (!take_credit(peer, request ? FLOW_REQUEST : FLOW_REPLY, &flow)) {
         if (in_bbuf) gasnetc_bbuf_free(bytes);
         return false;
     }
     put_payload(peer, am, how, true);
     write_prefix(bytes, am, request, 0);
-    gasnetc_post_with_credit(peer, am, bytes, length, in_bbuf, &flow, NULL, false);
+    gasnetc_post_with_credit(peer, am, bytes, length, in_bbuf, &flow, NULL);
     return true;
 }
 
@@ -438,6 +417,18 @@ int gasnetc_AMReplyLong(gasnet_token_t token, gasnet_handler_t handler, const vo
 
 static const size_t request_limits[] = {0, GASNETC_MAX_MEDIUM, GASNETC_MAX_LONG_REQUEST};
 static const size_t reply_limits[] = {0, GASNETC_MAX_MEDIUM, GASNETC_MAX_LONG_REPLY};
+
+int gasnetc_may_request(gasnet_node_t dest)
+{
+    if (dest >= gasnetc_job.size) gasnetc_no_such_rank("an Active Message Request", dest);
+    gasnetc_peer_t *peer = &gasnetc_peers[dest];
+    if (dest == gasnetc_job.rank || gasnetc_shm_of(peer)) return true;
+    gasneti_lock(&peer->lock);
+    const bool may = flow_has_credit(peer);
+    if (!may) gasnetc_count_stall(peer, NET_NO_CREDIT);
+    gasneti_unlock(&peer->lock);
+    return may;
+}
 
 bool gasnetc_am_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, gasnetc_sending_t how)
 {

@@ -7,6 +7,8 @@
 #include "core/am/am.h"
 #include "core/am/am_wire.h"
 #include "core/am/flow.h"
+#include "core/rdma/bounce.h"
+#include "core/shm/messages.h"
 #include "other/base/hot.h"
 
 /* Writes head, address and arguments at `bytes`; returns the address of the payload. */
@@ -55,13 +57,38 @@ HOT void count_sent(gasnetc_peer_counts_t *counts, const gasnetc_outgoing_t *am,
 
 /* Takes the credit of a message, before it is written; false: there is none now, or the peer is
  * being connected.  flow_not_sent undoes it. */
-bool gasnetc_take_credit(gasnetc_peer_t *peer, enum flow_kind kind, flow_message_t *flow);
+HOT bool take_credit(gasnetc_peer_t *peer, enum flow_kind kind, flow_message_t *flow)
+{
+    gasneti_lock(&peer->lock);
+    *flow = flow_begin(peer, kind);
+    const bool taken = net_ready(&peer->net) && flow_may_send(peer, flow);
+    gasneti_unlock(&peer->lock);
+    return taken;
+}
 
-/* Posts a message that has its credit.  Waits for this rank's own device, and runs handlers only
- * where the network needs the peer for a Request all the same; false: it is `immediate`, and would
- * have to wait. */
-bool gasnetc_post_with_credit(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes,
+/* Tries to post a message that has its credit. */
+HOT bool post_with_credit(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes,
+                          size_t length, bool in_bbuf, const flow_message_t *flow,
+                          net_message_t *answers, enum net_result *why)
+{
+    const gasnetc_sent_t sent = {.held = in_bbuf ? gasnetc_hold(bytes, GASNETC_HELD_BBUF) : 0};
+    ((gasnetc_am_header_t *)(void *)bytes)->credits = flow->credits;
+    gasneti_lock(&peer->lock);
+    *why = net_am(&peer->net, bytes, in_bbuf ? &gasnetc_bbuf_region : NULL, length,
+                  flow->needs_recv, answers, &sent);
+    if (*why <= NET_COPIED)
+        count_sent(peer->counts, am, flow->kind, in_bbuf);
+    else
+        gasnetc_count_stall(peer, *why);
+    gasneti_unlock(&peer->lock);
+    if (*why == NET_COPIED && in_bbuf) gasnetc_bbuf_free(bytes);
+    return *why <= NET_COPIED;
+}
+
+/* post_with_credit until it succeeds.  Waits for this rank's own device, and runs handlers only
+ * where the network needs the peer for a Request all the same. */
+void gasnetc_post_with_credit(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes,
                               size_t length, bool in_bbuf, const flow_message_t *flow,
-                              net_message_t *answers, bool immediate);
+                              net_message_t *answers);
 
 #endif

@@ -59,6 +59,12 @@ static inline bool gasnetc_credits_take(gasnetc_credits_t *c, bool *needs_recv)
     return true;
 }
 
+/* False: gasnetc_credits_take would be false. */
+static inline bool gasnetc_credits_any(const gasnetc_credits_t *c)
+{
+    return c->available != 0;
+}
+
 /* Undoes gasnetc_credits_take: the Request was not sent. */
 static inline void gasnetc_credits_untake(gasnetc_credits_t *c, bool needs_recv)
 {

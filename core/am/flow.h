@@ -35,6 +35,8 @@ HOT bool flow_superseded(const gasnetc_peer_t *peer, const flow_message_t *messa
 /* Acquires the credit that a Request needs, and takes those that the message returns
  * (message->credits).  False when no credit is available.  flow_not_sent undoes it. */
 HOT bool flow_may_send(gasnetc_peer_t *peer, flow_message_t *message);
+/* False: flow_may_send for a Request would be false. */
+HOT bool flow_has_credit(const gasnetc_peer_t *peer);
 HOT void flow_not_sent(gasnetc_peer_t *peer, const flow_message_t *message);
 
 /* The `answers` of net_am and net_long for a Reply with this token. */

@@ -34,6 +34,11 @@ HOT bool flow_may_send(gasnetc_peer_t *peer, flow_message_t *message)
     return true;
 }
 
+HOT bool flow_has_credit(const gasnetc_peer_t *peer)
+{
+    return gasnetc_credits_any(&peer->credits);
+}
+
 HOT void flow_not_sent(gasnetc_peer_t *peer, const flow_message_t *message)
 {
     gasnetc_credits_unpiggyback(&peer->credits, message->credits, message->own);

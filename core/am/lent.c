@@ -11,15 +11,15 @@ void *gasnetc_lend(gasnetc_lent_t *lent, gasnetc_peer_t *peer, const gasnetc_tok
 {
     const enum flow_kind kind = token ? FLOW_REPLY : FLOW_REQUEST;
     const size_t prefix = gasnetc_am_prefix(GASNETC_AM_MEDIUM, numargs);
-    *lent = (gasnetc_lent_t){.peer = peer,
-                             .answers = token ? flow_answers(token) : NULL,
-                             .numargs = numargs,
-                             .in_bbuf = !bounce_inlines(prefix + nbytes)};
+    lent->peer = peer;
+    lent->answers = token ? flow_answers(token) : NULL;
+    lent->numargs = numargs;
+    lent->in_bbuf = !bounce_inlines(prefix + nbytes);
     lent->bytes = !lent->in_bbuf ? gasnetc_loop_buffer(!token)
                   : immediate    ? gasnetc_bbuf_try()
                                  : gasnetc_bbuf_wait(token);
     if (!lent->bytes) return NULL;
-    while (!gasnetc_take_credit(peer, kind, &lent->flow)) {
+    while (!take_credit(peer, kind, &lent->flow)) {
         if (immediate) {
             if (lent->in_bbuf) gasnetc_bbuf_free(lent->bytes);
             return NULL;
@@ -37,10 +37,17 @@ bool gasnetc_send_lent(gasnetc_lent_t *lent, gasnet_handler_t handler, size_t nb
                                    .numargs = (int)lent->numargs,
                                    .args = args,
                                    .nbytes = nbytes};
-    const char *payload = write_prefix(lent->bytes, &am, lent->flow.kind == FLOW_REQUEST, 0);
-    return gasnetc_post_with_credit(lent->peer, &am, lent->bytes,
-                                    (size_t)(payload - lent->bytes) + nbytes, lent->in_bbuf,
-                                    &lent->flow, lent->answers, immediate);
+    const size_t length =
+        (size_t)(write_prefix(lent->bytes, &am, lent->flow.kind == FLOW_REQUEST, 0) - lent->bytes) +
+        nbytes;
+    enum net_result why;
+    if (post_with_credit(lent->peer, &am, lent->bytes, length, lent->in_bbuf, &lent->flow,
+                         lent->answers, &why))
+        return true;
+    if (immediate) return false;
+    gasnetc_post_with_credit(lent->peer, &am, lent->bytes, length, lent->in_bbuf, &lent->flow,
+                             lent->answers);
+    return true;
 }
 
 void gasnetc_take_back(gasnetc_lent_t *lent)

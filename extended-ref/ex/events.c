@@ -33,11 +33,17 @@ void gasnete_event_wait(gex_Event_t event)
         gasnete_wait_syncnb(event);
 }
 
-int gasnete_event_test(gex_Event_t event)
+#if GASNET_DEBUG
+int gasneti_event_done(gex_Event_t event)
 {
-    if (!event_is_leaf(event)) return gasnete_try_syncnb_nopoll(event);
-    return gasnetc_counter_done(&event_record_of(event)->counter) ? GASNET_OK
-                                                                  : GASNET_ERR_NOT_READY;
+    return gasnetc_counter_done(&event_record_of(event)->counter);
+}
+#endif
+
+/* The event is complete; a leaf ends with its record. */
+void gasnete_event_end(gex_Event_t event)
+{
+    if (!event_is_leaf(event)) gasnete_op_free(gasnete_self(), gasnete_op_of(event));
 }
 
 /* Completes what is complete; counts what was and what was not. */
@@ -47,7 +53,7 @@ typedef struct found {
 
 static void event_retire(gex_Event_t *event, found_t *found)
 {
-    if (gasnete_event_test(*event) == GASNET_OK) {
+    if (gex_Event_Test(*event) == GASNET_OK) {
         *event = GEX_EVENT_INVALID;
         found->complete++;
     } else {

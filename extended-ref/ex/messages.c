@@ -101,14 +101,14 @@ static gasnete_negotiated_t *negotiated_begin(gex_Rank_t node, gasnetc_token_t *
                       "16 arguments are possible",
                       least, most, nargs, limit);
     if (client_buf && GASNETC_CHECKING) gasneti_check_lc("Prepare", lc_opt, token != NULL);
-    *sd = (gasnete_negotiated_t){
-        .desc = {(void *)(uintptr_t)client_buf, gasneti_min(most, limit)},
-        .form = category | (token ? GEX_FLAG_AM_REPLY : GEX_FLAG_AM_REQUEST),
-        .node = node,
-        .token = token,
-        .lc_opt = client_buf ? lc_opt : GEX_EVENT_NOW,
-        .nargs = nargs,
-    };
+    sd->desc.addr = (void *)(uintptr_t)client_buf;
+    sd->desc.size = gasneti_min(most, limit);
+    sd->form = category | (token ? GEX_FLAG_AM_REPLY : GEX_FLAG_AM_REQUEST);
+    sd->node = node;
+    sd->token = token;
+    sd->lc_opt = client_buf ? lc_opt : GEX_EVENT_NOW;
+    sd->nargs = nargs;
+    sd->lent = false;
     return sd;
 }
 
@@ -173,18 +173,17 @@ int gasnete_commit(gex_AM_SrcDesc_t desc, gex_Flags_t form, gex_AM_Index_t handl
                       "for %zu with %u",
                       nbytes, numargs, sd->desc.size, sd->nargs);
     if (handler < GEX_AM_INDEX_BASE) gasneti_no_client_request(sd->node, handler);
-    const gasnete_negotiated_t was = *sd; /* a handler that runs meanwhile may prepare a Reply */
-    sd->form = 0;
+    /* Handlers that run meanwhile may prepare a Reply, which has a description of its own. */
     bool sent;
-    if (was.lent) {
+    if (sd->lent) {
         sent = gasnetc_send_lent(&sd->network, handler, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
-        if (sent && was.token) was.token->answer = GASNETC_ANSWERED;
+        if (sent && sd->token) sd->token->answer = GASNETC_ANSWERED;
     } else {
-        const gasnetc_outgoing_t am = message_outgoing(form & (GEX_FLAG_AM_MEDLONG), handler,
-                                                       was.desc.addr, nbytes, dest, numargs, args);
-        sent = message_send(was.node, was.token, &am, was.lc_opt, flags);
+        const gasnetc_outgoing_t am = message_outgoing(form & GEX_FLAG_AM_MEDLONG, handler,
+                                                       sd->desc.addr, nbytes, dest, numargs, args);
+        sent = message_send(sd->node, sd->token, &am, sd->lc_opt, flags);
     }
-    if (!sent) sd->form = form;
+    if (sent) sd->form = 0;
     return !sent;
 }
 
