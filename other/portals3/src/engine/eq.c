@@ -41,7 +41,7 @@ static void eq_store(struct ptli_eq *eq, const ptl_event_t *event)
 
 /* The slot of the next event that is passed to the handler before the ring; show_staged makes it
  * visible. NULL: out of memory. With eq->lock. */
-static ptl_event_t *staging_place(struct ptli_eq *eq)
+static ptl_event_t *staging_slot(struct ptli_eq *eq)
 {
     if (eq->staged_first > 0 && eq->staged_first == eq->staged_count)
         eq->staged_first = eq->staged_count = 0;
@@ -102,7 +102,7 @@ void ptli_eq_call_handler(struct ptli_eq *eq)
 static bool eq_stage(struct ptli_engine *engine, struct ptli_eq *eq, const struct ptli_md *md,
                      ptl_event_kind_t kind, const struct ptli_event_info *info, ptl_seq_t sequence)
 {
-    ptl_event_t *staged = staging_place(eq);
+    ptl_event_t *staged = staging_slot(eq);
     if (!staged) return false;
     ptli_write_event(staged, md, kind, info, sequence);
     show_staged(engine, eq);

@@ -107,8 +107,8 @@ bool ptli_short_take(struct ptli_short_run *run, struct ptli_peer *peer, const u
     if (!found.entry || !found.entry->rules) return short_for_any(run, peer, bytes);
     struct ptli_md *md = ptli_md_of(found.entry->rules);
     if (!md->brief || !ptli_id_fits_soon(found.entry->match_id, peer->id) ||
-        !ptli_rules_place(&md->rules, ptli_wire_64(bytes, PTLI_AT_REMOTE_OFFSET), length,
-                          &found.offset, &found.mlength))
+        !ptli_rules_fit(&md->rules, ptli_wire_64(bytes, PTLI_AT_REMOTE_OFFSET), length,
+                        &found.offset, &found.mlength))
         return short_for_any(run, peer, bytes);
     struct ptli_eq *eq = md->eq;
     if (run->eq != eq) return short_to_queue(run, eq, peer, bytes, size);

@@ -224,8 +224,8 @@ static void send_sealed(struct ptli_verbs *v, ptl_process_id_t to, uint32_t prot
 
 void ptli_verbs_send_handshake(struct ptli_verbs *v, struct ptli_node *node)
 {
-    const struct ptli_link *link = node->making ? node->making : node->link;
-    if (!link) return;
+    const struct ptli_conn *conn = node->making ? node->making : node->conn;
+    if (!conn) return;
     const uint64_t now = real_time();
     node->guard.sent = v->number = now > v->number ? now : v->number + 1;
     ptli_connect_payload_t payload = {.nid = v->face.id.nid,
@@ -235,8 +235,8 @@ void ptli_verbs_send_handshake(struct ptli_verbs *v, struct ptli_node *node)
                                       .life = v->life,
                                       .your_life = node->guard.life,
                                       .number = v->number,
-                                      .qp_number = link->qp->qp_num,
-                                      .psn = link->psn,
+                                      .qp_number = conn->qp->qp_num,
+                                      .psn = conn->psn,
                                       .eager = v->settings.eager,
                                       .window = (uint16_t)v->settings.window,
                                       .lid = v->lid,

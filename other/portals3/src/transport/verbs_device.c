@@ -1,7 +1,7 @@
 /* verbs_device.c - chooses and opens the device, and creates what all queue pairs share; the path
  * from its port to a peer's.
  *
- * Called by verbs_open.c, and by verbs_link.c for paths and for room in the completion queue.
+ * Called by verbs_open.c, and by verbs_connection.c for paths and for room in the completion queue.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -270,8 +270,8 @@ void ptli_verbs_explain(const struct ptli_verbs *v, const ptli_connect_payload_t
 
 /* --- room --- */
 
-/* The completion queue must hold the completions of all links. */
-bool ptli_verbs_room_for_link(struct ptli_verbs *v)
+/* The completion queue must hold the completions of all connections. */
+bool ptli_verbs_room_for_conn(struct ptli_verbs *v)
 {
     uint32_t need = v->cq_used + PTLI_SLOTS;
     if (need > v->cq_size) {

@@ -9,7 +9,7 @@
 
 enum { FIRST_TABLE = 64 };
 
-static inline uint32_t place(ptl_process_id_t id)
+static inline uint32_t node_slot(ptl_process_id_t id)
 {
     uint32_t hash = id.nid * 0x9e3779b1u ^ id.pid * 0x85ebca6bu;
     return hash ^ hash >> 15;
@@ -24,7 +24,7 @@ static struct ptli_nodes *table(uint32_t size)
 
 static inline struct ptli_node *look(struct ptli_nodes *nodes, ptl_process_id_t id)
 {
-    for (uint32_t i = place(id);; i++) {
+    for (uint32_t i = node_slot(id);; i++) {
         struct ptli_node *node =
             atomic_load_explicit(&nodes->at[i & nodes->mask], memory_order_acquire);
         if (!node || (node->face.id.pid == id.pid && node->face.id.nid == id.nid)) return node;
@@ -33,7 +33,7 @@ static inline struct ptli_node *look(struct ptli_nodes *nodes, ptl_process_id_t 
 
 static void put(struct ptli_nodes *nodes, struct ptli_node *node)
 {
-    uint32_t i = place(node->face.id);
+    uint32_t i = node_slot(node->face.id);
     while (atomic_load_explicit(&nodes->at[i & nodes->mask], memory_order_relaxed)) i++;
     atomic_store_explicit(&nodes->at[i & nodes->mask], node, memory_order_release);
     nodes->count++;

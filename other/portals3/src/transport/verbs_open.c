@@ -20,7 +20,7 @@ static void free_all(struct ptli_verbs *v)
 {
     if (v->socket >= 0) close(v->socket);
     if (v->local_socket >= 0) close(v->local_socket);
-    ptli_verbs_links_free(v);
+    ptli_verbs_conns_free(v);
     ptli_verbs_buffers_free(v);
     ptli_verbs_nodes_free(v);
     ptli_verbs_regions_free(v);

@@ -44,8 +44,8 @@ static void feed(struct ptli_verbs *v)
 {
     ptli_mutex_lock(&v->posting.lock);
     v->starved = false;
-    for (struct ptli_link *link = v->links; link; link = link->next)
-        if (link->node->link == link) ptli_verbs_pump(link->node);
+    for (struct ptli_conn *conn = v->conns; conn; conn = conn->next)
+        if (conn->node->conn == conn) ptli_verbs_pump(conn->node);
     ptli_mutex_unlock(&v->posting.lock);
 }
 
@@ -168,7 +168,7 @@ static int sleep_ms(struct ptli_verbs *v, int most)
 {
     ptli_mutex_lock(&v->driving);
     double due = ptli_verbs_due(v);
-    if (most > IDLE_LOOK_MS && ptli_verbs_linked(v)) most = IDLE_LOOK_MS;
+    if (most > IDLE_LOOK_MS && ptli_verbs_any_conn(v)) most = IDLE_LOOK_MS;
     if ((ptli_verbs_watching(v) || v->down_since > 0) && most > LOOK_MS) most = LOOK_MS;
     ptli_mutex_unlock(&v->driving);
     return due >= 0 && due * 1000 < most ? (int)(due * 1000) + 1 : most;
