@@ -1,7 +1,8 @@
 /* mutex.h - a lock of one word; without contention a few inlined instructions.
  *
- * A thread that finds the lock held sleeps in the kernel (futex).  Not recursive, and not released
- * when its holder dies.
+ * A thread that finds the lock held sleeps in the kernel (futex): unlike that of other/base/spin.h,
+ * this lock is held while match lists and queues of any length are walked, in system calls and in
+ * the program's handlers. Not recursive, and not released when its holder dies.
  */
 #ifndef PTLI_MUTEX_H
 #define PTLI_MUTEX_H
