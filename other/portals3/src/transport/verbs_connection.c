@@ -16,7 +16,7 @@
 
 /* --- creating and connecting --- */
 
-static void forget(struct ptli_verbs *v, struct ptli_conn *conn)
+static void connection_forget(struct ptli_verbs *v, struct ptli_conn *conn)
 {
     struct ptli_conn **at = &v->by_number[conn->qp->qp_num % PTLI_NUMBERS];
     while (*at != conn) at = &(*at)->next_same;
@@ -31,7 +31,7 @@ static void forget(struct ptli_verbs *v, struct ptli_conn *conn)
     free(conn);
 }
 
-static struct ibv_qp *make_qp(struct ptli_verbs *v, uint32_t *max_inline)
+static struct ibv_qp *connection_make_qp(struct ptli_verbs *v, uint32_t *max_inline)
 {
     struct ibv_qp_init_attr init = {.send_cq = v->cq,
                                     .recv_cq = v->cq,
@@ -59,10 +59,10 @@ static struct ibv_qp *make_qp(struct ptli_verbs *v, uint32_t *max_inline)
     return NULL;
 }
 
-static struct ptli_conn *make(struct ptli_verbs *v, struct ptli_node *node)
+static struct ptli_conn *connection_make(struct ptli_verbs *v, struct ptli_node *node)
 {
     struct ptli_conn *conn = ptli_verbs_room_for_conn(v) ? calloc(1, sizeof *conn) : NULL;
-    if (conn && !(conn->qp = make_qp(v, &conn->max_inline))) {
+    if (conn && !(conn->qp = connection_make_qp(v, &conn->max_inline))) {
         free(conn);
         conn = NULL;
         v->cq_used -= PTLI_SLOTS;
@@ -105,7 +105,7 @@ static struct ptli_conn *make(struct ptli_verbs *v, struct ptli_node *node)
 
 /* Moves the queue pair to RTR. Address resolution of the kernel that has timed out is tried again:
  * one packet may have been lost. */
-static int to_rtr(struct ibv_qp *qp, struct ibv_qp_attr *attr)
+static int connection_to_rtr(struct ibv_qp *qp, struct ibv_qp_attr *attr)
 {
     enum { TRIES = 3 };
     int error = ETIMEDOUT;
@@ -117,7 +117,8 @@ static int to_rtr(struct ibv_qp *qp, struct ibv_qp_attr *attr)
 }
 
 /* 0 or an errno; EPROTONOSUPPORT: the two ports have no GIDs of one class. */
-static int join(struct ptli_verbs *v, struct ptli_conn *conn, const ptli_connect_payload_t *theirs)
+static int connection_join(struct ptli_verbs *v, struct ptli_conn *conn,
+                           const ptli_connect_payload_t *theirs)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
                                .path_mtu = theirs->mtu < v->mtu ? (enum ibv_mtu)theirs->mtu
@@ -127,7 +128,7 @@ static int join(struct ptli_verbs *v, struct ptli_conn *conn, const ptli_connect
                                .max_dest_rd_atomic = v->rd_atom,
                                .min_rnr_timer = 12 /* 0.64 ms */};
     if (!ptli_verbs_route(v, theirs, &attr.ah_attr)) return EPROTONOSUPPORT;
-    int error = to_rtr(conn->qp, &attr);
+    int error = connection_to_rtr(conn->qp, &attr);
     if (error) return error;
     attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
                                 .sq_psn = conn->psn,
@@ -186,12 +187,12 @@ static void begin_to_fail(struct ptli_verbs *v, struct ptli_node *node)
 void ptli_verbs_conn_drained(struct ptli_conn *conn)
 {
     struct ptli_node *node = conn->node;
-    forget(node->verbs, conn);
+    connection_forget(node->verbs, conn);
     failed(node->verbs, node);
 }
 
 /* In error state the queue pair flushes a last work request after all others. */
-static void lose(struct ptli_verbs *v, struct ptli_conn *conn)
+static void connection_lose(struct ptli_verbs *v, struct ptli_conn *conn)
 {
     begin_to_fail(v, conn->node);
     v->breaks++;
@@ -216,11 +217,11 @@ static void drop(struct ptli_verbs *v, struct ptli_node *node)
     struct ptli_conn *conn = node->making ? node->making : node->conn;
     if (!conn) return;
     if (conn->joined) {
-        if (!conn->leaving) lose(v, conn);
+        if (!conn->leaving) connection_lose(v, conn);
         return;
     }
     node->making = NULL;
-    forget(v, conn);
+    connection_forget(v, conn);
 }
 
 void ptli_verbs_leave(struct ptli_conn *conn)
@@ -268,7 +269,7 @@ bool ptli_verbs_tend(struct ptli_verbs *v)
         }
         *at = conn->next_leaving;
         conn->leaving = false;
-        lose(v, conn);
+        connection_lose(v, conn);
         any = true;
     }
     return any;
@@ -288,7 +289,7 @@ static bool join_conn(struct ptli_verbs *v, struct ptli_node *node,
     node->face.uid = theirs->uid;
     node->face.jid = theirs->jid;
     node->face.admitted_by = 0;
-    const int error = join(v, node->making, theirs);
+    const int error = connection_join(v, node->making, theirs);
     node->making->joined = !error;
     if (!error) return true;
     char why[700];
@@ -302,10 +303,10 @@ static bool join_conn(struct ptli_verbs *v, struct ptli_node *node,
 }
 
 /* False: the peer cannot be connected. */
-static bool act(struct ptli_verbs *v, struct ptli_node *node, unsigned actions,
-                const ptli_connect_payload_t *received)
+static bool connection_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actions,
+                           const ptli_connect_payload_t *received)
 {
-    if ((actions & HANDSHAKE_MAKE) && !(node->making = make(v, node))) return false;
+    if ((actions & HANDSHAKE_MAKE) && !(node->making = connection_make(v, node))) return false;
     if ((actions & HANDSHAKE_JOIN) && !join_conn(v, node, received)) return false;
     if (actions & HANDSHAKE_OPEN) open_conn(v, node);
     if (actions & HANDSHAKE_SEND) ptli_verbs_send_handshake(v, node);
@@ -327,7 +328,7 @@ void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actio
             return;
         }
     }
-    if (!act(v, node, actions, received) || given_up) {
+    if (!connection_act(v, node, actions, received) || given_up) {
         ptli_verbs_unreachable(v, node);
     } else if (!node->handshake.wanted && !node->handshake.open) {
         /* Dropped, perhaps with something left to send. */
@@ -397,5 +398,5 @@ bool ptli_verbs_farewell(struct ptli_verbs *v)
 
 void ptli_verbs_conns_free(struct ptli_verbs *v)
 {
-    while (v->conns) forget(v, v->conns);
+    while (v->conns) connection_forget(v, v->conns);
 }

@@ -171,7 +171,7 @@ static bool choose(struct ptli_verbs *v)
 }
 
 /* NULL, or what could not be created. */
-static const char *make(struct ptli_verbs *v)
+static const char *device_make(struct ptli_verbs *v)
 {
     v->cq_size = v->settings.receives + FIRST_CQ;
     at_most(&v->cq_size, v->max_cqe);
@@ -190,7 +190,7 @@ int ptli_verbs_device_open(struct ptli_verbs *v)
     if (!choose(v)) return PTL_IFACE_INVALID;
     if (!suffices(v)) return PTL_NO_SPACE;
     ptli_verbs_events_open(v);
-    const char *missing = make(v);
+    const char *missing = device_make(v);
     if (!missing) return PTL_OK;
     ptli_verbs_say(v, "cannot make %s on %s: %s", missing, ibv_get_device_name(v->context->device),
                    strerror(errno));

@@ -25,7 +25,7 @@ enum { LOOK_MS = 250, IDLE_LOOK_MS = 1000, THREAD_GRACE_MS = 1, HYBRID_GRACE_MS 
 
 /* --- one round; driving --- */
 
-static void reap(struct ptli_verbs *v, const struct ibv_wc *wc, int n)
+static void progress_reap(struct ptli_verbs *v, const struct ibv_wc *wc, int n)
 {
     for (int i = 0, done; i < n; i += done) {
         const bool message = wc[i].wr_id & 1;
@@ -94,7 +94,7 @@ bool ptli_verbs_work(struct ptli_verbs *v, const struct ibv_wc *wc, int n, bool 
 {
     bool any = n > 0;
     atomic_store_explicit(&v->driver, (uintptr_t)pthread_self(), memory_order_relaxed);
-    if (any) reap(v, wc, n);
+    if (any) progress_reap(v, wc, n);
     if (atomic_load_explicit(&v->face.due, memory_order_relaxed)) {
         any |= work_due(v);
         /* The work may depend on a handshake message. */
@@ -208,7 +208,7 @@ static bool thread_round(struct ptli_verbs *v, bool arm)
     return any;
 }
 
-static void *run(void *arg)
+static void *progress_run(void *arg)
 {
     struct ptli_verbs *v = arg;
     uint32_t rounds = 0, empty = 0;
@@ -246,7 +246,7 @@ int ptli_verbs_progress_start(struct ptli_verbs *v)
     int flags = fcntl(v->channel->fd, F_GETFL);
     fcntl(v->channel->fd, F_SETFL, flags | O_NONBLOCK);
     if (v->settings.mode == PTLI_CALLS) return PTL_OK;
-    int error = gasneti_quiet_thread(&v->thread, 0, run, v);
+    int error = gasneti_quiet_thread(&v->thread, 0, progress_run, v);
     v->running = !error;
     if (error)
         ptli_verbs_say(

@@ -86,7 +86,7 @@ static void own_message(struct ptli_conn *conn, const struct ptli_header *header
 }
 
 /* False: the engine has no memory for the message now. */
-static bool offer(struct ptli_conn *conn, const unsigned char *bytes, uint32_t length)
+static bool receive_offer(struct ptli_conn *conn, const unsigned char *bytes, uint32_t length)
 {
     struct ptli_node *node = conn->node;
     struct ptli_verbs *v = node->verbs;
@@ -111,7 +111,7 @@ static bool offer(struct ptli_conn *conn, const unsigned char *bytes, uint32_t l
 }
 
 /* Queues a message after those held already.  False: no memory. */
-static bool hold(struct ptli_conn *conn, unsigned char *bytes, uint32_t length)
+static bool receive_hold(struct ptli_conn *conn, unsigned char *bytes, uint32_t length)
 {
     struct ptli_held *held = malloc(sizeof *held);
     if (!held) return false;
@@ -133,7 +133,7 @@ bool ptli_verbs_offer_held(struct ptli_verbs *v)
     ptli_mutex_unlock(&v->posting.lock);
     for (; conn; conn = conn->next) {
         for (struct ptli_held *held; (held = conn->held);) {
-            if (!offer(conn, held->bytes, held->length)) {
+            if (!receive_offer(conn, held->bytes, held->length)) {
                 v->held = true;
                 break;
             }
@@ -163,8 +163,8 @@ void ptli_verbs_received(struct ptli_verbs *v, const struct ibv_wc *wc)
     struct ptli_conn *conn = ptli_verbs_conn_of(v, wc->qp_num);
     if (wc->status == IBV_WC_SUCCESS && conn) {
         ptli_verbs_conn_heard(conn);
-        if (conn->held || !offer(conn, bytes, wc->byte_len)) {
-            if (hold(conn, bytes, wc->byte_len)) return;
+        if (conn->held || !receive_offer(conn, bytes, wc->byte_len)) {
+            if (receive_hold(conn, bytes, wc->byte_len)) return;
             /* Without the message the peer would wait for ever. */
             ptli_verbs_break(conn);
             ptli_verbs_leave(conn);

@@ -25,14 +25,14 @@ enum {
 };
 static const uint64_t STARTED = UINT64_C(1) << 63; /* in a transfer's scratch[1] */
 
-static inline bool request(const struct ptli_header *header)
+static inline bool send_is_request(const struct ptli_header *header)
 {
     return header->type <= PTLI_GETPUT;
 }
 
 static inline bool wants_answer(const struct ptli_header *header)
 {
-    return request(header) && (header->type != PTLI_PUT || header->flags & PTLI_ANSWER);
+    return send_is_request(header) && (header->type != PTLI_PUT || header->flags & PTLI_ANSWER);
 }
 
 static inline bool slots_left(const struct ptli_conn *conn, uint32_t limit)
@@ -244,12 +244,12 @@ static bool may_post(const struct ptli_conn *conn, const struct ptli_message *me
 }
 
 /* Posts a message that may be posted.  False: there is no buffer. */
-static bool post_one(struct ptli_conn *conn, struct ptli_message *message, bool requests)
+static bool send_post_one(struct ptli_conn *conn, struct ptli_message *message, bool requests)
 {
     struct ptli_node *node = conn->node;
     if (!post_message(conn, message, requests ? PTLI_PEER_REQUEST_BUFFERS : PTLI_PEER_BUFFERS))
         return false;
-    node->sent += request(&message->header);
+    node->sent += send_is_request(&message->header);
     node->unanswered += wants_answer(&message->header);
     return true;
 }
@@ -271,7 +271,7 @@ static void add_finished(struct ptli_verbs *v, struct ptli_message *message)
 }
 
 /* Posts the head of a queue.  False: it must wait. */
-static bool advance(struct ptli_conn *conn, struct ptli_queue *queue, bool requests)
+static bool send_advance(struct ptli_conn *conn, struct ptli_queue *queue, bool requests)
 {
     struct ptli_node *node = conn->node;
     struct ptli_transfer *transfer = ptli_item_transfer(queue->head);
@@ -287,7 +287,7 @@ static bool advance(struct ptli_conn *conn, struct ptli_queue *queue, bool reque
         return true;
     }
     struct ptli_message *message = ptli_item_message(queue->head);
-    if (!may_post(conn, message, requests) || !post_one(conn, message, requests)) return false;
+    if (!may_post(conn, message, requests) || !send_post_one(conn, message, requests)) return false;
     ptli_queue_take(queue);
     if (message->header.type < PTLI_TYPE_TRANSPORT)
         add_finished(node->verbs, message);
@@ -301,9 +301,9 @@ static bool pump_once(struct ptli_node *node)
 {
     struct ptli_conn *conn = node->conn;
     if (node->seen_due && !conn->broken) node->seen_due = !ptli_verbs_control(conn, PTLI_SEEN);
-    while (!conn->broken && node->answers.head && advance(conn, &node->answers, false)) {
+    while (!conn->broken && node->answers.head && send_advance(conn, &node->answers, false)) {
     }
-    while (!conn->broken && node->requests.head && advance(conn, &node->requests, true)) {
+    while (!conn->broken && node->requests.head && send_advance(conn, &node->requests, true)) {
     }
     return node->seen_due || node->answers.head || node->requests.head;
 }
@@ -371,13 +371,13 @@ static struct ptli_message *count_request(struct ptli_node *node, const struct p
 
 static enum ptli_sent send(struct ptli_node *node, struct ptli_message *message)
 {
-    bool requests = request(&message->header);
+    bool requests = send_is_request(&message->header);
     struct ptli_queue *queue = requests ? &node->requests : &node->answers;
     struct ptli_conn *conn = node->conn;
     if (node->failing) return PTLI_REFUSED;
     struct ptli_message *ask = requests ? count_request(node, &message->header) : NULL;
     bool now = conn && !conn->broken && !queue->head && may_post(conn, message, requests) &&
-               post_one(conn, message, requests);
+               send_post_one(conn, message, requests);
     if (!now) enqueue(node, queue, (ptli_item_t)message);
     if (ask != NULL) enqueue(node, queue, (ptli_item_t)ask);
     return now ? PTLI_SENT : PTLI_QUEUED;
@@ -403,7 +403,7 @@ static enum ptli_sent transfer(struct ptli_node *node, struct ptli_transfer *tra
         return PTLI_REFUSED;
     }
     transfer->scratch[1] = held ? held->route->last : 0;
-    if (held && transfer->then) node->queued += request(&transfer->then->header);
+    if (held && transfer->then) node->queued += send_is_request(&transfer->then->header);
     bool now = conn && !conn->broken && !queue->head && !transfer->then &&
                (!held || matched(node, transfer->scratch[1]));
     if (now && post_transfer(conn, transfer, held ? FOR_REQUESTS : FOR_ANSWERS)) return PTLI_QUEUED;
