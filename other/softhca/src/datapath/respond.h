@@ -257,8 +257,7 @@ static inline void respond_end_xrc(struct shca_target *target)
 }
 
 /* Ends of which one is a limited member of the partition are rare. */
-static __attribute__((noinline, cold)) bool
-respond_accepts_limited(const struct shca_target *target)
+static __attribute__((cold)) bool respond_accepts_limited(const struct shca_target *target)
 {
     return shm_accepts_limited(target->t->accepts, target->sender_id);
 }
@@ -269,8 +268,7 @@ HOT bool respond_accepted(const struct shca_target *target)
 }
 
 /* A message in RTR raises IBV_EVENT_COMM_EST at the owner, once. */
-static __attribute__((noinline, cold)) bool respond_ready_in(struct shca_target *target,
-                                                             uint32_t state)
+static __attribute__((cold)) bool respond_ready_in(struct shca_target *target, uint32_t state)
 {
     if (state == IBV_QPS_RTR && target->type != IBV_QPT_UD && respond_accepted(target) &&
         !target->t->comm_est && !atomic_exchange(&target->t->comm_est, 1))
