@@ -48,7 +48,8 @@ static uint32_t am_index(const net_qp_t *first, const net_ib_end_t *ends, uint32
     return (first->qp->qp_num + ends[0].remote.qp_number) % qps;
 }
 
-static hca_qp_t make_qp(uint32_t hca, uint32_t recv_depth, uint32_t list, uint32_t *inline_max)
+static hca_qp_t connect_make_qp(uint32_t hca, uint32_t recv_depth, uint32_t list,
+                                uint32_t *inline_max)
 {
     return hca_qp_create(net_ib_rails.hca[hca].pd, HCA_CONNECTED, net_ib.send_cq[hca],
                          net_ib.recv_cq[hca], net_ib_shared_queue(hca), plan.depths.send,
@@ -63,7 +64,7 @@ static void settle_inline(uint32_t hca)
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         uint32_t wanted = net_ib.inline_max < steps[i] ? net_ib.inline_max : steps[i];
         uint32_t granted = wanted;
-        hca_qp_t probe = make_qp(hca, plan.depths.am_recv, 1, &granted);
+        hca_qp_t probe = connect_make_qp(hca, plan.depths.am_recv, 1, &granted);
         if (!probe) continue;
         hca_destroy(probe);
         net_ib.inline_max = granted < net_ib.inline_max ? granted : net_ib.inline_max;
@@ -81,7 +82,7 @@ static void settle_lists(void)
     net_ib.list_max = net_ib_lists_wanted();
     for (uint32_t hca = 0; hca < net_ib.hcas && net_ib.list_max > 1;) {
         uint32_t granted = net_ib.inline_max;
-        hca_qp_t probe = make_qp(hca, plan.depths.am_recv, net_ib.list_max, &granted);
+        hca_qp_t probe = connect_make_qp(hca, plan.depths.am_recv, net_ib.list_max, &granted);
         if (probe) hca_destroy(probe);
         if (probe && granted >= net_ib.inline_max)
             hca++;
@@ -149,7 +150,7 @@ static net_qp_t *add_qp(net_peer_t *peer, uint32_t index)
         *qp = (net_qp_t){.local_hca = rail_of(index)->hca};
         init_send_ring(&qp->send_ring, peer, qp->slots, depth);
         init_send_ring(&qp->system, peer, qp->slots + depth + 1, NET_IB_SYS_SLOTS);
-        qp->qp = make_qp(qp->local_hca, plan.depths.am_recv, net_ib.list_max, &inline_max);
+        qp->qp = connect_make_qp(qp->local_hca, plan.depths.am_recv, net_ib.list_max, &inline_max);
     }
     if (!qp || !qp->qp)
         net_ib_cannot_connect(peer->rank, net_ib_rails.hca[rail_of(index)->hca].name,
@@ -238,8 +239,8 @@ static void post_recvs(net_peer_t *peer, net_qp_t *qp, net_recv_t *recvs)
 
 /* Connects a queue pair to the peer's end.  `recvs`: receive buffers to be posted before the peer
  * may send. */
-static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_t *end,
-                 net_recv_t *recvs)
+static void connect_join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_t *end,
+                         net_recv_t *recvs)
 {
     net_peer_t *peer = qp->send_ring.peer;
     const hca_remote_t *remote = &end->remote;
@@ -312,7 +313,7 @@ void net_ib_join_qps(net_peer_t *peer, net_qp_t *first, const net_ib_end_t *ends
     net_recv_t *recvs = adopt(peer, am);
     net_qp_t *qp = first;
     for (uint32_t i = 0; i < qps; i++, qp = qp->next)
-        join(qp, rail_of(i), &ends[i], qp == am ? recvs : NULL);
+        connect_join(qp, rail_of(i), &ends[i], qp == am ? recvs : NULL);
     set_rings(am, rings);
 }
 

@@ -65,7 +65,7 @@ static link_t *link_to(uint32_t rank)
     return link;
 }
 
-static void make(link_t *link)
+static void greetings_make(link_t *link)
 {
     net_qp_t *qp = link->first = net_ib_make_qps(link->peer);
     net_ib_payload_t payload = {.rank = gasnetc_job.rank, .qps = net_ib_rails.qps};
@@ -73,7 +73,7 @@ static void make(link_t *link)
     net_ib_payload_encode(&payload, link->payload);
 }
 
-static void join(link_t *link, const net_ib_payload_t *theirs)
+static void greetings_join(link_t *link, const net_ib_payload_t *theirs)
 {
     const net_ib_contact_t *contact = link->contact;
     net_ib_end_t ends[NET_IB_PAYLOAD_QPS];
@@ -109,7 +109,7 @@ static bool make_ah(link_t *link)
     net_ib_cannot_reach(link->peer->rank, rail, first_port(link), what, error);
 }
 
-static void send_message(link_t *link)
+static void greetings_send_message(link_t *link)
 {
     const uint32_t rank = link->peer->rank;
     char bytes[HANDSHAKE_MOST];
@@ -127,7 +127,7 @@ static void send_message(link_t *link)
 }
 
 /* The peer did not answer: an error if a thread has posted to it and the job is not ending. */
-static void give_up(const link_t *link)
+static void greetings_give_up(const link_t *link)
 {
     const uint32_t rank = link->peer->rank;
     if (!link->handshake.wanted) return;
@@ -148,11 +148,11 @@ static void give_up(const link_t *link)
  * HANDSHAKE_DROP does not occur, since all stamps are equal. */
 static void perform(link_t *link, unsigned actions, const net_ib_payload_t *theirs)
 {
-    if (actions & HANDSHAKE_MAKE) make(link);
-    if (theirs && (actions & HANDSHAKE_JOIN)) join(link, theirs);
+    if (actions & HANDSHAKE_MAKE) greetings_make(link);
+    if (theirs && (actions & HANDSHAKE_JOIN)) greetings_join(link, theirs);
     if (actions & HANDSHAKE_OPEN) net_ib_open_qps(link->peer);
-    if (actions & HANDSHAKE_SEND) send_message(link);
-    if (actions & HANDSHAKE_SILENT) give_up(link);
+    if (actions & HANDSHAKE_SEND) greetings_send_message(link);
+    if (actions & HANDSHAKE_SILENT) greetings_give_up(link);
 }
 
 /* A datagram that is not of this job is ignored.  One that was recorded and is sent again changes
@@ -175,7 +175,7 @@ static void receive_one(const char *bytes, size_t length)
             &payload);
 }
 
-static void receive_all(void)
+static void greetings_receive_all(void)
 {
     char bytes[HANDSHAKE_MOST];
     for (int length; (length = net_ib_datagram_take(bytes, sizeof bytes)) >= 0;)
@@ -194,7 +194,7 @@ static void check_failures(void)
 
 static void greetings_receive(void)
 {
-    receive_all();
+    greetings_receive_all();
     check_failures();
 }
 

@@ -70,7 +70,7 @@ static void take_requests(void)
         if (atomic_load(&on_demand.request[rank]) == CONNECT) on_demand.meeting->want(rank);
 }
 
-static void *run(void *unused)
+static void *on_demand_run(void *unused)
 {
     const struct net_ib_meeting *meeting = on_demand.meeting;
     (void)unused;
@@ -86,7 +86,7 @@ static void *run(void *unused)
 
 /* --- threads that post --- */
 
-static void wake(void)
+static void on_demand_wake(void)
 {
     atomic_store(&on_demand.requested, true);
     on_demand.meeting->wake();
@@ -99,7 +99,7 @@ void net_ib_request_connect(net_peer_t *peer)
     _Atomic uint8_t *request = &on_demand.request[peer->rank];
     if (atomic_load(request) != NONE) return;
     atomic_store(request, CONNECT);
-    wake();
+    on_demand_wake();
 }
 
 /* --- start-up and end --- */
@@ -169,7 +169,7 @@ void net_set_contact(net_peer_t *peer, const void *opaque)
 
 void net_start(void)
 {
-    int error = gasneti_quiet_thread(&on_demand.thread, 0, run, NULL);
+    int error = gasneti_quiet_thread(&on_demand.thread, 0, on_demand_run, NULL);
     if (error)
         gasneti_fatal(
             "cannot start the thread that connects peers: %s (see ulimit -u and ulimit -v); or set "
@@ -183,7 +183,7 @@ void net_ib_on_demand_close(void)
     if (!on_demand.meeting) return;
     if (on_demand.running) {
         atomic_store(&on_demand.over, true);
-        wake();
+        on_demand_wake();
         pthread_join(on_demand.thread, NULL);
     }
     on_demand.meeting->close();

@@ -64,7 +64,7 @@ static bool make_buffers(uint32_t length)
     return box.memory && box.recv && net_register(box.memory, size, NET_LOCAL, &box.region);
 }
 
-static bool make_queues(void)
+static bool datagrams_make_queues(void)
 {
     const struct net_ib_hca *hca = device();
     box.cq = hca_cq_create(hca->hca, SENDS + box.recvs, &box.sleeper);
@@ -76,7 +76,7 @@ static bool make_queues(void)
 }
 
 /* Moves the queue pair from RESET to RTS; 0 or an errno. */
-static int start(void)
+static int datagrams_start(void)
 {
     const hca_setup_t setup = {
         .port = rail()->number, .pkey_index = (uint16_t)gasnetc_params.pkey_index, .key = box.key};
@@ -95,9 +95,9 @@ bool net_ib_datagrams_open(uint32_t peers, uint32_t length, char *why, size_t wh
     errno = 0;
     if (!make_buffers(length))
         what = "memory for datagrams";
-    else if (!make_queues())
+    else if (!datagrams_make_queues())
         what = "a queue pair for datagrams";
-    else if ((errno = start()))
+    else if ((errno = datagrams_start()))
         what = "datagrams";
     if (what) {
         snprintf(why, why_size, "%s refuses %s: %s", device()->name, what, strerror(errno));

@@ -55,7 +55,7 @@ static void forget_port(const struct net_ib_hca *hca, unsigned port)
     events.count = left;
 }
 
-static void keep(const struct net_ib_hca *hca, const hca_event_t *event)
+static void events_keep(const struct net_ib_hca *hca, const hca_event_t *event)
 {
     if (event->kind == HCA_EVENT_PORT || event->kind == HCA_EVENT_PORT_ACTIVE)
         forget_port(hca, event->port);
@@ -67,7 +67,8 @@ static void collect(void)
 {
     hca_event_t event;
     for (uint32_t i = 0; i < net_ib_rails.hcas; i++)
-        while (hca_next_event(net_ib_rails.hca[i].hca, &event)) keep(&net_ib_rails.hca[i], &event);
+        while (hca_next_event(net_ib_rails.hca[i].hca, &event))
+            events_keep(&net_ib_rails.hca[i], &event);
 }
 
 /* --- error messages --- */
@@ -189,7 +190,7 @@ static double decide(void)
     return first;
 }
 
-static void *run(void *unused)
+static void *events_run(void *unused)
 {
     struct pollfd wait[NET_IB_HCAS + 1] = {{.fd = events.wake_fd, .events = POLLIN}};
     for (uint32_t i = 0; i < net_ib_rails.hcas; i++)
@@ -216,7 +217,7 @@ void net_ib_events_open(void)
     net_ib_software_trouble(unused, sizeof unused); /* from now on it is kept for messages */
     events.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (events.wake_fd < 0) return;
-    events.running = gasneti_quiet_thread(&events.thread, STACK, run, NULL) == 0;
+    events.running = gasneti_quiet_thread(&events.thread, STACK, events_run, NULL) == 0;
 }
 
 void net_ib_events_close(void)

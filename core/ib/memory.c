@@ -96,7 +96,7 @@ uint64_t net_ib_memlock(void)
  * send queues in steps of 64 bytes. */
 enum { CQE = 64, SEND_STEP = 64, SEND_HEAD = 36, RECV_WQE = 16, INLINE_LEAST = 128 };
 
-static uint64_t entries(uint32_t depth)
+static uint64_t memory_entries(uint32_t depth)
 {
     uint64_t power = 1;
     while (power < depth) power *= 2;
@@ -110,16 +110,16 @@ uint64_t net_ib_queue_bytes(uint32_t qps, const struct net_ib_depths *depths, ui
 {
     const uint64_t wqe = (SEND_HEAD + net_ib.inline_max + SEND_STEP - 1) / SEND_STEP * SEND_STEP;
     const uint64_t pairs =
-        qps * (entries(depths->send) * wqe + entries(depths->am_recv) * RECV_WQE);
+        qps * (memory_entries(depths->send) * wqe + memory_entries(depths->am_recv) * RECV_WQE);
     const uint64_t most = net_ib_memlock() / 4;
-    return (entries(sends) + entries(receives)) * CQE + (pairs < most ? pairs : most);
+    return (memory_entries(sends) + memory_entries(receives)) * CQE + (pairs < most ? pairs : most);
 }
 
 uint32_t net_ib_inline_wanted(uint32_t qps, const struct net_ib_depths *depths)
 {
     const uint64_t limit = net_ib_memlock();
     if (limit == UINT64_MAX) return UINT32_MAX;
-    const uint64_t wqe = limit / 8 / qps / entries(depths->send) / SEND_STEP * SEND_STEP;
+    const uint64_t wqe = limit / 8 / qps / memory_entries(depths->send) / SEND_STEP * SEND_STEP;
     if (wqe < SEND_HEAD + INLINE_LEAST) return INLINE_LEAST;
     return wqe < UINT32_MAX ? (uint32_t)wqe - SEND_HEAD : UINT32_MAX;
 }

@@ -19,7 +19,7 @@ static net_ib_qp_cell_t *cell_for(net_ib_qp_cells_t *table, uint32_t key)
 }
 
 /* The owner is stored before the key: a reader that finds the key finds its owner. */
-static void put(net_ib_qp_cells_t *table, uint32_t key, void *owner)
+static void qp_table_put(net_ib_qp_cells_t *table, uint32_t key, void *owner)
 {
     net_ib_qp_cell_t *cell = cell_for(table, key);
     if (!atomic_load(&cell->key)) table->used++;
@@ -37,7 +37,7 @@ static net_ib_qp_cells_t *larger(net_ib_qp_cells_t *old)
     table->smaller = old;
     for (size_t i = 0; old && i < (size_t)1 << old->bits; i++) {
         uint32_t key = atomic_load(&old->cell[i].key);
-        if (key) put(table, key, atomic_load(&old->cell[i].owner));
+        if (key) qp_table_put(table, key, atomic_load(&old->cell[i].owner));
     }
     return table;
 }
@@ -50,7 +50,7 @@ bool net_ib_qp_table_enter(net_ib_qp_table_t *owners, uint32_t key, void *owner)
         if (!table) return false;
         atomic_store(&owners->table, table);
     }
-    put(table, key, owner);
+    qp_table_put(table, key, owner);
     return true;
 }
 

@@ -35,7 +35,7 @@ uint32_t net_ib_shared_buffers(void)
 
 /* --- start-up and end --- */
 
-static void post(uint32_t hca, net_recv_t *recv)
+static void srq_post(uint32_t hca, net_recv_t *recv)
 {
     if (NET_IB_HCAS > 1 && net_ib.hcas > 1) recv->post.sge.lkey = recv->region->lkey[hca];
     int error = hca_post_srq_recv(shared.queue[hca], &recv->post);
@@ -46,7 +46,7 @@ static void post(uint32_t hca, net_recv_t *recv)
 }
 
 /* Creates a shared receive queue on each device; 0, or the error of the device that refuses. */
-static int make_queues(uint32_t buffers)
+static int srq_make_queues(uint32_t buffers)
 {
     for (uint32_t i = 0; i < net_ib.hcas; i++) {
         shared.queue[i] = hca_srq_create(net_ib_rails.hca[i].pd, buffers);
@@ -72,7 +72,7 @@ static void destroy_queues(void)
 
 int net_ib_shared_open(const net_ib_recv_plan_t *plan)
 {
-    const int error = make_queues(plan->buffers);
+    const int error = srq_make_queues(plan->buffers);
     if (error) {
         destroy_queues();
         return error;
@@ -86,7 +86,7 @@ int net_ib_shared_open(const net_ib_recv_plan_t *plan)
         for (uint32_t n = 0; n < shared.count; n++) {
             net_recv_t *recv = net_ib.free_recvs;
             net_ib.free_recvs = recv->next;
-            post(i, recv);
+            srq_post(i, recv);
         }
     }
     return 0;
@@ -143,11 +143,11 @@ static void give_back(net_recv_t *first, uint32_t replies)
 }
 
 /* Takes a message in its buffer; posts a spare to the queue instead. */
-static net_recv_t *keep(uint32_t hca, net_recv_t *recv, net_recv_t **spares)
+static net_recv_t *srq_keep(uint32_t hca, net_recv_t *recv, net_recv_t **spares)
 {
     net_recv_t *spare = *spares;
     *spares = spare->next;
-    post(hca, spare);
+    srq_post(hca, spare);
     return recv;
 }
 
@@ -155,7 +155,7 @@ static net_recv_t *keep(uint32_t hca, net_recv_t *recv, net_recv_t **spares)
 static net_recv_t *move(uint32_t hca, net_recv_t *recv)
 {
     net_recv_t *copy = net_ib_recv_copy(recv);
-    post(hca, recv);
+    srq_post(hca, recv);
     return copy;
 }
 
@@ -171,7 +171,7 @@ static net_recv_t *take_one(uint32_t hca, const hca_wc_t *wc, net_recv_t **spare
                       net_ib_rails.hca[hca].name, done.qp_number);
     if (!done.ok) {
         net_ib_recv_failed(peer, wc);
-        post(hca, recv);
+        srq_post(hca, recv);
         return NULL;
     }
     recv->message.peer = peer;
@@ -179,10 +179,10 @@ static net_recv_t *take_one(uint32_t hca, const hca_wc_t *wc, net_recv_t **spare
     recv->message.system = done.has_imm && net_ib_decode_imm(peer, done.imm);
     recv->message.mark = NET_IB_SETTLED;
     if (net_ib.choosing) net_ib_count_arrival(&recv->message);
-    return *spares ? keep(hca, recv, spares) : move(hca, recv);
+    return *spares ? srq_keep(hca, recv, spares) : move(hca, recv);
 }
 
-static unsigned take(uint32_t hca, net_message_t **messages, unsigned budget, unsigned *systems)
+static unsigned srq_take(uint32_t hca, net_message_t **messages, unsigned budget, unsigned *systems)
 {
     hca_wc_t wc[NET_IB_BATCH];
     int n =
@@ -205,7 +205,7 @@ unsigned net_ib_shared_arrivals(uint32_t first, net_message_t **messages, unsign
 {
     unsigned n = 0;
     for (uint32_t i = 0; i < net_ib.hcas && n < budget; i++)
-        n += take((first + i) % net_ib.hcas, messages + n, budget - n, systems);
+        n += srq_take((first + i) % net_ib.hcas, messages + n, budget - n, systems);
     return n;
 }
 

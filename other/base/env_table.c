@@ -45,7 +45,8 @@ static enum outcome found(bool good)
 }
 
 /* Any kind but TEXT and MAP, as a number. */
-static enum outcome parse(const struct gasneti_env_row *row, const char *text, double *value)
+static enum outcome env_table_parse(const struct gasneti_env_row *row, const char *text,
+                                    double *value)
 {
     int index;
     if (!text[strspn(text, " \t\n")]) return NO_NUMBER;
@@ -180,7 +181,7 @@ bool gasneti_env_parse(const struct gasneti_env_row *row, const char *text, void
         *(const char **)(void *)((char *)fields + row->offset) = *text ? text : NULL;
         return true;
     }
-    enum outcome outcome = parse(row, text, &value);
+    enum outcome outcome = env_table_parse(row, text, &value);
     if (outcome == IS_NUMBER && !has_words(row) && row->kind != GASNETI_ENV_BOOLEAN)
         outcome = in_range(row, value);
     if (outcome != IS_NUMBER || value != value) { /* a NaN lies in no range */

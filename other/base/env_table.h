@@ -38,7 +38,7 @@ enum gasneti_env_kind {
     GASNETI_ENV_SECONDS,     /* a number or a fraction such as 1/4 */
     GASNETI_ENV_FRACTION,    /* a number or a fraction such as 1/4 */
     GASNETI_ENV_WORD,        /* one of the row's words: its index among them */
-    GASNETI_ENV_WORD_NUMBER, /* such a word, and a number behind a comma */
+    GASNETI_ENV_WORD_NUMBER, /* a word of the row, with a number behind a comma */
     GASNETI_ENV_TEXT,        /* anything that the row's check accepts; NULL when empty */
     GASNETI_ENV_MAP,         /* read by a parser of its own; accepted and not stored here */
 };

@@ -25,7 +25,7 @@ bool gasneti_write_all(int fd, const char *text, size_t len)
     return true;
 }
 
-static size_t append(char *buf, size_t size, size_t used, const char *text)
+static size_t fatal_append(char *buf, size_t size, size_t used, const char *text)
 {
     size_t len = strlen(text), room = size - 1 - used;
     if (len > room) len = room;
@@ -40,12 +40,12 @@ static void print_fatal(const char *fmt, va_list args)
     char buf[2048];
     const size_t size = sizeof buf - 1; /* the last byte is for the newline */
     const char *who = gasneti_fatal_prefix_hook ? gasneti_fatal_prefix_hook() : NULL;
-    size_t used = append(buf, size, 0, "*** FATAL ERROR: ");
+    size_t used = fatal_append(buf, size, 0, "*** FATAL ERROR: ");
     int len;
 
     if (who && *who) {
-        used = append(buf, size, used, who);
-        used = append(buf, size, used, ": ");
+        used = fatal_append(buf, size, used, who);
+        used = fatal_append(buf, size, used, ": ");
     }
     len = vsnprintf(buf + used, size - used, fmt, args);
     if (len > 0) used = (size_t)len < size - used ? used + (size_t)len : size - 1;

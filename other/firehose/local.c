@@ -42,7 +42,7 @@ static bool is_unused(const fh_region_t *r)
     return r->state == FH_REGISTERED && !r->uses && !r->holds;
 }
 
-static void forget(fh_local_t *l, uint32_t region)
+static void local_forget(fh_local_t *l, uint32_t region)
 {
     if (record(l, region)->stale) l->stale--;
     fh_table_hide(&l->table, region);
@@ -81,7 +81,7 @@ static bool evict_one(fh_local_t *l)
     return false;
 }
 
-static void make_room(fh_local_t *l)
+static void local_make_room(fh_local_t *l)
 {
     while (l->present.bytes - l->leaving.bytes + l->needed.bytes > l->soft.bytes ||
            l->present.regions - l->leaving.regions + l->needed.regions > l->soft.regions)
@@ -98,7 +98,7 @@ static void rest(fh_local_t *l, uint32_t region)
 {
     fh_region_t *r = record(l, region);
     if (r->state == FH_FAILED)
-        forget(l, region);
+        local_forget(l, region);
     else if (r->state == FH_REGISTERED && !r->found)
         doom(l, region);
     else if (r->state == FH_REGISTERED)
@@ -142,7 +142,7 @@ static uint32_t need(fh_local_t *l, const range_t *range)
     fh_table_show(&l->table, region);
     fh_list_append(&l->table, &l->to_register, region);
     fh_add(&l->needed, range->end - range->start);
-    make_room(l);
+    local_make_room(l);
     l->misses++;
     return region;
 }
@@ -167,7 +167,7 @@ static uint32_t use_new(fh_local_t *l, const fh_span_t *span)
 }
 
 /* FH_NONE: no room. */
-static uint32_t use(fh_local_t *l, const fh_span_t *span)
+static uint32_t local_use(fh_local_t *l, const fh_span_t *span)
 {
     uint32_t region = fh_table_find(&l->table, 0, span->from, span->to);
     const bool hit = region != FH_NONE;
@@ -189,7 +189,7 @@ static uint32_t use(fh_local_t *l, const fh_span_t *span)
 fh_answer_t fh_local_use(fh_local_t *l, fh_span_t span, uint64_t *ticket, uint32_t *region)
 {
     const bool waits = l->turn != l->tickets && *ticket != l->turn + 1;
-    *region = waits ? FH_NONE : use(l, &span);
+    *region = waits ? FH_NONE : local_use(l, &span);
     if (!*region) {
         if (!*ticket) *ticket = ++l->tickets;
         return FH_FULL;
@@ -292,13 +292,13 @@ static bool is_hopeless(const fh_local_t *l)
     return l->leaving.regions == 0 && l->registering == 0 && l->used.regions <= l->pending_uses;
 }
 
-static void fail(fh_local_t *l, uint32_t region)
+static void local_fail(fh_local_t *l, uint32_t region)
 {
     fh_region_t *r = record(l, region);
     fh_table_hide(&l->table, region);
     if (r->uses) l->pending_uses--;
     r->state = FH_FAILED;
-    if (!r->uses && !r->holds) forget(l, region);
+    if (!r->uses && !r->holds) local_forget(l, region);
 }
 
 fh_task_t fh_local_next(fh_local_t *l, uint32_t *region)
@@ -316,7 +316,7 @@ fh_task_t fh_local_next(fh_local_t *l, uint32_t *region)
     fh_take(&l->needed, size);
     if (l->refused) {
         l->refused = false;
-        fail(l, *region);
+        local_fail(l, *region);
         return FH_GAVE_UP;
     }
     record(l, *region)->state = FH_REGISTERING;
@@ -325,7 +325,7 @@ fh_task_t fh_local_next(fh_local_t *l, uint32_t *region)
     return FH_REGISTER;
 }
 
-static void refused(fh_local_t *l, uint32_t region)
+static void local_refused(fh_local_t *l, uint32_t region)
 {
     fh_region_t *r = record(l, region);
     l->refusals++;
@@ -335,7 +335,7 @@ static void refused(fh_local_t *l, uint32_t region)
     r->state = FH_NEEDED;
     fh_list_prepend(&l->table, &l->to_register, region);
     fh_add(&l->needed, r->end - r->start);
-    make_room(l);
+    local_make_room(l);
 }
 
 static void deregistered(fh_local_t *l, uint32_t region)
@@ -344,7 +344,7 @@ static void deregistered(fh_local_t *l, uint32_t region)
     fh_take(&l->present, size);
     fh_take(&l->leaving, size);
     l->refused = false;
-    forget(l, region);
+    local_forget(l, region);
 }
 
 /* The system gives more than it did; and once in a while it is asked for more. */
@@ -382,7 +382,7 @@ void fh_local_done(fh_local_t *l, uint32_t region, fh_outcome_t outcome)
     fh_take(&l->present, fh_size(&l->table, region));
     record(l, region)->bad = outcome == FH_BAD;
     if (outcome == FH_REFUSED)
-        refused(l, region);
+        local_refused(l, region);
     else
-        fail(l, region);
+        local_fail(l, region);
 }

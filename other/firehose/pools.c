@@ -178,7 +178,7 @@ static bool fit_region(sum_t *s)
 /* --- numbers of regions --- */
 
 /* The number of regions that the memory of a pool has room for, or the setting if that is less. */
-static uint64_t count(uint64_t setting, uint64_t memory, uint64_t region)
+static uint64_t pools_count(uint64_t setting, uint64_t memory, uint64_t region)
 {
     return gasneti_min(setting, memory / region);
 }
@@ -187,8 +187,8 @@ static void share_regions(sum_t *s)
 {
     const firehose_limits_t *in = s->in;
     firehose_sizes_t *out = &s->out;
-    out->r = s->peers ? count(in->r, out->m, out->max_region) : 0;
-    out->maxvictim_r = count(in->maxvictim_r, out->maxvictim_m, out->max_region);
+    out->r = s->peers ? pools_count(in->r, out->m, out->max_region) : 0;
+    out->maxvictim_r = pools_count(in->maxvictim_r, out->maxvictim_m, out->max_region);
     if (out->r + out->maxvictim_r <= s->regions) return;
     /* The number that is not set is reduced first, and then the other one; both in proportion if
      * the user has set both or neither, but one region stays for each peer. */

@@ -20,7 +20,7 @@ static uint64_t charge(const fh_remote_t *r, uint32_t region)
 
 /* --- queues --- */
 
-static void append(fh_wants_t *wants, fh_want_t *want)
+static void remote_append(fh_wants_t *wants, fh_want_t *want)
 {
     want->next = NULL;
     if (wants->last)
@@ -43,7 +43,7 @@ static void serve(fh_remote_t *r, fh_want_t *want, uint32_t region, fh_why_t why
 {
     want->region = region;
     want->why = why;
-    append(&r->served, want);
+    remote_append(&r->served, want);
 }
 
 fh_want_t *fh_remote_served(fh_remote_t *r)
@@ -67,14 +67,14 @@ static void set_due(fh_remote_t *r, uint32_t peer)
 /* --- regions --- */
 
 /* Counts a use of the region by a transfer, which begins now or when the peer has answered. */
-static void use(fh_remote_t *r, uint32_t region)
+static void remote_use_region(fh_remote_t *r, uint32_t region)
 {
     fh_region_t *it = record(r, region);
     if (it->uses++ == 0) fh_add(&r->peers[it->peer].busy, charge(r, region));
 }
 
 /* Frees the record of a region that is not in use and on no list. */
-static void forget(fh_remote_t *r, uint32_t region)
+static void remote_forget(fh_remote_t *r, uint32_t region)
 {
     fh_take(&r->peers[record(r, region)->peer].charged, charge(r, region));
     fh_table_hide(&r->table, region);
@@ -91,7 +91,7 @@ static void hide(fh_remote_t *r, uint32_t region)
 }
 
 /* Makes a held region that is not in use leave: a later request returns it to the peer. */
-static void leave(fh_remote_t *r, uint32_t region)
+static void remote_leave_region(fh_remote_t *r, uint32_t region)
 {
     fh_region_t *it = record(r, region);
     fh_peer_t *p = &r->peers[it->peer];
@@ -108,9 +108,9 @@ static void rest(fh_remote_t *r, uint32_t region)
     const fh_region_t *it = record(r, region);
     fh_peer_t *p = &r->peers[it->peer];
     if (p->dead || it->state == FH_DENIED)
-        forget(r, region);
+        remote_forget(r, region);
     else if (it->stale)
-        leave(r, region);
+        remote_leave_region(r, region);
     else
         fh_list_renew(&r->table, &p->unused, region);
 }
@@ -141,7 +141,7 @@ static bool evict_one(fh_remote_t *r, fh_peer_t *p)
     uint32_t region;
     while ((region = fh_list_pop(&r->table, &p->unused)) != FH_NONE) {
         if (!is_unused(record(r, region))) continue;
-        leave(r, region);
+        remote_leave_region(r, region);
         return true;
     }
     return false;
@@ -152,13 +152,13 @@ static bool evict_one(fh_remote_t *r, fh_peer_t *p)
 /* Serves a want at once by a held region that covers it, or later if the region is asked for. */
 static void want_hit(fh_remote_t *r, fh_peer_t *p, fh_want_t *want, uint32_t region)
 {
-    use(r, region);
+    remote_use_region(r, region);
     r->hits++;
     want->region = region;
     if (record(r, region)->state == FH_HELD)
         serve(r, want, region, FH_SERVED);
     else
-        append(&p->asked, want);
+        remote_append(&p->asked, want);
 }
 
 void fh_remote_want(fh_remote_t *r, fh_want_t *want)
@@ -177,7 +177,7 @@ void fh_remote_want(fh_remote_t *r, fh_want_t *want)
             return;
         }
     }
-    append(&p->waiting, want);
+    remote_append(&p->waiting, want);
     if (!p->blocked) set_due(r, want->peer);
 }
 
@@ -204,7 +204,7 @@ static void leave_covered(void *context, uint32_t region)
     const range_t *range = context;
     const fh_region_t *it = record(range->remote, region);
     if (is_unused(it) && range->start <= it->start && it->end <= range->end)
-        leave(range->remote, region);
+        remote_leave_region(range->remote, region);
 }
 
 static bool fits_beside_busy(const fh_remote_t *r, const fh_peer_t *p, const range_t *range)
@@ -231,12 +231,12 @@ static void carry_leaving(fh_remote_t *r, fh_peer_t *p, fh_ask_t *ask)
         const uint32_t region = fh_list_pop(&r->table, &p->leaving_regions);
         ask->unpin[ask->unpins++] = record(r, region)->holds;
         fh_take(&p->leaving, charge(r, region));
-        forget(r, region);
+        remote_forget(r, region);
     }
 }
 
 /* Moves unused firehoses until the share has room for the range.  False: not in this request. */
-static bool make_room(fh_remote_t *r, fh_peer_t *p, fh_ask_t *ask, const range_t *range)
+static bool remote_make_room(fh_remote_t *r, fh_peer_t *p, fh_ask_t *ask, const range_t *range)
 {
     const uint64_t size = range->end - range->start;
     if (!fits_beside_busy(r, p, range)) {
@@ -255,7 +255,7 @@ static bool make_room(fh_remote_t *r, fh_peer_t *p, fh_ask_t *ask, const range_t
 static bool ask_for(fh_remote_t *r, fh_peer_t *p, fh_ask_t *ask, fh_want_t *want)
 {
     const range_t range = widen(r, p, want);
-    if (!make_room(r, p, ask, &range)) return false;
+    if (!remote_make_room(r, p, ask, &range)) return false;
     const uint32_t region = fh_table_make(&r->table, want->peer, range.start, range.end);
     if (!region) return false;
     record(r, region)->state = FH_ASKED;
@@ -263,9 +263,9 @@ static bool ask_for(fh_remote_t *r, fh_peer_t *p, fh_ask_t *ask, fh_want_t *want
     fh_add(&p->charged, range.end - range.start);
     fh_table_show(&r->table, region);
     fh_list_append(&r->table, &p->asked_regions, region);
-    use(r, region);
+    remote_use_region(r, region);
     want->region = region;
-    append(&p->asked, want);
+    remote_append(&p->asked, want);
     ask->rider[ask->pins] = want->rides && !want->rode ? want : NULL;
     ask->pin[ask->pins++] = region;
     r->misses++;
@@ -273,7 +273,7 @@ static bool ask_for(fh_remote_t *r, fh_peer_t *p, fh_ask_t *ask, fh_want_t *want
 }
 
 /* The first that waits; false: it goes on waiting. */
-static bool advance(fh_remote_t *r, fh_peer_t *p, fh_ask_t *ask)
+static bool remote_advance(fh_remote_t *r, fh_peer_t *p, fh_ask_t *ask)
 {
     fh_want_t *want = p->waiting.first;
     const uint32_t region = fh_table_find(&r->table, want->peer, want->from, want->to);
@@ -299,7 +299,7 @@ bool fh_remote_next(fh_remote_t *r, fh_ask_t *ask)
         ask->peer = peer;
         ask->pins = ask->unpins = 0;
         p->blocked = false;
-        while (p->waiting.first && advance(r, p, ask)) continue;
+        while (p->waiting.first && remote_advance(r, p, ask)) continue;
         carry_leaving(r, p, ask);
         if (!ask->pins && !ask->unpins) continue;
         p->in_flight = true;
@@ -366,7 +366,7 @@ static void sort_out(fh_remote_t *r, fh_wants_t *asked, fh_wants_t *again, fh_wa
             continue;
         }
         end_use(r, region);
-        append(refused && (!wider || want->alone) ? denied : again, want);
+        remote_append(refused && (!wider || want->alone) ? denied : again, want);
         if (refused && wider) want->alone = true;
     }
 }
@@ -382,7 +382,7 @@ bool fh_remote_answered(fh_remote_t *r, uint32_t peer)
     sort_out(r, &asked, &again, &denied);
     while ((want = take_first(&denied)) != NULL)
         if (try_again(r, p))
-            append(&again, want);
+            remote_append(&again, want);
         else
             serve(r, want, FH_NONE, FH_DENIED_BY_PEER);
     if (again.last) {
@@ -410,7 +410,7 @@ void fh_remote_revoked(fh_remote_t *r, uint32_t peer, uint32_t token)
         if (it->peer != peer || it->holds != token || it->state != FH_HELD) continue;
         hide(r, region);
         it->stale = true;
-        if (!it->uses) leave(r, region);
+        if (!it->uses) remote_leave_region(r, region);
         set_due(r, peer);
         return;
     }
@@ -435,6 +435,6 @@ void fh_remote_died(fh_remote_t *r, uint32_t peer)
         it->stale = true;
         it->listed = false;
         fh_table_hide(&r->table, region);
-        if (!it->uses) forget(r, region);
+        if (!it->uses) remote_forget(r, region);
     }
 }

@@ -13,7 +13,7 @@ static uint64_t size_of(const fh_target_t *t, const fh_hold_t *hold)
     return (uint64_t)hold->pages << t->local->table.page_shift;
 }
 
-static uint32_t make(fh_target_t *t)
+static uint32_t target_make(fh_target_t *t)
 {
     const uint32_t token = t->free;
     if (token) {
@@ -88,14 +88,14 @@ const char *fh_target_receive(fh_target_t *t, fh_owed_t *owed)
 enum begun { BEGUN, LATER, NEVER };
 
 /* Holds the next region of a request.  NEVER: the peers ask for more than their shares. */
-static enum begun begin(fh_target_t *t, fh_owed_t *owed)
+static enum begun target_begin(fh_target_t *t, fh_owed_t *owed)
 {
     const fh_range_t *pin = &owed->pin[owed->settled];
     const uint64_t size = pin->end - pin->start;
     const fh_local_t *l = t->local;
     uint32_t region;
     if (l->promised + size > l->limits.held.bytes) return NEVER;
-    const uint32_t token = make(t);
+    const uint32_t token = target_make(t);
     if (!token) return t->revoked_first ? LATER : NEVER;
     if (fh_local_hold(t->local, pin->start, pin->end, &region) == FH_FULL) {
         t->holds[token] = (fh_hold_t){.next = t->free};
@@ -113,7 +113,7 @@ static enum begun begin(fh_target_t *t, fh_owed_t *owed)
 /* Completes the next region of a request; false: the region is not registered yet. */
 static bool settle(fh_target_t *t, fh_owed_t *owed)
 {
-    const enum begun begun = owed->token[owed->settled] ? BEGUN : begin(t, owed);
+    const enum begun begun = owed->token[owed->settled] ? BEGUN : target_begin(t, owed);
     if (begun == LATER) return false;
     if (begun == NEVER) {
         owed->settled++;

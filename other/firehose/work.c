@@ -9,7 +9,7 @@
 
 /* --- letters --- */
 
-static void append(fh_letters_t *letters, fh_letter_t *letter)
+static void work_append(fh_letters_t *letters, fh_letter_t *letter)
 {
     letter->next = NULL;
     if (letters->last)
@@ -142,7 +142,7 @@ static bool do_reply(firehose_t *fh)
         fh_put_pin(&m, i, &(fh_pin_t){range.start, (uint32_t)pages, owed->token[i]});
     }
     letter->size = fh_composed(&m, owed->pins * key_size, letter->bytes);
-    append(&fh->replies, letter);
+    work_append(&fh->replies, letter);
     fh_unlock(fh);
     free(debt);
     fh_lock(fh);
@@ -176,7 +176,7 @@ static bool do_request(firehose_t *fh)
         data += size;
     }
     letter->size = fh_composed(&m, data, letter->bytes);
-    append(&fh->requests, letter);
+    work_append(&fh->requests, letter);
     return true;
 }
 
@@ -190,7 +190,7 @@ static bool do_revocation(firehose_t *fh)
     fh_compose(&m, FH_REVOKE, count, 0, letter->bytes);
     for (uint32_t i = 0; i < count; i++) fh_put_token(&m, i, tokens[i]);
     letter->size = fh_composed(&m, 0, letter->bytes);
-    append(&fh->requests, letter);
+    work_append(&fh->requests, letter);
     return true;
 }
 

@@ -13,7 +13,7 @@ portals3_transport = \
 	other/portals3/src/transport/launch.h other/portals3/src/transport/list_lease.h other/portals3/src/transport/loopback_transport.c \
 	other/portals3/src/transport/ranges.c other/portals3/src/transport/ranges.h other/portals3/src/transport/transport.h \
 	other/portals3/src/transport/verbs.h other/portals3/src/transport/verbs_address.c other/portals3/src/transport/verbs_device.c \
-	other/portals3/src/transport/verbs_events.c other/portals3/src/transport/verbs_link.c \
+	other/portals3/src/transport/verbs_events.c other/portals3/src/transport/verbs_connection.c \
 	other/portals3/src/transport/verbs_list_lease.c other/portals3/src/transport/verbs_memory.c \
 	other/portals3/src/transport/verbs_node.c other/portals3/src/transport/verbs_open.c other/portals3/src/transport/verbs_progress.c \
 	other/portals3/src/transport/verbs_receive.c other/portals3/src/transport/verbs_send.c \

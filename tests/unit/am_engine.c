@@ -383,7 +383,7 @@ static void no_bbuf(void)
 
 static unsigned where(enum net_script_kind kind, int n)
 {
-    return net_script_order(net_script_get_event(kind, n));
+    return net_script_get_event(kind, n)->number;
 }
 
 static void order_of_service(void)

@@ -37,6 +37,7 @@ enum {
 typedef struct net_script_event {
     enum net_script_kind kind;
     uint32_t rank;
+    unsigned number;   /* index of the event among all, from 0 */
     const void *local; /* address in the memory of this node */
     uint64_t remote;   /* address in the memory of the peer */
     size_t length;
@@ -76,14 +77,9 @@ extern net_script_t net_script;
 /* Forgets everything; caps become those of a plain device. */
 void net_script_reset(void);
 
-/* Ends the program: it does what no network allows. */
-void net_script_broken(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-
 /* How many events of a kind there were; the n-th of them (0 is the first, -1 the last). */
 unsigned net_script_count(enum net_script_kind kind);
 const net_script_event_t *net_script_get_event(enum net_script_kind kind, int n);
-/* The index of the event in the order of all events, from 0. */
-unsigned net_script_order(const net_script_event_t *event);
 void net_script_note(uint64_t tag);
 /* Forgets events (not orders, nor what is in flight). */
 void net_script_forget(void);

@@ -5,14 +5,11 @@
 #include <errno.h>
 #include <portals3_ext.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "other/softhca/include/softhca.h"
+#include "tests/unit/script_record.h"
 
-enum { MDS = 4096, MES = 4096, EQS = 8, OPS = 65536, ENTRIES = 64, KEPT = 64, BASE = 1000 };
+enum { MDS = 4096, MES = 4096, EQS = 8, ENTRIES = 64, BASE = 1000 };
 
 typedef struct md {
     bool live, inactive, unlinks;
@@ -39,24 +36,14 @@ static md_t mds[MDS];
 static me_t mes[MES];
 static eq_t eqs[EQS];
 static ptl_handle_me_t heads[ENTRIES];
-static ptl_script_op_t ops[OPS];
-static unsigned made_ops, forgotten;
-static struct {
-    ptl_handle_eq_t queue;
-    ptl_event_t event;
-} kept[KEPT];
-static unsigned kept_count;
+static script_record_t ops;     /* ptl_script_op_t */
+static script_record_t unlinks; /* ptl_event_t, kept back */
 
 const void *ptl_script_unpinnable;
 bool ptl_script_hold_unlinks, ptl_script_no_space, ptl_script_refuses, ptl_script_bytes,
     ptl_script_notes;
 
-static void __attribute__((noreturn)) broken(const char *what)
-{
-    printf("not ok - a rule of Portals is broken: %s\n", what);
-    fflush(stdout);
-    _exit(3);
-}
+#define broken(what) script_broken("a rule of Portals is", what)
 
 /* Handles are indexes from BASE on; no two kinds share a number. */
 static unsigned index_of(ptl_handle_any_t handle, unsigned kind)
@@ -216,10 +203,10 @@ int PtlMEAttach(ptl_handle_ni_t ni, ptl_pt_index_t entry, ptl_process_id_t id,
 {
     (void)ni, (void)id;
     *out = make_me(entry, bits, ignored, unlink);
-    ptl_handle_me_t *link = &heads[entry];
-    while (where == PTL_INS_AFTER && *link) link = &me_of(*link)->next;
-    me_of(*out)->next = *link;
-    *link = *out;
+    ptl_handle_me_t *at = &heads[entry];
+    while (where == PTL_INS_AFTER && *at) at = &me_of(*at)->next;
+    me_of(*out)->next = *at;
+    *at = *out;
     return PTL_OK;
 }
 
@@ -229,20 +216,20 @@ int PtlMEInsert(ptl_handle_me_t base, ptl_process_id_t id, ptl_match_bits_t bits
 {
     (void)id;
     *out = make_me(me_of(base)->entry, bits, ignored, unlink);
-    ptl_handle_me_t *link = &heads[me_of(base)->entry];
-    while (*link != base) link = &me_of(*link)->next;
-    if (where == PTL_INS_AFTER) link = &me_of(base)->next;
-    me_of(*out)->next = *link;
-    *link = *out;
+    ptl_handle_me_t *at = &heads[me_of(base)->entry];
+    while (*at != base) at = &me_of(*at)->next;
+    if (where == PTL_INS_AFTER) at = &me_of(base)->next;
+    me_of(*out)->next = *at;
+    *at = *out;
     return PTL_OK;
 }
 
 int PtlMEUnlink(ptl_handle_me_t handle)
 {
     me_t *me = me_of(handle);
-    ptl_handle_me_t *link = &heads[me->entry];
-    while (*link != handle) link = &me_of(*link)->next;
-    *link = me->next;
+    ptl_handle_me_t *at = &heads[me->entry];
+    while (*at != handle) at = &me_of(*at)->next;
+    *at = me->next;
     me->live = false;
     return PTL_OK;
 }
@@ -306,17 +293,7 @@ unsigned ptl_script_entries(void)
 
 static ptl_script_op_t *new_op(ptl_script_op_t like)
 {
-    if (made_ops == OPS) broken("(the test) too many operations");
-    ops[made_ops] = like;
-    return &ops[made_ops++];
-}
-
-static unsigned char *copy_of(const void *bytes, ptl_size_t length)
-{
-    unsigned char *copy = length ? malloc(length) : NULL;
-    if (!length) return NULL;
-    if (!copy) abort();
-    return memcpy(copy, bytes, length);
+    return script_append(&ops, script_copy(&like, sizeof like));
 }
 
 static ptl_script_op_t *start(enum ptl_script_kind kind, ptl_handle_md_t handle, ptl_size_t offset,
@@ -331,7 +308,8 @@ static ptl_script_op_t *start(enum ptl_script_kind kind, ptl_handle_md_t handle,
         .from = md->md,
         .offset = offset,
         .length = length,
-        .bytes = kind == PTL_SCRIPT_PUT ? copy_of((char *)md->md.start + offset, length) : NULL});
+        .bytes =
+            kind == PTL_SCRIPT_PUT ? script_copy((char *)md->md.start + offset, length) : NULL});
 }
 
 int PtlPutRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack,
@@ -350,13 +328,14 @@ int PtlPutRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_a
     return PTL_OK;
 }
 
-/* A path is the address of the process's id. */
+struct path {
+    ptl_process_id_t target;
+    ptl_pt_index_t entry;
+};
+
 int PtlPathOpen(ptl_handle_ni_t ni, ptl_process_id_t target, ptl_pt_index_t entry, ptl_path_t *path)
 {
-    static struct path {
-        ptl_process_id_t target;
-        ptl_pt_index_t entry;
-    } paths[ENTRIES];
+    static struct path paths[ENTRIES];
     static unsigned made;
     (void)ni;
     unsigned at = 0;
@@ -369,13 +348,9 @@ int PtlPathOpen(ptl_handle_ni_t ni, ptl_process_id_t target, ptl_pt_index_t entr
 
 static void take_path(ptl_script_op_t *op, ptl_path_t path)
 {
-    struct {
-        ptl_process_id_t target;
-        ptl_pt_index_t entry;
-    } way;
-    memcpy(&way, (void *)path, sizeof way);
-    op->target = way.target;
-    op->entry = way.entry;
+    const struct path *to = (const void *)path;
+    op->target = to->target;
+    op->entry = to->entry;
 }
 
 int PtlPutBytes(ptl_path_t path, const void *data, ptl_size_t length, ptl_match_bits_t bits,
@@ -388,7 +363,7 @@ int PtlPutBytes(ptl_path_t path, const void *data, ptl_size_t length, ptl_match_
                                        .there = there,
                                        .bits = bits,
                                        .header = header,
-                                       .bytes = copy_of(data, length)}),
+                                       .bytes = script_copy(data, length)}),
               path);
     return PTL_OK;
 }
@@ -411,17 +386,17 @@ static int start_noted(enum ptl_script_kind kind, ptl_path_t path, const void *l
         if (offset > md->md.length || length > md->md.length - offset)
             broken("a range outside its descriptor");
     }
-    take_path(
-        new_op((ptl_script_op_t){.kind = kind,
-                                 .md = copied ? PTL_INVALID_HANDLE : handle,
-                                 .from = copied ? (ptl_md_t){0} : mds[index_of(handle, MD)].md,
-                                 .offset = offset,
-                                 .length = length,
-                                 .there = there,
-                                 .bits = bits,
-                                 .note = note,
-                                 .bytes = kind == PTL_SCRIPT_PUT ? copy_of(local, length) : NULL}),
-        path);
+    take_path(new_op((ptl_script_op_t){
+                  .kind = kind,
+                  .md = copied ? PTL_INVALID_HANDLE : handle,
+                  .from = copied ? (ptl_md_t){0} : mds[index_of(handle, MD)].md,
+                  .offset = offset,
+                  .length = length,
+                  .there = there,
+                  .bits = bits,
+                  .note = note,
+                  .bytes = kind == PTL_SCRIPT_PUT ? script_copy(local, length) : NULL}),
+              path);
     return PTL_OK;
 }
 
@@ -478,19 +453,19 @@ int PtlGetRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_p
 
 unsigned ptl_script_ops(void)
 {
-    return made_ops - forgotten;
+    return script_left(&ops);
 }
 
 ptl_script_op_t *ptl_script_op(int n)
 {
-    unsigned at = n < 0 ? made_ops + (unsigned)n : forgotten + (unsigned)n;
-    if (at < forgotten || at >= made_ops) broken("(the test) looks at an operation never started");
-    return &ops[at];
+    unsigned at = (unsigned)n + (n < 0 ? ops.count : ops.first);
+    if (at < ops.first || at >= ops.count) broken("(the test) looks at an operation never started");
+    return ops.entry[at];
 }
 
 void ptl_script_forget(void)
 {
-    forgotten = made_ops;
+    ops.first = ops.count;
 }
 
 /* --- what arrives --- */
@@ -531,23 +506,19 @@ static void fill(ptl_handle_md_t handle, const ptl_script_message_t *m, ptl_size
     md->inactive = true;
     if (!md->unlinks) return;
     event.type = PTL_EVENT_UNLINK;
-    ptl_handle_eq_t queue = md->md.eq_handle;
     PtlMDUnlink(handle);
-    if (!ptl_script_hold_unlinks) {
-        log_event(queue, &event);
-        return;
-    }
-    if (kept_count == KEPT) broken("(the test) too many events are kept back");
-    kept[kept_count].queue = queue;
-    kept[kept_count++].event = event;
+    if (ptl_script_hold_unlinks)
+        script_append(&unlinks, script_copy(&event, sizeof event));
+    else
+        log_event(event.md.eq_handle, &event);
 }
 
 bool ptl_script_unlink(void)
 {
-    if (!kept_count) return false;
-    log_event(kept[0].queue, &kept[0].event);
-    memmove(&kept[0], &kept[1], --kept_count * sizeof kept[0]);
-    return true;
+    ptl_event_t *event = script_take(&unlinks);
+    if (event) log_event(event->md.eq_handle, event);
+    free(event);
+    return event;
 }
 
 bool ptl_script_arrive(const ptl_script_message_t *m)
@@ -567,13 +538,14 @@ bool ptl_script_arrive(const ptl_script_message_t *m)
 
 void ptl_script_reset(void)
 {
-    for (unsigned i = 0; i < made_ops; i++) free(ops[i].bytes);
+    for (unsigned i = 0; i < ops.count; i++) free(((ptl_script_op_t *)ops.entry[i])->bytes);
+    script_clear(&ops);
+    script_clear(&unlinks);
     for (unsigned i = 0; i < EQS; i++) free(eqs[i].event);
     memset(mds, 0, sizeof mds);
     memset(mes, 0, sizeof mes);
     memset(eqs, 0, sizeof eqs);
     memset(heads, 0, sizeof heads);
-    made_ops = forgotten = kept_count = 0;
     ptl_script_hold_unlinks = ptl_script_no_space = ptl_script_refuses = false;
     ptl_script_unpinnable = NULL;
     ptl_script_bytes = ptl_script_notes = false;

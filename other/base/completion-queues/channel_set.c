@@ -9,7 +9,7 @@
 
 #include "other/base/completion-queues/os.h"
 
-static void release(dapl_channel_set_t *set)
+static void channel_set_release(dapl_channel_set_t *set)
 {
     free(set->channels);
     dapl_os_close(set->wake);
@@ -35,7 +35,7 @@ int dapl_set_add(dapl_channel_set_t *set, const dapl_cq_ops_t *ops, void *cq)
     if (!error)
         channels[set->count++] = (dapl_channel_t){.ops = ops, .cq = cq};
     else if (!set->count)
-        release(set);
+        channel_set_release(set);
     return error;
 }
 
@@ -43,7 +43,7 @@ void dapl_set_close(dapl_channel_set_t *set)
 {
     if (!set->count) return;
     for (uint32_t i = 0; i < set->count; i++) dapl_channel_settle(&set->channels[i]);
-    release(set);
+    channel_set_release(set);
 }
 
 void dapl_set_arm(dapl_channel_set_t *set)

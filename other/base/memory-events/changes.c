@@ -21,7 +21,7 @@ static unsigned bit_of(unsigned reg)
     return 1u << reg;
 }
 
-static unsigned reg(const parts_t *p)
+static unsigned changes_reg(const parts_t *p)
 {
     return (p->modrm >> 3 & 7) + (p->rex & 4 ? 8 : 0);
 }
@@ -58,9 +58,9 @@ static unsigned arithmetic(const parts_t *p)
     case 1:
         return rm_bit(p);
     case 2:
-        return of_byte(p, reg(p));
+        return of_byte(p, changes_reg(p));
     case 3:
-        return bit_of(reg(p));
+        return bit_of(changes_reg(p));
     default:
         return bit_of(RAX);
     }
@@ -117,9 +117,9 @@ static unsigned one_byte(const parts_t *p)
     case 0x6b:
     case 0x8b:
     case 0x8d:
-        return bit_of(reg(p));
+        return bit_of(changes_reg(p));
     case 0x8a:
-        return of_byte(p, reg(p));
+        return of_byte(p, changes_reg(p));
     case 0x68:
     case 0x6a:
         return bit_of(RSP);
@@ -135,9 +135,9 @@ static unsigned one_byte(const parts_t *p)
     case 0xa9:
         return 0; /* test */
     case 0x86:
-        return rm_byte(p) | of_byte(p, reg(p));
+        return rm_byte(p) | of_byte(p, changes_reg(p));
     case 0x87:
-        return rm_bit(p) | bit_of(reg(p));
+        return rm_bit(p) | bit_of(changes_reg(p));
     case 0x88:
     case 0xc0:
     case 0xc6:
@@ -170,9 +170,9 @@ static unsigned one_byte(const parts_t *p)
 static unsigned after_0f(const parts_t *p)
 {
     const uint8_t op = p->op;
-    if (op >= 0x40 && op < 0x50) return bit_of(reg(p)); /* cmov */
-    if (op >= 0x80 && op < 0x90) return 0;              /* jumps */
-    if (op >= 0x90 && op < 0xa0) return rm_byte(p);     /* setcc */
+    if (op >= 0x40 && op < 0x50) return bit_of(changes_reg(p)); /* cmov */
+    if (op >= 0x80 && op < 0x90) return 0;                      /* jumps */
+    if (op >= 0x90 && op < 0xa0) return rm_byte(p);             /* setcc */
     switch (op) {
     case 0x05: /* syscall */
         return bit_of(RAX) | bit_of(RCX) | bit_of(11);
@@ -197,9 +197,9 @@ static unsigned after_0f(const parts_t *p)
     case 0xb1: /* cmpxchg */
         return bit_of(RAX) | rm_bit(p);
     case 0xc0:
-        return of_byte(p, reg(p)) | rm_byte(p);
+        return of_byte(p, changes_reg(p)) | rm_byte(p);
     case 0xc1: /* xadd */
-        return bit_of(reg(p)) | rm_bit(p);
+        return bit_of(changes_reg(p)) | rm_bit(p);
     case 0xaf:
     case 0xb6:
     case 0xb7:
@@ -213,7 +213,7 @@ static unsigned after_0f(const parts_t *p)
     case 0x50:
     case 0xc5:
     case 0xd7:
-        return bit_of(reg(p));
+        return bit_of(changes_reg(p));
     case 0xae: /* fences; rdfsbase and the like */
         return rm_bit(p);
     case 0x0d:
@@ -231,7 +231,7 @@ static unsigned after_0f(const parts_t *p)
 }
 
 /* String instructions are ALL. */
-static bool parse(const uint8_t *code, size_t size, parts_t *p, bool *two)
+static bool changes_parse(const uint8_t *code, size_t size, parts_t *p, bool *two)
 {
     size_t i = 0;
     *p = (parts_t){0};
@@ -251,7 +251,7 @@ unsigned me_changes(const uint8_t *code, size_t size)
 {
     parts_t p;
     bool two;
-    if (!parse(code, size, &p, &two)) return ALL;
+    if (!changes_parse(code, size, &p, &two)) return ALL;
     return two ? after_0f(&p) : one_byte(&p);
 }
 
@@ -259,14 +259,15 @@ bool me_is_nop(const uint8_t *code, size_t size)
 {
     parts_t p;
     bool two;
-    return parse(code, size, &p, &two) && (two ? p.op == 0x1f : p.op == 0x90 && !(p.rex & 1));
+    return changes_parse(code, size, &p, &two) &&
+           (two ? p.op == 0x1f : p.op == 0x90 && !(p.rex & 1));
 }
 
 bool me_ends_flow(const uint8_t *code, size_t size)
 {
     parts_t p;
     bool two;
-    if (!parse(code, size, &p, &two)) return true;
+    if (!changes_parse(code, size, &p, &two)) return true;
     if (two) return p.op == 0x0b; /* ud2 */
     return p.op == 0xe9 || p.op == 0xeb || p.op == 0xc3 || p.op == 0xc2 || p.op == 0xf4 ||
            p.op == 0xcc || (p.op == 0xff && (p.modrm >> 3 & 6) == 4);
@@ -278,9 +279,9 @@ me_value_t me_value_of(const uint8_t *code, size_t size, unsigned wanted)
     bool two;
     int32_t number = 0;
     const me_value_t unknown = {ME_UNKNOWN, 0};
-    if (!parse(code, size, &p, &two)) return unknown;
+    if (!changes_parse(code, size, &p, &two)) return unknown;
     if (two) {
-        if ((p.op & 0xf0) != 0x40 || p.modrm >> 6 != 3 || reg(&p) != wanted) return unknown;
+        if ((p.op & 0xf0) != 0x40 || p.modrm >> 6 != 3 || changes_reg(&p) != wanted) return unknown;
         return (me_value_t){ME_EITHER, rm(&p)};
     }
     if ((p.op & 0xf8) == 0xb8 && bit_of((p.op & 7u) + (p.rex & 1 ? 8 : 0)) == bit_of(wanted)) {
@@ -293,9 +294,9 @@ me_value_t me_value_of(const uint8_t *code, size_t size, unsigned wanted)
         memcpy(&number, code + size - 4, 4);
         return (me_value_t){ME_NUMBER, (uint32_t)number};
     }
-    if ((p.op == 0x31 || p.op == 0x33) && reg(&p) == rm(&p) && rm(&p) == wanted)
+    if ((p.op == 0x31 || p.op == 0x33) && changes_reg(&p) == rm(&p) && rm(&p) == wanted)
         return (me_value_t){ME_NUMBER, 0};
-    if (p.op == 0x89 && rm(&p) == wanted) return (me_value_t){ME_COPY, reg(&p)};
-    if (p.op == 0x8b && reg(&p) == wanted) return (me_value_t){ME_COPY, rm(&p)};
+    if (p.op == 0x89 && rm(&p) == wanted) return (me_value_t){ME_COPY, changes_reg(&p)};
+    if (p.op == 0x8b && changes_reg(&p) == wanted) return (me_value_t){ME_COPY, rm(&p)};
     return unknown;
 }

@@ -56,7 +56,7 @@ static struct {
     void *(*shmat)(int id, const void *addr, int flags);
 } next;
 
-static void find(const char *name, void *pointer)
+static void interpose_find(const char *name, void *pointer)
 {
     void *const found = dlsym(RTLD_NEXT, name);
     memcpy(pointer, &found, sizeof found);
@@ -64,12 +64,12 @@ static void find(const char *name, void *pointer)
 
 __attribute__((constructor)) static void find_next(void)
 {
-    find("munmap", &next.munmap);
-    find("mmap64", &next.mmap);
-    find("mremap", &next.mremap);
-    find("madvise", &next.madvise);
-    find("mprotect", &next.mprotect);
-    find("shmat", &next.shmat);
+    interpose_find("munmap", &next.munmap);
+    interpose_find("mmap64", &next.mmap);
+    interpose_find("mremap", &next.mremap);
+    interpose_find("madvise", &next.madvise);
+    interpose_find("mprotect", &next.mprotect);
+    interpose_find("shmat", &next.shmat);
 }
 
 static void about_to(long nr, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e)

@@ -203,7 +203,7 @@ static bool go_live(void)
     return true;
 }
 
-static bool start(void)
+static bool memory_events_start(void)
 {
     const char *cause;
     if (!me_hook_possible(&cause)) {
@@ -234,7 +234,7 @@ bool memory_events_begin(memory_events_callback_t *unmapped)
     pthread_mutex_lock(&lock);
     if (!begun) {
         begun = true;
-        sane = start();
+        sane = memory_events_start();
         atomic_store(&code_is_new, true);
     }
     const bool added = add(unmapped);

@@ -37,7 +37,7 @@ me_site_t me_site_at(const uint8_t *code, size_t call, size_t before)
     return site;
 }
 
-static uint8_t *put(uint8_t *out, const void *bytes, size_t size)
+static uint8_t *sites_put(uint8_t *out, const void *bytes, size_t size)
 {
     memcpy(out, bytes, size);
     return out + size;
@@ -46,7 +46,7 @@ static uint8_t *put(uint8_t *out, const void *bytes, size_t size)
 static uint8_t *put_word(uint8_t *out, uint64_t value)
 {
     const uint32_t word = (uint32_t)value;
-    return put(out, &word, sizeof word);
+    return sites_put(out, &word, sizeof word);
 }
 
 static uint8_t *put_byte(uint8_t *out, uint8_t byte)
@@ -59,7 +59,7 @@ static uint8_t *put_byte(uint8_t *out, uint8_t byte)
 static uint8_t *put_move_stack(uint8_t *out, int32_t by)
 {
     static const uint8_t lea[4] = {0x48, 0x8d, 0xa4, 0x24}; /* lea by(%rsp),%rsp */
-    return put_word(put(out, lea, sizeof lea), (uint32_t)by);
+    return put_word(sites_put(out, lea, sizeof lea), (uint32_t)by);
 }
 
 size_t me_write_stub(const me_site_t *site, uintptr_t at, uintptr_t site_at, uintptr_t entry,
@@ -67,10 +67,10 @@ size_t me_write_stub(const me_site_t *site, uintptr_t at, uintptr_t site_at, uin
 {
     static const uint8_t call_indirect[2] = {0xff, 0x15}; /* call *entry(%rip) */
     uint8_t *p = out;
-    if (site->kind == ME_ANY) p = put(p, load_sixth, ME_PATCH);
+    if (site->kind == ME_ANY) p = sites_put(p, load_sixth, ME_PATCH);
     p = put_move_stack(p, -RED_ZONE);
     if (site->kind == ME_CONSTANT) p = put_word(put_byte(p, MOV_EAX), site->nr);
-    p = put(p, call_indirect, sizeof call_indirect);
+    p = sites_put(p, call_indirect, sizeof call_indirect);
     p = put_word(p, entry - (at + (size_t)(p - out) + 4));
     p = put_move_stack(p, RED_ZONE);
     const uintptr_t back = site_at + ME_PATCH;

@@ -12,7 +12,7 @@ static void wait_from(handshake_t *h, double now, const handshake_times_t *times
     h->next = now + h->interval;
 }
 
-static unsigned make(handshake_t *h, uint64_t stamp)
+static unsigned handshake_make(handshake_t *h, uint64_t stamp)
 {
     h->last = stamp > h->last ? stamp : h->last + 1;
     h->mine = h->last;
@@ -37,7 +37,7 @@ unsigned handshake_want(handshake_t *h, handshake_moment_t at, const handshake_t
     const bool was_wanted = h->wanted;
     h->wanted = true;
     if (was_wanted || h->open) return 0;
-    unsigned actions = h->mine ? 0 : make(h, at.stamp);
+    unsigned actions = h->mine ? 0 : handshake_make(h, at.stamp);
     /* While waiting, a message has been sent already and will be repeated. */
     if (!h->waiting) actions |= HANDSHAKE_SEND;
     wait_from(h, at.now, times);
@@ -65,7 +65,7 @@ unsigned handshake_receive(handshake_t *h, const handshake_message_t *m, handsha
     /* The peer's queue pair cannot be connected to; it learns of the present one by an answer. */
     const bool stale = (m->yours && m->yours != h->mine) || m->mine == h->dead;
     if (!h->mine && stale && !m->ask && !wanted) return actions;
-    if (!h->mine) actions |= make(h, at.stamp);
+    if (!h->mine) actions |= handshake_make(h, at.stamp);
     if (!stale && !h->theirs) {
         h->theirs = m->mine;
         actions |= HANDSHAKE_JOIN;
@@ -82,7 +82,7 @@ unsigned handshake_receive(handshake_t *h, const handshake_message_t *m, handsha
     return actions;
 }
 
-static unsigned give_up(handshake_t *h)
+static unsigned handshake_give_up(handshake_t *h)
 {
     h->waiting = false;
     return HANDSHAKE_SILENT;
@@ -90,13 +90,13 @@ static unsigned give_up(handshake_t *h)
 
 unsigned handshake_refused(handshake_t *h, double now, double least)
 {
-    return h->waiting && now - h->since >= least ? give_up(h) : 0;
+    return h->waiting && now - h->since >= least ? handshake_give_up(h) : 0;
 }
 
 unsigned handshake_tick(handshake_t *h, double now, const handshake_times_t *times)
 {
     if (!h->waiting || now < h->next) return 0;
-    if (now - h->since >= times->give_up) return give_up(h);
+    if (now - h->since >= times->give_up) return handshake_give_up(h);
     h->interval = 2 * h->interval < times->longest ? 2 * h->interval : times->longest;
     h->next = now + h->interval;
     return HANDSHAKE_SEND;

@@ -3,7 +3,8 @@
  *
  * No I/O, no clock, no lock, no allocation.  The engine passes in each event and the time of it,
  * and performs the returned set of actions in the order of the enum.  Engines:
- * core/ib/connect_on_demand.c, other/portals3/src/transport/verbs_address.c with verbs_link.c.
+ * core/ib/connect_on_demand.c, other/portals3/src/transport/verbs_address.c with
+ * verbs_connection.c.
  */
 #ifndef HANDSHAKE_H
 #define HANDSHAKE_H

@@ -8,7 +8,7 @@ static unsigned attempt(rdmacm_connection_t *l)
     return RDMACM_RESOLVE;
 }
 
-static unsigned give_up(rdmacm_connection_t *l)
+static unsigned connection_give_up(rdmacm_connection_t *l)
 {
     l->state = RDMACM_FAILED;
     return RDMACM_GIVE_UP;
@@ -29,8 +29,8 @@ unsigned rdmacm_want(rdmacm_connection_t *l, double now, const rdmacm_times_t *t
     return attempt(l);
 }
 
-static unsigned step(rdmacm_connection_t *l, enum rdmacm_state from, enum rdmacm_state to,
-                     unsigned actions)
+static unsigned connection_step(rdmacm_connection_t *l, enum rdmacm_state from,
+                                enum rdmacm_state to, unsigned actions)
 {
     if (l->state != from) return 0;
     l->state = to;
@@ -39,17 +39,17 @@ static unsigned step(rdmacm_connection_t *l, enum rdmacm_state from, enum rdmacm
 
 unsigned rdmacm_resolved(rdmacm_connection_t *l)
 {
-    return step(l, RDMACM_RESOLVING, RDMACM_ROUTING, RDMACM_ROUTE);
+    return connection_step(l, RDMACM_RESOLVING, RDMACM_ROUTING, RDMACM_ROUTE);
 }
 
 unsigned rdmacm_routed(rdmacm_connection_t *l)
 {
-    return step(l, RDMACM_ROUTING, RDMACM_CALLING, RDMACM_CALL);
+    return connection_step(l, RDMACM_ROUTING, RDMACM_CALLING, RDMACM_CALL);
 }
 
 unsigned rdmacm_answered(rdmacm_connection_t *l)
 {
-    return step(l, RDMACM_CALLING, RDMACM_CONNECTED, RDMACM_ESTABLISH | RDMACM_OPEN);
+    return connection_step(l, RDMACM_CALLING, RDMACM_CONNECTED, RDMACM_ESTABLISH | RDMACM_OPEN);
 }
 
 unsigned rdmacm_requested(rdmacm_connection_t *l)
@@ -64,18 +64,18 @@ unsigned rdmacm_requested(rdmacm_connection_t *l)
 unsigned rdmacm_established(rdmacm_connection_t *l)
 {
     if (l->state == RDMACM_CALLING) return rdmacm_answered(l);
-    return step(l, RDMACM_ACCEPTED, RDMACM_CONNECTED, RDMACM_OPEN);
+    return connection_step(l, RDMACM_ACCEPTED, RDMACM_CONNECTED, RDMACM_OPEN);
 }
 
 unsigned rdmacm_failed(rdmacm_connection_t *l, bool crossed, double now,
                        const rdmacm_times_t *times)
 {
     if (l->state == RDMACM_ACCEPTED) {
-        const unsigned actions = give_up(l);
+        const unsigned actions = connection_give_up(l);
         return l->wanted ? actions : 0;
     }
     if (!attempting(l)) return 0;
-    if (now - l->since >= times->give_up) return RDMACM_ABANDON | give_up(l);
+    if (now - l->since >= times->give_up) return RDMACM_ABANDON | connection_give_up(l);
     l->state = RDMACM_WAITING;
     l->next = now + (crossed ? times->longest : l->interval);
     l->interval = 2 * l->interval < times->longest ? 2 * l->interval : times->longest;
@@ -94,6 +94,6 @@ unsigned rdmacm_tick(rdmacm_connection_t *l, double now, const rdmacm_times_t *t
     const double due = rdmacm_due(l, times);
     if (due < 0 || now < due) return 0;
     const unsigned abandon = attempting(l) ? RDMACM_ABANDON : 0u;
-    if (now - l->since >= times->give_up) return abandon | give_up(l);
+    if (now - l->since >= times->give_up) return abandon | connection_give_up(l);
     return attempt(l);
 }

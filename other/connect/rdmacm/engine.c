@@ -256,8 +256,8 @@ int rdmacm_id_route(struct rdma_cm_id *id)
     return cm.resolve_route(id, RESOLVE_MS) ? errno : 0;
 }
 
-static int modify(struct rdma_cm_id *id, struct ibv_qp *qp, enum ibv_qp_state state,
-                  const rdmacm_terms_t *terms)
+static int engine_modify(struct rdma_cm_id *id, struct ibv_qp *qp, enum ibv_qp_state state,
+                         const rdmacm_terms_t *terms)
 {
     struct ibv_qp_attr attr = {.qp_state = state};
     int mask = 0;
@@ -276,14 +276,14 @@ static int modify(struct rdma_cm_id *id, struct ibv_qp *qp, enum ibv_qp_state st
 
 int rdmacm_id_prepare(struct rdma_cm_id *id, struct ibv_qp *qp)
 {
-    return modify(id, qp, IBV_QPS_INIT, NULL);
+    return engine_modify(id, qp, IBV_QPS_INIT, NULL);
 }
 
-static int to_rts(struct rdma_cm_id *id, struct ibv_qp *qp, const rdmacm_terms_t *terms)
+static int engine_to_rts(struct rdma_cm_id *id, struct ibv_qp *qp, const rdmacm_terms_t *terms)
 {
     if (rdmacm_is_iwarp(id->verbs)) return 0;
-    const int error = modify(id, qp, IBV_QPS_RTR, terms);
-    return error ? error : modify(id, qp, IBV_QPS_RTS, terms);
+    const int error = engine_modify(id, qp, IBV_QPS_RTR, terms);
+    return error ? error : engine_modify(id, qp, IBV_QPS_RTS, terms);
 }
 
 static struct rdma_conn_param parameters(const struct ibv_qp *qp, const rdmacm_terms_t *terms)
@@ -307,14 +307,14 @@ int rdmacm_id_call(struct rdma_cm_id *id, struct ibv_qp *qp, const rdmacm_terms_
 int rdmacm_id_accept(struct rdma_cm_id *id, struct ibv_qp *qp, const rdmacm_terms_t *terms)
 {
     struct rdma_conn_param param = parameters(qp, terms);
-    const int error = to_rts(id, qp, terms);
+    const int error = engine_to_rts(id, qp, terms);
     if (error) return error;
     return cm.accept(id, &param) ? errno : 0;
 }
 
 int rdmacm_id_establish(struct rdma_cm_id *id, struct ibv_qp *qp, const rdmacm_terms_t *terms)
 {
-    const int error = to_rts(id, qp, terms);
+    const int error = engine_to_rts(id, qp, terms);
     if (error || rdmacm_is_iwarp(id->verbs)) return error;
     return cm.establish(id) ? errno : 0;
 }

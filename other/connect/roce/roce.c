@@ -42,7 +42,7 @@ static bool precedes(const roce_entry_t *entry, const roce_port_t *port, int kin
     return entry->at < port->at[kind];
 }
 
-static void take(const roce_entry_t *entry, roce_port_t *port)
+static void roce_take(const roce_entry_t *entry, roce_port_t *port)
 {
     const enum roce_class kind = class_of(entry);
     if (is_zero(entry->gid) || entry->at > ROCE_MOST_INDEX) return;
@@ -60,7 +60,7 @@ bool roce_choose(const roce_entry_t *table, size_t count, bool ethernet, int wan
     memset(port, 0, sizeof *port);
     port->offer.ethernet = ethernet;
     for (size_t i = 0; i < count; i++)
-        if (wanted == ROCE_AUTO || table[i].at == (uint32_t)wanted) take(&table[i], port);
+        if (wanted == ROCE_AUTO || table[i].at == (uint32_t)wanted) roce_take(&table[i], port);
     return port->offer.classes != 0;
 }
 
@@ -95,9 +95,9 @@ static const char *class_text(const roce_offer_t *offer, int kind)
 }
 
 /* Appends to the text, if there is room for all of it; else false. */
-static bool append(char *text, size_t size, const char *format, ...)
+static bool roce_append(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static bool append(char *text, size_t size, const char *format, ...)
+static bool roce_append(char *text, size_t size, const char *format, ...)
 {
     const size_t used = strlen(text);
     va_list list;
@@ -139,9 +139,9 @@ char *roce_offer_text(const roce_offer_t *offer, char *text, size_t size)
     text[0] = 0;
     for (int kind = 0; kind < ROCE_CLASSES; kind++)
         if (has_class(offer, kind))
-            append(text, size, "%s%s (%s)", *text ? ", " : "", roce_gid_text(offer->gid[kind], gid),
-                   class_text(offer, kind));
-    if (!*text) append(text, size, "none");
+            roce_append(text, size, "%s%s (%s)", *text ? ", " : "",
+                        roce_gid_text(offer->gid[kind], gid), class_text(offer, kind));
+    if (!*text) roce_append(text, size, "none");
     return text;
 }
 
@@ -154,14 +154,15 @@ char *roce_table_text(const roce_entry_t *table, size_t count, bool ethernet, ch
     for (size_t i = 0; i < count; i++) {
         const roce_entry_t *entry = &table[i];
         if (is_zero(entry->gid)) continue;
-        if (append(text, size - sizeof more, "%s%u %s (%s%s%.15s)", *text ? ", " : "", entry->at,
-                   roce_gid_text(entry->gid, gid), type_text(ethernet, entry->type == ROCE_V2),
-                   *entry->interface ? ", " : "", entry->interface))
+        if (roce_append(text, size - sizeof more, "%s%u %s (%s%s%.15s)", *text ? ", " : "",
+                        entry->at, roce_gid_text(entry->gid, gid),
+                        type_text(ethernet, entry->type == ROCE_V2), *entry->interface ? ", " : "",
+                        entry->interface))
             continue;
-        append(text, size, "%s", more);
+        roce_append(text, size, "%s", more);
         break;
     }
-    if (!*text) append(text, size, "empty");
+    if (!*text) roce_append(text, size, "empty");
     return text;
 }
 
@@ -185,9 +186,9 @@ uint16_t roce_pkey(const uint16_t *table, size_t count, uint32_t wanted, char *t
     if (wanted < count && table[wanted] & PARTITION) return table[wanted];
     for (size_t i = 0; i < count; i++)
         if (table[i] & PARTITION &&
-            !append(text, size, "%s%zu %#06x", *text ? ", " : "", i, (unsigned)table[i]))
+            !roce_append(text, size, "%s%zu %#06x", *text ? ", " : "", i, (unsigned)table[i]))
             break;
-    if (!*text) append(text, size, "none");
+    if (!*text) roce_append(text, size, "none");
     return 0;
 }
 

@@ -85,10 +85,10 @@ static int async_take(void *device, DAT_EVENT *event)
     }
 }
 
-static int async_fd(void *device)
+static int async_verbs_fd(void *device)
 {
     const dapl_verbs_device_t *self = device;
     return set_nonblocking(self->context->async_fd) ? -1 : self->context->async_fd;
 }
 
-const dapl_async_ops_t dapl_verbs_async = {.take = async_take, .fd = async_fd};
+const dapl_async_ops_t dapl_verbs_async = {.take = async_take, .fd = async_verbs_fd};

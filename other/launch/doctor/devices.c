@@ -17,7 +17,7 @@ static const char *const kernel_devices = "/sys/class/infiniband";
 static const char *const device_files = "/dev/infiniband";
 
 /* The number of entries of a folder whose names begin with `prefix`. */
-static unsigned entries(const char *folder, const char *prefix)
+static unsigned devices_entries(const char *folder, const char *prefix)
 {
     unsigned count = 0;
     DIR *dir = opendir(folder);
@@ -29,7 +29,7 @@ static unsigned entries(const char *folder, const char *prefix)
 
 unsigned doctor_kernel_devices(void)
 {
-    return entries(kernel_devices, "");
+    return devices_entries(kernel_devices, "");
 }
 
 static void examine_file(const char *name)
@@ -47,7 +47,7 @@ static void examine_file(const char *name)
 
 static void examine_files(void)
 {
-    unsigned devices = doctor_kernel_devices(), files = entries(device_files, "uverbs");
+    unsigned devices = doctor_kernel_devices(), files = devices_entries(device_files, "uverbs");
     if (!devices) {
         doctor_note(
             "the kernel has no RDMA device: no hardware, or its driver is not loaded (lspci, "

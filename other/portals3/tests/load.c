@@ -106,7 +106,7 @@ static void idle(void)
 enum { THREADS = 4, TURNS = 200 };
 static struct turn {
     _Atomic uint32_t events;
-    ptl_size_t place;
+    ptl_size_t offset;
     unsigned char *memory;
 } turns[THREADS];
 
@@ -123,10 +123,10 @@ static void *take_turns(void *arg)
         must(PtlMDBind(family_ni, md, PTL_RETAIN, &handle));
         memset(turn->memory, (int)i, length);
         atomic_store(&turn->events, 0);
-        must(PtlPutRegion(handle, 0, length, PTL_ACK_REQ, family->id[peer], PT, 0, 0, turn->place,
+        must(PtlPutRegion(handle, 0, length, PTL_ACK_REQ, family->id[peer], PT, 0, 0, turn->offset,
                           0));
         while (atomic_load(&turn->events) < 2) sched_yield();
-        must(PtlGetRegion(handle, PAGE / 2, length, family->id[peer], PT, 0, 0, turn->place));
+        must(PtlGetRegion(handle, PAGE / 2, length, family->id[peer], PT, 0, 0, turn->offset));
         while (atomic_load(&turn->events) < 3) sched_yield();
         if (memcmp(turn->memory, turn->memory + PAGE / 2, length))
             family_fail("thread %d got something else", (int)(turn - turns));
@@ -160,7 +160,7 @@ static void threads(void)
     family_barrier(NULL);
     for (int i = 0; i < 2; i++) pthread_create(&dealers[i], NULL, deal_out, &left);
     for (int i = 0; i < THREADS; i++) {
-        turns[i].place = (ptl_size_t)i * PAGE;
+        turns[i].offset = (ptl_size_t)i * PAGE;
         turns[i].memory = family_memory(PAGE);
         pthread_create(&thread[i], NULL, take_turns, &turns[i]);
     }

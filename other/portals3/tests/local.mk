@@ -12,7 +12,7 @@ other_portals3_tests_rules_CPPFLAGS = $(portals3_cppflags)
 other_portals3_tests_rules_LDADD = libportals.la libsofthca.la $(VERBS_LIBS) -lpthread
 # Over another transport, whose ptli_verbs_open stands in place of the one in verbs_open.c.
 other_portals3_tests_mirrored_SOURCES = other/portals3/tests/mirrored.c other/portals3/tests/scripted_peer.c \
-	other/portals3/tests/scripted_peer.h $(portals3_rules)
+	other/portals3/tests/scripted_peer.h tests/unit/script_record.h $(portals3_rules)
 other_portals3_tests_mirrored_CPPFLAGS = $(portals3_cppflags)
 other_portals3_tests_mirrored_LDADD = other/portals3/libinner.la -lpthread
 
@@ -79,7 +79,7 @@ other_portals3_tests_refusals_LDADD = $(portals3_network) tests/unit/libcheck.a
 # What no honest peer says.
 check_PROGRAMS += other/portals3/tests/hostile
 other_portals3_tests_hostile_SOURCES = other/portals3/tests/hostile.c other/portals3/tests/scripted_peer.c \
-	other/portals3/tests/scripted_peer.h
+	other/portals3/tests/scripted_peer.h tests/unit/script_record.h
 other_portals3_tests_hostile_CPPFLAGS = $(portals3_cppflags)
 other_portals3_tests_hostile_LDADD = other/portals3/libinner.la tests/unit/libcheck.a -lpthread
 

@@ -5,18 +5,14 @@
  * checked. */
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 #include "other/portals3/src/fastpath/short_put.h"
 #include "other/portals3/tests/scripted_peer.h"
+#include "tests/unit/script_record.h"
 
 enum { EAGER = 8192, REGIONS = 1 << 14 };
 
 struct wire {
-    struct wire *next;
     size_t size;
     unsigned char bytes[];
 };
@@ -38,10 +34,10 @@ static struct mirror {
     pthread_t thread;
     _Atomic bool stop, broken, any;
     uint64_t random;
-    struct ptli_message *sending, *sending_last; /* not on the wire yet */
-    struct ptli_message *unreported;             /* on it, not reported as sent */
-    struct wire *wire, *wire_last;
-    struct ptli_transfer *transfers, *transfers_last;
+    script_record_t sending;         /* ptli_message, not on the wire yet */
+    struct ptli_message *unreported; /* on it, not reported as sent */
+    script_record_t wire;            /* struct wire */
+    script_record_t transfers;       /* ptli_transfer */
     struct region regions[REGIONS];
     uint32_t next_region;
     struct ptli_published_hold *held[64];
@@ -74,26 +70,23 @@ static void *need(void *memory)
 
 /* --- down --- */
 
+static unsigned char *add_to_wire(size_t size)
+{
+    struct wire *wire = need(malloc(sizeof *wire + size));
+    wire->size = size;
+    script_append(&mirror.wire, wire);
+    return wire->bytes;
+}
+
 static void put_on_wire(const struct ptli_message *message)
 {
     struct ptli_header header = message->header;
-    struct wire *wire = need(malloc(sizeof *wire + PTLI_WIRE_SIZE + header.data_length));
+    unsigned char *bytes = add_to_wire(PTLI_WIRE_SIZE + header.data_length);
     if (header.data_length != message->data.length || header.data_length > EAGER) abort();
     header.source = mirror.peer.id;
     header.destination = mirror.public.id;
-    ptli_wire_encode(&header, wire->bytes);
-    ptli_span_read(&message->data, wire->bytes + PTLI_WIRE_SIZE);
-    wire->size = PTLI_WIRE_SIZE + header.data_length;
-    wire->next = NULL;
-    *(mirror.wire ? &mirror.wire_last->next : &mirror.wire) = wire;
-    mirror.wire_last = wire;
-}
-
-static void enqueue(struct ptli_message *message)
-{
-    message->next = NULL;
-    *(mirror.sending ? &mirror.sending_last->next : &mirror.sending) = message;
-    mirror.sending_last = message;
+    ptli_wire_encode(&header, bytes);
+    ptli_span_read(&message->data, bytes + PTLI_WIRE_SIZE);
 }
 
 static enum ptli_sent send_message(struct ptli_transport *transport, struct ptli_peer *peer,
@@ -103,11 +96,11 @@ static enum ptli_sent send_message(struct ptli_transport *transport, struct ptli
     pthread_mutex_lock(&mirror.lock);
     if (mirror.broken) {
         sent = PTLI_REFUSED;
-    } else if (!mirror.sending && below(2)) {
+    } else if (!script_left(&mirror.sending) && below(2)) {
         put_on_wire(message);
         sent = PTLI_SENT;
     } else {
-        enqueue(message);
+        script_append(&mirror.sending, message);
     }
     mirror.any = true;
     pthread_mutex_unlock(&mirror.lock);
@@ -119,13 +112,10 @@ static enum ptli_sent transfer(struct ptli_transport *transport, struct ptli_pee
 {
     enum ptli_sent sent = PTLI_QUEUED;
     pthread_mutex_lock(&mirror.lock);
-    if (mirror.broken) {
+    if (mirror.broken)
         sent = PTLI_REFUSED;
-    } else {
-        transfer->next = NULL;
-        *(mirror.transfers ? &mirror.transfers_last->next : &mirror.transfers) = transfer;
-        mirror.transfers_last = transfer;
-    }
+    else
+        script_append(&mirror.transfers, transfer);
     mirror.any = true;
     pthread_mutex_unlock(&mirror.lock);
     if (sent == PTLI_REFUSED && transfer->hold)
@@ -211,9 +201,8 @@ static bool report_sent(void)
 
 static bool send_one(void)
 {
-    struct ptli_message *message = mirror.sending;
+    struct ptli_message *message = script_take(&mirror.sending);
     if (!message) return false;
-    mirror.sending = message->next;
     put_on_wire(message);
     message->next = mirror.unreported;
     mirror.unreported = message;
@@ -240,9 +229,8 @@ static void offer(const struct wire *wire)
 
 static bool arrive(void)
 {
-    struct wire *wire = mirror.wire;
+    struct wire *wire = script_take(&mirror.wire);
     if (!wire) return false;
-    mirror.wire = wire->next;
     pthread_mutex_unlock(&mirror.lock);
     offer(wire);
     free(wire);
@@ -252,11 +240,10 @@ static bool arrive(void)
 
 static bool transfer_one(void)
 {
-    struct ptli_transfer *transfer = mirror.transfers;
+    struct ptli_transfer *transfer = script_take(&mirror.transfers);
     if (!transfer) return false;
-    mirror.transfers = transfer->next;
     carry_out(transfer);
-    if (transfer->then) enqueue(transfer->then);
+    if (transfer->then) script_append(&mirror.sending, transfer->then);
     pthread_mutex_unlock(&mirror.lock);
     if (transfer->hold) mirror.public.ops->published_release(&mirror.public, transfer->hold);
     ptli_transferred(mirror.public.engine, transfer, PTLI_OK);
@@ -279,7 +266,9 @@ static bool round_of(struct ptli_transport *transport)
     if (pthread_mutex_trylock(&mirror.progress) != 0) return false;
     pthread_mutex_lock(&mirror.lock);
     for (uint32_t i = below(4); i > 0 && !mirror.broken && step(); i--) done = true;
-    if (mirror.sending || mirror.unreported || mirror.wire || mirror.transfers) done = true;
+    if (mirror.unreported || script_left(&mirror.sending) || script_left(&mirror.wire) ||
+        script_left(&mirror.transfers))
+        done = true;
     pthread_mutex_unlock(&mirror.lock);
     done |= ptli_work(transport->engine);
     pthread_mutex_unlock(&mirror.progress);
@@ -315,11 +304,7 @@ static void close_mirror(struct ptli_transport *transport)
 {
     mirror.stop = true;
     if (ways.thread) pthread_join(mirror.thread, NULL);
-    while (mirror.wire) {
-        struct wire *wire = mirror.wire;
-        mirror.wire = wire->next;
-        free(wire);
-    }
+    script_clear(&mirror.wire);
     for (int i = 0; i < 64; i++) free(mirror.held[i]);
 }
 
@@ -333,16 +318,13 @@ void mirror_break(void)
     mirror.broken = true;
     pthread_mutex_lock(&mirror.lock);
     pthread_mutex_unlock(&mirror.lock);
-    while ((message = mirror.sending)) {
-        mirror.sending = message->next;
+    while ((message = script_take(&mirror.sending)))
         ptli_message_sent(mirror.public.engine, message, PTLI_FAILED);
-    }
     while ((message = mirror.unreported)) {
         mirror.unreported = message->next;
         ptli_message_sent(mirror.public.engine, message, PTLI_FAILED);
     }
-    while ((transfer = mirror.transfers)) {
-        mirror.transfers = transfer->next;
+    while ((transfer = script_take(&mirror.transfers))) {
         if (transfer->then) ptli_message_sent(mirror.public.engine, transfer->then, PTLI_FAILED);
         if (transfer->hold) mirror.public.ops->published_release(&mirror.public, transfer->hold);
         ptli_transferred(mirror.public.engine, transfer, PTLI_FAILED);
@@ -353,13 +335,8 @@ void mirror_break(void)
 
 void mirror_inject(const void *bytes, size_t size)
 {
-    struct wire *wire = need(malloc(sizeof *wire + size));
-    memcpy(wire->bytes, bytes, size);
-    wire->size = size;
-    wire->next = NULL;
     pthread_mutex_lock(&mirror.lock);
-    *(mirror.wire ? &mirror.wire_last->next : &mirror.wire) = wire;
-    mirror.wire_last = wire;
+    memcpy(add_to_wire(size), bytes, size);
     pthread_mutex_unlock(&mirror.lock);
 }
 
@@ -376,7 +353,8 @@ static struct ptli_published_hold *published_hold(struct ptli_transport *transpo
     size = ptli_publish(transport->engine, peer, pt, bytes);
     pthread_mutex_lock(&mirror.lock);
     /* While a thread uses it, or own messages are in flight, no other thread gets it. */
-    if (size > 0 && !mirror.held[pt] && !mirror.wire && !mirror.sending) {
+    if (size > 0 && !mirror.held[pt] && !script_left(&mirror.wire) &&
+        !script_left(&mirror.sending)) {
         hold = need(calloc(1, sizeof *hold));
         if (ptli_published_parse(bytes, size, &hold->published)) abort();
         mirror.held[pt] = hold;

@@ -48,9 +48,9 @@ static void put_edge(int side, int turn, double value)
 {
     ptl_process_id_t to = side == LEFT ? ring.previous : ring.next;
     int theirs = side == LEFT ? RIGHT : LEFT;
-    ptl_size_t place = offsetof(struct window, out) + (ptl_size_t)side * 8;
+    ptl_size_t offset = offsetof(struct window, out) + (ptl_size_t)side * 8;
     window.out[side] = value;
-    RING_OK(PtlPutRegion(local, place, sizeof value, PTL_ACK_REQ, to, PT, 0, BITS_EDGES,
+    RING_OK(PtlPutRegion(local, offset, sizeof value, PTL_ACK_REQ, to, PT, 0, BITS_EDGES,
                          (ptl_size_t)(theirs * 2 + turn % 2) * sizeof value,
                          (ptl_hdr_data_t)theirs));
 }

@@ -33,7 +33,7 @@ static struct ptli_verbs *inside(void)
 
 struct held {
     uint64_t strangers, connects, breaks;
-    int peers, links;
+    int peers, conns;
     size_t bytes;
 };
 
@@ -46,7 +46,7 @@ static struct held held(void)
                      .breaks = atomic_load(&v->breaks),
                      .bytes = mallinfo2().uordblks};
     for (const struct ptli_node *node = v->all; node; node = node->next) h.peers++;
-    for (const struct ptli_link *link = v->links; link; link = link->next) h.links++;
+    for (const struct ptli_conn *conn = v->conns; conn; conn = conn->next) h.conns++;
     ptli_mutex_unlock(&v->driving);
     return h;
 }
@@ -54,12 +54,12 @@ static struct held held(void)
 static void must_be_unchanged(const struct held *before, const char *by)
 {
     const struct held now = held();
-    if (now.peers != before->peers || now.links != before->links ||
+    if (now.peers != before->peers || now.conns != before->conns ||
         now.connects != before->connects || now.breaks != before->breaks)
         family_fail("%s: %d records, %d queue pairs, %ju connections, %ju breaks; before %d, %d, "
                     "%ju, %ju",
-                    by, now.peers, now.links, (uintmax_t)now.connects, (uintmax_t)now.breaks,
-                    before->peers, before->links, (uintmax_t)before->connects,
+                    by, now.peers, now.conns, (uintmax_t)now.connects, (uintmax_t)now.breaks,
+                    before->peers, before->conns, (uintmax_t)before->connects,
                     (uintmax_t)before->breaks);
 }
 
@@ -259,7 +259,7 @@ static void other_key(void)
     }
     while (held().strangers < 3) family_nap();
     const struct held now = held();
-    if (now.peers || now.links) family_fail("%d records, %d queue pairs", now.peers, now.links);
+    if (now.peers || now.conns) family_fail("%d records, %d queue pairs", now.peers, now.conns);
     atomic_store(&family->flag[0], 1);
     family_close();
 }
@@ -319,7 +319,7 @@ static void recordings(void)
     if (family_rank == 1) family_close();
     family_barrier(NULL);
     if (family_rank == 0) {
-        while (held().links) family_nap();
+        while (held().conns) family_nap();
         before = held();
         family_barrier(NULL);
         await_stranger();

@@ -92,7 +92,7 @@ static ptl_match_bits_t bits_of(int target, int c)
 static void start(int target, int c)
 {
     struct cell *cell = &cells[target][c];
-    uint32_t place = (uint32_t)(target * CELLS + c) * CELL;
+    uint32_t local = (uint32_t)(target * CELLS + c) * CELL;
     ptl_match_bits_t bits = bits_of(target, c);
     ptl_process_id_t id = family->id[target];
     memset(cell, 0, sizeof *cell);
@@ -106,19 +106,19 @@ static void start(int target, int c)
     busy++;
     if (cell->busy == PUT) {
         fill(at, cell->length);
-        memcpy(scratch + place, at, cell->length);
-        must(PtlPutRegion(scratch_md, place, cell->length, PTL_ACK_REQ, id, SEGMENT_PT, 0, bits,
+        memcpy(scratch + local, at, cell->length);
+        must(PtlPutRegion(scratch_md, local, cell->length, PTL_ACK_REQ, id, SEGMENT_PT, 0, bits,
                           remote, bits));
     } else if (cell->busy == GET) {
-        memset(scratch + place, 0xee, cell->length);
+        memset(scratch + local, 0xee, cell->length);
         cell->sent = true;
-        must(PtlGetRegion(scratch_md, place, cell->length, id, SEGMENT_PT, 0, bits, remote));
+        must(PtlGetRegion(scratch_md, local, cell->length, id, SEGMENT_PT, 0, bits, remote));
     } else {
         uint32_t word = (uint32_t)(target * CELLS + c) * 64;
         memcpy(cell->before, at, cell->length);
         fill(at, cell->length);
         memcpy(words + word, at, cell->length);
-        must(PtlGetPutRegion(scratch_md, place, words_md, word, cell->length, id, SEGMENT_PT, 0,
+        must(PtlGetPutRegion(scratch_md, local, words_md, word, cell->length, id, SEGMENT_PT, 0,
                              bits, remote, bits));
     }
 }
@@ -198,10 +198,10 @@ static bool send_message(void)
     int target = (int)family_below((uint32_t)family_size);
     if (sent[target] - credit[target] >= credits) return false;
     uint32_t number = sent[target]++, length = family_below(MESSAGE + 1);
-    uint32_t place = (uint32_t)(target * CREDITS + (int)(number % CREDITS)) * MESSAGE;
+    uint32_t local = (uint32_t)(target * CREDITS + (int)(number % CREDITS)) * MESSAGE;
     for (uint32_t i = 0; i < length; i++)
-        source[place + i] = (unsigned char)(number + i + (uint32_t)family_rank);
-    must(PtlPutRegion(source_md, place, length, PTL_NOACK_REQ, family->id[target], MESSAGE_PT, 0,
+        source[local + i] = (unsigned char)(number + i + (uint32_t)family_rank);
+    must(PtlPutRegion(source_md, local, length, PTL_NOACK_REQ, family->id[target], MESSAGE_PT, 0,
                       (ptl_match_bits_t)family_rank << 32 | 3, 0, number));
     return true;
 }

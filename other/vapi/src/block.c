@@ -54,8 +54,8 @@ static void block_take_events(struct vapi_cq *cq)
     if (read(cq->unblock_fd, &count, sizeof count) < 0) return; /* no wake-up was requested */
 }
 
-static VAPI_ret_t block(struct vapi_cq *cq, MT_size_t timeout_usec, VAPI_wc_desc_t *wc,
-                        int cancel_state)
+static VAPI_ret_t block_wait(struct vapi_cq *cq, MT_size_t timeout_usec, VAPI_wc_desc_t *wc,
+                             int cancel_state)
 {
     VAPI_hca_hndl_t hca = cq->hca->handle;
     VAPI_ret_t code = VAPI_poll_cq(hca, cq->handle, wc);
@@ -78,7 +78,7 @@ VAPI_ret_t EVAPI_poll_cq_block(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, MT_si
     struct vapi_cq *cq = block_find(hca, handle, &code);
     if (code != VAPI_OK) return code;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-    code = block(cq, timeout_usec, wc, state);
+    code = block_wait(cq, timeout_usec, wc, state);
     pthread_setcancelstate(state, NULL);
     return code;
 }

@@ -50,7 +50,7 @@ static void event_leave(struct vapi_watch *w);
 
 /* Acquires the lock in a call of the program, with cancellation disabled, so that no thread is
  * cancelled while it holds the lock.  Returns the old cancel state, for event_unlock.  */
-static int hold(struct vapi_watch *w)
+static int event_hold(struct vapi_watch *w)
 {
     int state;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
@@ -242,7 +242,7 @@ static void await_idle(struct vapi_watch *w, struct vapi_cq *cq)
 void vapi_watch_cq(struct vapi_cq *cq)
 {
     struct vapi_watch *w = cq->hca->watch;
-    int state = hold(w);
+    int state = event_hold(w);
     cq->next_watched = w->cqs;
     w->cqs = cq;
     event_update(w, cq);
@@ -252,7 +252,7 @@ void vapi_watch_cq(struct vapi_cq *cq)
 bool vapi_unwatch_cq(struct vapi_cq *cq)
 {
     struct vapi_watch *w = cq->hca->watch;
-    int state = hold(w);
+    int state = event_hold(w);
     bool bound = cq->waiting != WAIT_NONE;
     if (!bound) {
         struct vapi_cq **link = &w->cqs;
@@ -270,7 +270,7 @@ bool vapi_unwatch_cq(struct vapi_cq *cq)
 void vapi_kick(struct vapi_cq *cq)
 {
     struct vapi_watch *w = cq->hca->watch;
-    int state = hold(w);
+    int state = event_hold(w);
     if (cq->watched) {
         cq->kicked = true;
         event_wake(&w->completion);
@@ -308,7 +308,7 @@ VAPI_ret_t EVAPI_set_comp_eventh(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq,
     if (code != VAPI_OK) return code;
     if (!handler) return VAPI_EINVAL_PARAM;
     struct vapi_watch *w = found->hca->watch;
-    int state = hold(w);
+    int state = event_hold(w);
     code = event_bind(w, found, handler, private_data);
     event_unlock(w, state);
     if (code == VAPI_OK && handle) *handle = found->handle;
@@ -321,7 +321,7 @@ VAPI_ret_t EVAPI_clear_comp_eventh(VAPI_hca_hndl_t hca, EVAPI_compl_handler_hndl
     struct vapi_cq *cq = vapi_find(hca, handle, KIND_CQ, &code);
     if (code != VAPI_OK) return code;
     struct vapi_watch *w = cq->hca->watch;
-    int state = hold(w);
+    int state = event_hold(w);
     bool blocks = cq->waiting == WAIT_BLOCK;
     const uint64_t one = 1;
     cq->handler = NULL;
@@ -342,7 +342,7 @@ VAPI_ret_t VAPI_set_comp_event_handler(VAPI_hca_hndl_t handle,
     if (!hca) return VAPI_EINVAL_HCA_HNDL;
     if (!handler || handler == EVAPI_POLL_CQ_UNBLOCK_HANDLER) return VAPI_EINVAL_PARAM;
     struct vapi_watch *w = hca->watch;
-    int state = hold(w);
+    int state = event_hold(w);
     VAPI_ret_t code = w->common ? VAPI_EBUSY : VAPI_OK;
     if (code == VAPI_OK) {
         w->common = handler;
@@ -429,7 +429,7 @@ static VAPI_ret_t add_handler(VAPI_hca_hndl_t handle, VAPI_async_event_handler_t
     struct async_handler *h = malloc(sizeof *h);
     if (!h) return VAPI_ENOMEM;
     struct vapi_watch *w = hca->watch;
-    int state = hold(w);
+    int state = event_hold(w);
     if (!start_async(w)) {
         event_unlock(w, state);
         free(h);
@@ -461,7 +461,7 @@ VAPI_ret_t EVAPI_clear_async_event_handler(VAPI_hca_hndl_t hca, EVAPI_async_hand
     struct vapi_hca *of = vapi_hca(hca);
     if (!of) return VAPI_EINVAL_HCA_HNDL;
     struct vapi_watch *w = of->watch;
-    int state = hold(w);
+    int state = event_hold(w);
     struct async_handler **link = &w->handlers;
     while (*link && (*link)->id != handle) link = &(*link)->next;
     struct async_handler *found = *link;
@@ -526,7 +526,7 @@ static void event_leave(struct vapi_watch *w)
 void vapi_watch_end(struct vapi_watch *w)
 {
     struct helper *helpers[] = {&w->completion, &w->async};
-    int state = hold(w);
+    int state = event_hold(w);
     w->ending = true;
     pthread_mutex_unlock(&w->lock);
     for (int i = 0; i < 2; i++) {

@@ -114,7 +114,7 @@ VAPI_ret_t VAPI_close_hca(VAPI_hca_hndl_t hca)
 
 /* --- attaching --- */
 
-static VAPI_ret_t open_device(struct vapi_hca *hca, struct ibv_device *device)
+static VAPI_ret_t hca_open_device(struct vapi_hca *hca, struct ibv_device *device)
 {
     gasneti_verbs_fork_safe();
     hca->verbs = ibv_open_device(device);
@@ -169,7 +169,7 @@ static VAPI_ret_t hca_attach(struct ibv_device *device, struct vapi_hca **found)
         }
     struct vapi_hca *hca = calloc(1, sizeof *hca);
     if (!hca) return VAPI_ENOMEM;
-    VAPI_ret_t code = open_device(hca, device);
+    VAPI_ret_t code = hca_open_device(hca, device);
     if (code != VAPI_OK) {
         if (hca->verbs) ibv_close_device(hca->verbs);
         free(hca);

@@ -99,7 +99,7 @@ VAPI_ret_t VAPI_query_hca_cap(VAPI_hca_hndl_t handle, VAPI_hca_vendor_t *vendor,
 
 /* --- ports --- */
 
-static VAPI_ret_t query_port(struct vapi_hca *hca, IB_port_t port, struct ibv_port_attr *attr)
+static VAPI_ret_t query_port_attr(struct vapi_hca *hca, IB_port_t port, struct ibv_port_attr *attr)
 {
     if (!hca) return VAPI_EINVAL_HCA_HNDL;
     if (port < 1 || port > hca->attr.phys_port_cnt) return VAPI_EINVAL_PORT;
@@ -109,7 +109,7 @@ static VAPI_ret_t query_port(struct vapi_hca *hca, IB_port_t port, struct ibv_po
 VAPI_ret_t VAPI_query_hca_port_prop(VAPI_hca_hndl_t handle, IB_port_t port, VAPI_hca_port_t *prop)
 {
     struct ibv_port_attr attr;
-    VAPI_ret_t code = query_port(vapi_hca(handle), port, &attr);
+    VAPI_ret_t code = query_port_attr(vapi_hca(handle), port, &attr);
     if (code != VAPI_OK || !prop) return code;
     memset(prop, 0, sizeof *prop);
     prop->max_mtu = attr.active_mtu; /* programs use it as the MTU of paths */
@@ -147,7 +147,7 @@ VAPI_ret_t VAPI_query_hca_gid_tbl(VAPI_hca_hndl_t handle, IB_port_t port, u_int1
     struct vapi_hca *hca = vapi_hca(handle);
     struct ibv_port_attr attr;
     int copied;
-    VAPI_ret_t code = query_port(hca, port, &attr);
+    VAPI_ret_t code = query_port_attr(hca, port, &attr);
     if (code == VAPI_OK) code = begin_table(len_in, table, len_out, attr.gid_tbl_len, &copied);
     if (code != VAPI_OK) return code;
     for (int i = 0; i < copied; i++) {
@@ -163,7 +163,7 @@ VAPI_ret_t EVAPI_query_gid_types(VAPI_hca_hndl_t handle, IB_port_t port, u_int16
 {
     struct vapi_hca *hca = vapi_hca(handle);
     struct ibv_port_attr attr;
-    VAPI_ret_t code = query_port(hca, port, &attr);
+    VAPI_ret_t code = query_port_attr(hca, port, &attr);
     if (code != VAPI_OK) return code;
     if (!len_out || (len_in > 0 && !entries)) return VAPI_EINVAL_PARAM;
     roce_entry_t *table = calloc(len_in ? len_in : 1, sizeof *table);
@@ -186,7 +186,7 @@ VAPI_ret_t VAPI_query_hca_pkey_tbl(VAPI_hca_hndl_t handle, IB_port_t port, u_int
     struct vapi_hca *hca = vapi_hca(handle);
     struct ibv_port_attr attr;
     int copied;
-    VAPI_ret_t code = query_port(hca, port, &attr);
+    VAPI_ret_t code = query_port_attr(hca, port, &attr);
     if (code == VAPI_OK) code = begin_table(len_in, table, len_out, attr.pkey_tbl_len, &copied);
     if (code != VAPI_OK) return code;
     for (int i = 0; i < copied; i++) {

@@ -15,7 +15,7 @@ static const DAT_RETURN bad_cno = DAPL_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HAN
 
 /* ---- Life ---- */
 
-static void destroy(dapl_cno_t *cno)
+static void cno_destroy(dapl_cno_t *cno)
 {
     dapl_os_close(cno->set);
     dapl_os_close(cno->wake);
@@ -26,7 +26,7 @@ static void destroy(dapl_cno_t *cno)
     free(cno);
 }
 
-static DAT_RETURN create(dapl_interface_t *interface, bool fd_form, dapl_cno_t **cno)
+static DAT_RETURN cno_create(dapl_interface_t *interface, bool fd_form, dapl_cno_t **cno)
 {
     dapl_cno_t *made = calloc(1, sizeof *made);
     if (!made) return no_memory;
@@ -38,7 +38,7 @@ static DAT_RETURN create(dapl_interface_t *interface, bool fd_form, dapl_cno_t *
     made->set = dapl_os_set_open();
     made->wake = dapl_os_wake_open();
     if (made->set < 0 || made->wake < 0 || dapl_os_set_add(made->set, made->wake, 0, true)) {
-        destroy(made);
+        cno_destroy(made);
         return no_memory;
     }
     atomic_store(&made->shut, atomic_load(&interface->shut));
@@ -51,7 +51,7 @@ DAT_RETURN dapl_cno_create(dapl_interface_t *interface, DAT_OS_WAIT_PROXY_AGENT 
                            dapl_cno_t **cno)
 {
     if (!cno) return DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-    DAT_RETURN result = create(interface, false, cno);
+    DAT_RETURN result = cno_create(interface, false, cno);
     if (result == DAT_SUCCESS && agent.proxy_agent_func) {
         result = dapl_cno_modify_agent(*cno, agent);
         if (result != DAT_SUCCESS) dapl_cno_free(*cno);
@@ -63,7 +63,7 @@ DAT_RETURN dapl_cno_fd_create(dapl_interface_t *interface, DAT_FD *fd, dapl_cno_
 {
     if (!fd) return DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
     if (!cno) return DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-    DAT_RETURN result = create(interface, true, cno);
+    DAT_RETURN result = cno_create(interface, true, cno);
     if (result == DAT_SUCCESS) *fd = (*cno)->set;
     return result;
 }
@@ -80,7 +80,7 @@ DAT_RETURN dapl_cno_free(dapl_cno_t *cno)
     agent_await_calls(cno);
     agent_forget_cno(cno);
     interface_remove(cno->object.interface, &cno->object.interface->cnos, &cno->object);
-    destroy(cno);
+    cno_destroy(cno);
     return DAT_SUCCESS;
 }
 
@@ -138,7 +138,7 @@ static uint64_t key_of(const dapl_cno_t *cno, const dapl_evd_t *evd)
 }
 
 /* A free entry of `members`, counted from 1; 0 without memory. */
-static uint32_t free_place(dapl_cno_t *cno)
+static uint32_t free_slot(dapl_cno_t *cno)
 {
     for (uint32_t i = 0; i < cno->room; i++)
         if (!cno->members[i].evd) return i + 1;
@@ -147,15 +147,15 @@ static uint32_t free_place(dapl_cno_t *cno)
     if (!members) return 0;
     memset(members + cno->room, 0, (room - cno->room) * sizeof *members);
     cno->members = members;
-    uint32_t place = cno->room + 1;
+    uint32_t slot = cno->room + 1;
     cno->room = room;
-    return place;
+    return slot;
 }
 
 bool cno_attach(dapl_cno_t *cno, dapl_evd_t *evd, bool watch)
 {
     pthread_mutex_lock(&cno->mutex);
-    evd->member = free_place(cno);
+    evd->member = free_slot(cno);
     bool done = evd->member != 0;
     if (done && evd->fd >= 0)
         done = dapl_os_set_add(cno->set, evd->fd, key_of(cno, evd), watch) == 0;

@@ -20,11 +20,11 @@ static bool has_news(dapl_evd_t *evd)
 
 static dapl_evd_t *pin(dapl_cno_t *cno, uint64_t key)
 {
-    uint32_t place = (uint32_t)key - 1;
+    uint32_t slot = (uint32_t)key - 1;
     dapl_evd_t *evd = NULL;
     pthread_mutex_lock(&cno->mutex);
-    if (place < cno->room && cno->members[place].generation == (uint32_t)(key >> 32))
-        evd = cno->members[place].evd;
+    if (slot < cno->room && cno->members[slot].generation == (uint32_t)(key >> 32))
+        evd = cno->members[slot].evd;
     if (evd) evd->pins++;
     pthread_mutex_unlock(&cno->mutex);
     return evd;

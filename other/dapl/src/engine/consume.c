@@ -65,7 +65,7 @@ static inline int room_left(const dapl_evd_t *evd)
 }
 
 /* Room for `more` entries, as far as memory and the length of the queue allow. */
-static void make_room(dapl_evd_t *evd, int more)
+static void consume_make_room(dapl_evd_t *evd, int more)
 {
     if (evd->next != evd->staged && room_left(evd) < more) {
         memmove(evd->staged, evd->next, (size_t)evd->count * sizeof *evd->staged);
@@ -94,7 +94,7 @@ void evd_connection_entry(struct ibv_wc *wc, const DAT_EVENT *event)
 
 bool evd_stage(dapl_evd_t *evd, const struct ibv_wc *wc, int n)
 {
-    make_room(evd, n);
+    consume_make_room(evd, n);
     if (room_left(evd) < n) return false;
     memcpy(behind_staged(evd), wc, (size_t)n * sizeof *wc);
     evd->count += n;
@@ -181,7 +181,7 @@ bool evd_poll(dapl_evd_t *evd)
     int n;
     if (!evd->count) evd->next = evd->staged;
     if (!room_left(evd)) {
-        make_room(evd, 1);
+        consume_make_room(evd, 1);
         if (!room_left(evd)) return false;
     }
     do {
@@ -218,7 +218,7 @@ void evd_drain(dapl_evd_t *evd, int most)
     if (evd->async) take_asynchronous(evd);
     if (!evd->channel.cq) return;
     for (;;) {
-        if (room_left(evd) < STAGED_AT_FIRST) make_room(evd, STAGED_AT_FIRST);
+        if (room_left(evd) < STAGED_AT_FIRST) consume_make_room(evd, STAGED_AT_FIRST);
         int asked = room_left(evd);
         if (asked < 1) return;
         int n = evd->poll(evd->channel.cq, asked, behind_staged(evd));

@@ -25,7 +25,7 @@ static int next_vector(dapl_interface_t *interface, int wish)
     return (int)(next % (uint32_t)interface->attr.vectors);
 }
 
-static DAT_RETURN make_queues(dapl_evd_t *evd, const dapl_evd_attr_t *attr)
+static DAT_RETURN evd_make_queues(dapl_evd_t *evd, const dapl_evd_attr_t *attr)
 {
     const dapl_interface_attr_t *device = &evd->object.interface->attr;
     evd->qlen = attr->min_qlen;
@@ -60,7 +60,7 @@ static DAT_RETURN make_queues(dapl_evd_t *evd, const dapl_evd_attr_t *attr)
     return DAT_SUCCESS;
 }
 
-static void destroy(dapl_evd_t *evd)
+static void evd_destroy(dapl_evd_t *evd)
 {
     if (evd->channel.cq) {
         dapl_channel_settle(&evd->channel);
@@ -112,10 +112,10 @@ DAT_RETURN dapl_evd_create(dapl_interface_t *interface, const dapl_evd_attr_t *a
     atomic_init(&made->wake, -1);
     pthread_mutex_init(&made->admin, NULL);
     role_init(&made->role, attr->shared);
-    result = make_queues(made, attr);
+    result = evd_make_queues(made, attr);
     if (result == DAT_SUCCESS && attr->cno) result = dapl_evd_modify_cno(made, attr->cno);
     if (result != DAT_SUCCESS) {
-        destroy(made);
+        evd_destroy(made);
         return result;
     }
     interface_add(interface, &interface->evds, &made->object);
@@ -134,7 +134,7 @@ DAT_RETURN dapl_evd_free(dapl_evd_t *evd)
     if (cno) cno_detach(cno, evd, true);
     if (cno) agent_await_calls(cno);
     interface_remove(evd->object.interface, &evd->object.interface->evds, &evd->object);
-    destroy(evd);
+    evd_destroy(evd);
     return DAT_SUCCESS;
 }
 

@@ -24,7 +24,7 @@ static uint64_t ring_tail(const dapl_evd_t *evd)
 }
 
 /* All that can be known: the number of events queued. Events of the ring are all signalling. */
-static uint64_t look(dapl_evd_t *evd, waiting_t *now)
+static uint64_t evd_wait_look(dapl_evd_t *evd, waiting_t *now)
 {
     evd_drain(evd, evd->qlen);
     uint64_t tail = ring_tail(evd);
@@ -83,7 +83,8 @@ static bool sleep_once(dapl_evd_t *evd, waiting_t *now, uint64_t queued)
     return true;
 }
 
-static DAT_RETURN finish(dapl_evd_t *evd, uint64_t queued, DAT_EVENT *event, DAT_COUNT *nmore)
+static DAT_RETURN evd_wait_finish(dapl_evd_t *evd, uint64_t queued, DAT_EVENT *event,
+                                  DAT_COUNT *nmore)
 {
     if (!evd_take(evd, event)) { /* cannot happen while the waiter owns the EVD */
         *nmore = 0;
@@ -99,10 +100,11 @@ static DAT_RETURN wait_for_events(dapl_evd_t *evd, waiting_t *now, DAT_EVENT *ev
 {
     now->ring_seen = ring_tail(evd);
     for (;;) {
-        uint64_t queued = look(evd, now);
+        uint64_t queued = evd_wait_look(evd, now);
         DAT_RETURN leave = evd_must_leave(atomic_load(&evd->state));
         *nmore = (DAT_COUNT)queued;
-        if (evd_wait_enough(&now->wait, queued) && queued) return finish(evd, queued, event, nmore);
+        if (evd_wait_enough(&now->wait, queued) && queued)
+            return evd_wait_finish(evd, queued, event, nmore);
         if (leave != DAT_SUCCESS) return leave;
         if (now->interrupted) return DAT_INTERRUPTED_CALL;
         if (now->expired || now->deadline == 0) return DAT_TIMEOUT_EXPIRED;
@@ -129,7 +131,7 @@ static DAT_RETURN claim(dapl_evd_t *evd)
 }
 
 /* Events that are left, or came since, are the CNO's from now on. */
-static void release(dapl_evd_t *evd)
+static void evd_wait_release(dapl_evd_t *evd)
 {
     evd_leave(evd);
     atomic_fetch_and(&evd->state, ~(uint32_t)EVD_WAITER);
@@ -171,7 +173,7 @@ DAT_RETURN dapl_evd_wait_ns(dapl_evd_t *evd, int64_t nanoseconds, DAT_COUNT thre
         result = wait_for_events(evd, &now, event, nmore);
         evd->wait = NULL;
         evd_choose_way(evd);
-        release(evd);
+        evd_wait_release(evd);
     }
     atomic_fetch_sub_explicit(&evd->waits, 1, memory_order_release);
     return result;

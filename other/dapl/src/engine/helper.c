@@ -71,7 +71,7 @@ static void help_links(dapl_interface_t *interface)
     }
 }
 
-static void *help(void *arg)
+static void *helper_run(void *arg)
 {
     dapl_interface_t *interface = arg;
     pthread_mutex_lock(&interface->mutex);
@@ -91,7 +91,7 @@ static void *help(void *arg)
 }
 
 /* With the mutex of the interface. */
-static DAT_RETURN start(dapl_interface_t *interface)
+static DAT_RETURN helper_start(dapl_interface_t *interface)
 {
     if (interface->helper) return DAT_SUCCESS;
     if (interface->helper_set < 0) interface->helper_set = dapl_os_set_open();
@@ -101,7 +101,7 @@ static DAT_RETURN start(dapl_interface_t *interface)
             dapl_os_set_add(interface->helper_set, interface->helper_wake, 0, true);
     }
     if (interface->helper_set >= 0 && interface->helper_wake >= 0 &&
-        gasneti_quiet_thread(&interface->helper_thread, 0, help, interface) == 0)
+        gasneti_quiet_thread(&interface->helper_thread, 0, helper_run, interface) == 0)
         interface->helper = true;
     return interface->helper ? DAT_SUCCESS
                              : DAPL_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
@@ -111,7 +111,7 @@ DAT_RETURN helper_watch_cno(dapl_cno_t *cno)
 {
     dapl_interface_t *interface = cno->object.interface;
     pthread_mutex_lock(&interface->mutex);
-    DAT_RETURN result = start(interface);
+    DAT_RETURN result = helper_start(interface);
     if (result == DAT_SUCCESS) {
         /* Added anew, so that what is readable already is reported again. */
         if (cno->helped) dapl_os_set_remove(interface->helper_set, cno->set);
@@ -140,7 +140,7 @@ DAT_RETURN helper_watch_link(dapl_link_t *link)
 {
     dapl_interface_t *interface = link_interface(link);
     pthread_mutex_lock(&interface->mutex);
-    DAT_RETURN result = start(interface);
+    DAT_RETURN result = helper_start(interface);
     if (!link->unfinished) {
         link->unfinished = true;
         link->next_unfinished = interface->unfinished;

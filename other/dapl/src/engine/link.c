@@ -39,7 +39,7 @@ static dapl_link_t *link_shared(const dapl_evd_t *evd, uint32_t qp_num)
     return link;
 }
 
-static bool hold(dapl_link_t *link, const struct ibv_wc *wc)
+static bool link_hold(dapl_link_t *link, const struct ibv_wc *wc)
 {
     if (link->nheld == link->held_room) {
         int room = link->held_room * 2 + 1;
@@ -78,7 +78,7 @@ bool link_admit(dapl_evd_t *evd, struct ibv_wc *wc, dapl_work_t *work)
         return false;
     }
     if (work->flags & DAPL_WORK_RECEIVE && link && order_holds(&link->order, success, link->nheld))
-        return !hold(link, wc);
+        return !link_hold(link, wc);
     return true;
 }
 
@@ -179,7 +179,7 @@ bool link_finish(dapl_link_t *link)
 }
 
 /* Polls for the EVD's consumer, which must not do so now: the role is borrowed. */
-static void drain(dapl_evd_t *evd)
+static void link_drain(dapl_evd_t *evd)
 {
     if (!evd || !evd->channel.cq) return;
     uintptr_t before = role_borrow(&evd->role);
@@ -192,8 +192,8 @@ bool link_progress(dapl_link_t *link)
     if (atomic_exchange(&link->late, false)) return link_finish(link);
     if (!link_splice(link)) return false;
     if (!order_is(&link->order, ORDER_FLUSHING)) return true;
-    drain(link->attr.request);
-    if (link->attr.receive != link->attr.request) drain(link->attr.receive);
+    link_drain(link->attr.request);
+    if (link->attr.receive != link->attr.request) link_drain(link->attr.receive);
     return !order_is(&link->order, ORDER_FLUSHING) && !atomic_load(&link->late);
 }
 
@@ -208,7 +208,7 @@ DAT_RETURN dapl_link_disconnected(dapl_link_t *link, DAT_EVENT_NUMBER number)
     int sentinels = attr->flush ? attr->flush(attr->arg) : 0;
     /* Of a shared receive queue there is no sentinel: its last completion is in the queue already.
      */
-    if (attr->shared_receive) drain(attr->receive);
+    if (attr->shared_receive) link_drain(attr->receive);
     if (order_expected(&link->order, sentinels < 0 ? 0 : sentinels)) {
         return link_finish(link) ? DAT_SUCCESS : helper_watch_link(link);
     }

@@ -44,7 +44,7 @@ static __attribute__((noinline)) DAT_RETURN tell(dapl_evd_t *evd, uint32_t state
     return DAT_SUCCESS;
 }
 
-static inline DAT_RETURN post(dapl_evd_t *evd, const DAT_EVENT *event)
+static inline DAT_RETURN post_event(dapl_evd_t *evd, const DAT_EVENT *event)
 {
     uint64_t position = 0;
     ring_t *ring = atomic_load_explicit(&evd->producers, memory_order_acquire);
@@ -64,7 +64,7 @@ DAT_RETURN dapl_evd_post(dapl_evd_t *evd, const DAT_EVENT *event)
 {
     if (!atomic_load_explicit(&evd->producers, memory_order_relaxed))
         return DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
-    return post(evd, event);
+    return post_event(evd, event);
 }
 
 DAT_RETURN dapl_evd_post_se(dapl_evd_t *evd, const DAT_EVENT *event)
@@ -74,5 +74,5 @@ DAT_RETURN dapl_evd_post_se(dapl_evd_t *evd, const DAT_EVENT *event)
         return DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
     if (!event || event->event_number != DAT_SOFTWARE_EVENT)
         return DAPL_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-    return post(evd, event);
+    return post_event(evd, event);
 }

@@ -7,15 +7,7 @@ void role_init(role_t *role, bool shared)
 {
     atomic_init(&role->owner, shared || !dapl_os_barrier_ready() ? ROLE_SHARED : ROLE_FREE);
     atomic_init(&role->inside, 0);
-    atomic_init(&role->lock, 0);
-}
-
-static void role_lock(role_t *role)
-{
-    for (unsigned round = 0; atomic_exchange_explicit(&role->lock, 1, memory_order_acquire);
-         round++)
-        for (; atomic_load_explicit(&role->lock, memory_order_relaxed); round++)
-            dapl_os_yield(round / 4);
+    role->lock = (gasneti_spin_t){0};
 }
 
 /* Changes the owner from `owner` to `to`; the former owner is outside when this returns true. */
@@ -35,7 +27,7 @@ void role_enter_slowly(role_t *role)
     for (unsigned round = 0;; round++) {
         uintptr_t owner = atomic_load_explicit(&role->owner, memory_order_acquire);
         if (owner == ROLE_SHARED) {
-            role_lock(role);
+            gasneti_spin_lock(&role->lock);
             return;
         }
         if (owner == ROLE_BORROWED) {
@@ -46,7 +38,7 @@ void role_enter_slowly(role_t *role)
             role_enter(role); /* this thread's ownership was borrowed, and has just been returned */
             return;
         } else if (role_take_away(role, owner, ROLE_BORROWED)) {
-            atomic_store_explicit(&role->lock, 1, memory_order_relaxed);
+            gasneti_spin_lock(&role->lock); /* free: no thread used it before */
             atomic_store_explicit(&role->owner, ROLE_SHARED, memory_order_release);
             return;
         }
@@ -58,7 +50,7 @@ uintptr_t role_borrow(role_t *role)
     for (unsigned round = 0;; round++) {
         uintptr_t owner = atomic_load_explicit(&role->owner, memory_order_acquire);
         if (owner == ROLE_SHARED) {
-            role_lock(role);
+            gasneti_spin_lock(&role->lock);
             return ROLE_SHARED;
         }
         if (owner == ROLE_BORROWED)

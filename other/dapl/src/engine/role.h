@@ -3,8 +3,8 @@
  *
  * The first thread that enters owns the role, and enters and leaves by plain stores. A second one
  * ends this: it takes the ownership away, makes every thread execute a barrier and waits until the
- * owner is outside; from then on there is a lock of one word. A borrower (role_borrow) also takes
- * the ownership away, and later returns it.
+ * owner is outside; from then on there is a lock (other/base/spin.h). A borrower (role_borrow) also
+ * takes the ownership away, and later returns it.
  */
 #ifndef DAPL_ROLE_H
 #define DAPL_ROLE_H
@@ -13,12 +13,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "other/base/spin.h"
+
 enum { ROLE_FREE = 0, ROLE_SHARED = 1, ROLE_BORROWED = 2 }; /* other values of `owner`: a thread */
 
 typedef struct role {
     _Atomic uintptr_t owner;
     _Atomic uint32_t inside; /* the owner is inside */
-    _Atomic uint32_t lock;   /* used once owner is ROLE_SHARED */
+    gasneti_spin_t lock;     /* used once owner is ROLE_SHARED */
 } role_t;
 
 /* Initialises a role. `shared`: with the lock from the start. */
@@ -56,7 +58,7 @@ static inline void role_leave(role_t *role)
 {
     /* A role becomes shared only when the owner is outside, and stays shared. */
     if (atomic_load_explicit(&role->owner, memory_order_relaxed) == ROLE_SHARED)
-        atomic_store_explicit(&role->lock, 0, memory_order_release);
+        gasneti_spin_unlock(&role->lock);
     else
         role_leave_own(role);
 }

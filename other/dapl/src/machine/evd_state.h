@@ -64,10 +64,10 @@ static inline bool evd_wait_enough(const evd_wait_t *wait, uint64_t queued)
     return (wait->blocked ? wait->mark : queued) >= wait->threshold;
 }
 
-/* Notes a signalling event, which is number `place` of the queue. */
-static inline void evd_wait_signal(evd_wait_t *wait, uint64_t place)
+/* Notes that event `number` of the queue is a signalling one. */
+static inline void evd_wait_signal(evd_wait_t *wait, uint64_t number)
 {
-    if (place > wait->mark) wait->mark = place;
+    if (number > wait->mark) wait->mark = number;
 }
 
 /* The streams of an EVD: which flags go together, and the configuration that its endpoints give it.

@@ -20,7 +20,7 @@ static DAT_COUNT at_least_zero(int count)
 {
     return count > 0 ? count : 0;
 }
-static int least(int a, int b)
+static int attributes_least(int a, int b)
 {
     return a < b ? a : b;
 }
@@ -57,11 +57,11 @@ static void transfer_limits(const struct udapl_ia *ia, DAT_IA_ATTR *attr)
     attr->max_rdma_read_out = at_least_zero(device->max_res_rd_atom);
     attr->max_rdma_read_per_ep_in_guaranteed = DAT_FALSE;
     attr->max_rdma_read_per_ep_out_guaranteed = DAT_FALSE;
-    int segments = least(at_least_zero(device->max_sge), UDAPL_MOST_SEGMENTS);
+    int segments = attributes_least(at_least_zero(device->max_sge), UDAPL_MOST_SEGMENTS);
     attr->max_iov_segments_per_dto = segments;
     attr->max_iov_segments_per_rdma_write = segments;
     attr->max_iov_segments_per_rdma_read =
-        device->max_sge_rd > 0 ? least(device->max_sge_rd, segments) : segments;
+        device->max_sge_rd > 0 ? attributes_least(device->max_sge_rd, segments) : segments;
     attr->max_message_size = ia->max_message;
     attr->max_rdma_size = ia->max_message;
 }

@@ -42,7 +42,7 @@ static int to_init(const struct udapl_ia *ia, struct ibv_qp *qp)
                          IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
-static struct ibv_qp *make_qp(struct udapl_ia *ia, const DAT_EP_PARAM *param, DAT_EP_HANDLE ep)
+static struct ibv_qp *ep_make_qp(struct udapl_ia *ia, const DAT_EP_PARAM *param, DAT_EP_HANDLE ep)
 {
     const DAT_EP_ATTR *attr = &param->ep_attr;
     struct ibv_qp_init_attr init = {
@@ -107,7 +107,7 @@ static DAT_RETURN make_parts(struct udapl_ia *ia, const DAT_EP_PARAM *param, DAT
     if (code == DAT_SUCCESS && param->ep_attr.max_recv_dtos > 0)
         code = dapl_work_queue_create(param->ep_attr.max_recv_dtos, &parts->receives);
     if (code == DAT_SUCCESS) {
-        parts->qp = make_qp(ia, param, ep);
+        parts->qp = ep_make_qp(ia, param, ep);
         if (!parts->qp) code = udapl_no_resource(errno, DAT_RESOURCE_TEP);
     }
     if (code != DAT_SUCCESS) take_apart(parts);

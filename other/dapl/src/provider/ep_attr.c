@@ -4,7 +4,7 @@
 /* Of endpoints that are created without attributes.  */
 enum { DEFAULT_DTOS = 64, DEFAULT_IOV = 4, DEFAULT_READS = 4 };
 
-static DAT_COUNT least(DAT_COUNT a, DAT_COUNT b)
+static DAT_COUNT ep_attr_least(DAT_COUNT a, DAT_COUNT b)
 {
     return a < b ? a : b;
 }
@@ -13,8 +13,8 @@ DAT_EP_ATTR udapl_ep_default_attr(const struct udapl_ia *ia, const DAT_EP_PARAM 
 {
     DAT_IA_ATTR most;
     udapl_ia_attributes(ia, &most);
-    DAT_COUNT dtos = least(DEFAULT_DTOS, most.max_dto_per_ep);
-    DAT_COUNT iov = least(DEFAULT_IOV, most.max_iov_segments_per_dto);
+    DAT_COUNT dtos = ep_attr_least(DEFAULT_DTOS, most.max_dto_per_ep);
+    DAT_COUNT iov = ep_attr_least(DEFAULT_IOV, most.max_iov_segments_per_dto);
     return (DAT_EP_ATTR){
         .service_type = DAT_SERVICE_TYPE_RC,
         .max_message_size = most.max_message_size,
@@ -24,11 +24,11 @@ DAT_EP_ATTR udapl_ep_default_attr(const struct udapl_ia *ia, const DAT_EP_PARAM 
         .max_request_dtos = evds->request_evd_handle ? dtos : 0,
         .max_recv_iov = iov,
         .max_request_iov = iov,
-        .max_rdma_read_in = least(DEFAULT_READS, most.max_rdma_read_per_ep_in),
-        .max_rdma_read_out = least(DEFAULT_READS, most.max_rdma_read_per_ep_out),
+        .max_rdma_read_in = ep_attr_least(DEFAULT_READS, most.max_rdma_read_per_ep_in),
+        .max_rdma_read_out = ep_attr_least(DEFAULT_READS, most.max_rdma_read_per_ep_out),
         .srq_soft_hw = DAT_HW_DEFAULT,
-        .max_rdma_read_iov = least(iov, most.max_iov_segments_per_rdma_read),
-        .max_rdma_write_iov = least(iov, most.max_iov_segments_per_rdma_write),
+        .max_rdma_read_iov = ep_attr_least(iov, most.max_iov_segments_per_rdma_read),
+        .max_rdma_write_iov = ep_attr_least(iov, most.max_iov_segments_per_rdma_write),
     };
 }
 

@@ -74,9 +74,10 @@ DAT_RETURN udapl_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT count, DAT_LMR_TRI
 }
 
 /* The checks of a request, and then the state that all endpoints are in.  */
-static DAT_RETURN request(DAT_EP_HANDLE handle, DAT_COUNT count,
-                          DAT_COUNT (*most)(const DAT_EP_ATTR *), const DAT_LMR_TRIPLET *iov,
-                          DAT_COMPLETION_FLAGS flags, DAT_RETURN_SUBTYPE flags_arg)
+static DAT_RETURN ep_post_request(DAT_EP_HANDLE handle, DAT_COUNT count,
+                                  DAT_COUNT (*most)(const DAT_EP_ATTR *),
+                                  const DAT_LMR_TRIPLET *iov, DAT_COMPLETION_FLAGS flags,
+                                  DAT_RETURN_SUBTYPE flags_arg)
 {
     const struct udapl_ep *ep = udapl_object_of(handle, UDAPL_EP);
     if (!ep) return UDAPL_CODE(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
@@ -104,7 +105,7 @@ static DAT_COUNT most_written(const DAT_EP_ATTR *attr)
 DAT_RETURN udapl_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT count, DAT_LMR_TRIPLET *iov,
                               DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-    return request(handle, count, most_sent, iov, flags, DAT_INVALID_ARG5);
+    return ep_post_request(handle, count, most_sent, iov, flags, DAT_INVALID_ARG5);
 }
 
 static DAT_RETURN rdma(DAT_EP_HANDLE handle, DAT_COUNT count,
@@ -113,7 +114,7 @@ static DAT_RETURN rdma(DAT_EP_HANDLE handle, DAT_COUNT count,
 {
     if (udapl_object_of(handle, UDAPL_EP) && !remote)
         return UDAPL_CODE(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-    return request(handle, count, most, iov, flags, DAT_INVALID_ARG6);
+    return ep_post_request(handle, count, most, iov, flags, DAT_INVALID_ARG6);
 }
 
 DAT_RETURN udapl_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT count, DAT_LMR_TRIPLET *iov,

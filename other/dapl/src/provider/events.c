@@ -28,7 +28,7 @@ static struct event_object **bucket_of(const void *core)
     return &buckets[(address ^ address >> 12) % BUCKETS];
 }
 
-static struct event_object *find(const void *core, enum udapl_kind kind)
+static struct event_object *events_find(const void *core, enum udapl_kind kind)
 {
     pthread_mutex_lock(&lock);
     struct event_object *found = *bucket_of(core);
@@ -39,14 +39,14 @@ static struct event_object *find(const void *core, enum udapl_kind kind)
 
 struct udapl_object *udapl_event_object(DAT_HANDLE handle)
 {
-    struct event_object *found = find(handle, UDAPL_EVD);
-    if (!found) found = find(handle, UDAPL_CNO);
+    struct event_object *found = events_find(handle, UDAPL_EVD);
+    if (!found) found = events_find(handle, UDAPL_CNO);
     return found ? &found->object : NULL;
 }
 
 dapl_evd_t *udapl_evd_in(const struct udapl_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream)
 {
-    const struct event_object *found = handle ? find(handle, UDAPL_EVD) : NULL;
+    const struct event_object *found = handle ? events_find(handle, UDAPL_EVD) : NULL;
     return found && found->object.ia == ia && (found->flags & stream) ? handle : NULL;
 }
 
@@ -65,7 +65,7 @@ static DAT_RETURN enter(struct udapl_ia *ia, enum udapl_kind kind, void *core, D
     return DAT_SUCCESS;
 }
 
-static void leave(struct event_object *gone)
+static void events_leave(struct event_object *gone)
 {
     pthread_mutex_lock(&lock);
     struct event_object **at = bucket_of(gone->core);
@@ -94,14 +94,14 @@ static int take_async(void *device, DAT_EVENT *event)
     return taken;
 }
 
-static int async_fd(void *device)
+static int events_async_fd(void *device)
 {
     return dapl_verbs_async.fd(device);
 }
 
 DAT_RETURN udapl_events_open(struct udapl_ia *ia, bool async)
 {
-    static const dapl_async_ops_t async_ops = {.take = take_async, .fd = async_fd};
+    static const dapl_async_ops_t async_ops = {.take = take_async, .fd = events_async_fd};
     ia->device_events = (dapl_verbs_device_t){.context = ia->verbs};
     dapl_interface_attr_t attr = {.provider = (void *)(uintptr_t)ia->object.table,
                                   .ia_handle = ia,
@@ -123,7 +123,7 @@ void udapl_events_close(struct udapl_ia *ia)
     for (struct udapl_object *object = ia->objects, *next; object; object = next) {
         next = object->next;
         if (object->kind == UDAPL_EVD || object->kind == UDAPL_CNO)
-            leave((struct event_object *)object);
+            events_leave((struct event_object *)object);
     }
     dapl_interface_close(ia->events);
 }
@@ -157,7 +157,7 @@ DAT_RETURN udapl_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen, DAT_CNO_HAN
 {
     struct udapl_ia *ia = udapl_object_of(ia_handle, UDAPL_IA);
     if (!ia) return UDAPL_CODE(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-    const struct event_object *found = cno ? find(cno, UDAPL_CNO) : NULL;
+    const struct event_object *found = cno ? events_find(cno, UDAPL_CNO) : NULL;
     if (cno && (!found || found->object.ia != ia)) return NO_CNO;
     if (!handle) return ARG(5);
     return create_evd(ia, qlen, cno, flags, handle);
@@ -165,7 +165,7 @@ DAT_RETURN udapl_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen, DAT_CNO_HAN
 
 DAT_RETURN udapl_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)
 {
-    struct event_object *found = find(handle, UDAPL_EVD);
+    struct event_object *found = events_find(handle, UDAPL_EVD);
     if (!found) return NO_EVD;
     if (mask & ~DAT_EVD_FIELD_ALL) return ARG(2);
     if (!param) return ARG(3);
@@ -177,9 +177,9 @@ DAT_RETURN udapl_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_E
 
 DAT_RETURN udapl_evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno)
 {
-    const struct event_object *evd = find(handle, UDAPL_EVD);
+    const struct event_object *evd = events_find(handle, UDAPL_EVD);
     if (!evd) return NO_EVD;
-    const struct event_object *found = cno ? find(cno, UDAPL_CNO) : NULL;
+    const struct event_object *found = cno ? events_find(cno, UDAPL_CNO) : NULL;
     if (cno && (!found || found->object.ia != evd->object.ia)) return NO_CNO;
     return dapl_evd_modify_cno(handle, cno);
 }
@@ -226,10 +226,10 @@ DAT_RETURN udapl_evd_resize(DAT_EVD_HANDLE evd, DAT_COUNT qlen)
 
 DAT_RETURN udapl_evd_free(DAT_EVD_HANDLE handle)
 {
-    struct event_object *found = find(handle, UDAPL_EVD);
+    struct event_object *found = events_find(handle, UDAPL_EVD);
     if (!found) return NO_EVD;
     DAT_RETURN code = dapl_evd_free(handle);
-    if (code == DAT_SUCCESS) leave(found);
+    if (code == DAT_SUCCESS) events_leave(found);
     return code;
 }
 
@@ -275,7 +275,7 @@ DAT_RETURN udapl_cno_modify_agent(DAT_CNO_HANDLE cno, DAT_OS_WAIT_PROXY_AGENT ag
 DAT_RETURN udapl_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param)
 {
     /* The header numbers its fields 1 to 4, so that each combination below 8 is legal.  */
-    struct event_object *found = find(handle, UDAPL_CNO);
+    struct event_object *found = events_find(handle, UDAPL_CNO);
     if (!found) return NO_CNO;
     if ((unsigned)mask > 7) return ARG(2);
     if (!param) return ARG(3);
@@ -304,9 +304,9 @@ DAT_RETURN udapl_cno_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd)
 
 DAT_RETURN udapl_cno_free(DAT_CNO_HANDLE handle)
 {
-    struct event_object *found = find(handle, UDAPL_CNO);
+    struct event_object *found = events_find(handle, UDAPL_CNO);
     if (!found) return NO_CNO;
     DAT_RETURN code = dapl_cno_free(handle);
-    if (code == DAT_SUCCESS) leave(found);
+    if (code == DAT_SUCCESS) events_leave(found);
     return code;
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct ibv_context *open_device(const char *ia_name, const char *device)
+static struct ibv_context *ia_open_device(const char *ia_name, const char *device)
 {
     char trouble[160];
     struct ibv_device **list = ibv_get_device_list(NULL);
@@ -30,7 +30,7 @@ static struct ibv_context *open_device(const char *ia_name, const char *device)
 }
 
 /* The address of an IA is the first GID of its port.  */
-static bool query_port(struct udapl_ia *ia)
+static bool ia_query_port(struct udapl_ia *ia)
 {
     struct ibv_port_attr port;
     union ibv_gid gid;
@@ -52,10 +52,10 @@ static DAT_RETURN open_port(struct udapl_ia *ia)
                        "port, such as \"mlx5_0 1\"");
         return UDAPL_CODE(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
     }
-    ia->verbs = open_device(ia->name, device);
+    ia->verbs = ia_open_device(ia->name, device);
     if (!ia->verbs) return UDAPL_CODE(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
     ia->port = (uint8_t)port;
-    if (ibv_query_device(ia->verbs, &ia->device) || !query_port(ia)) {
+    if (ibv_query_device(ia->verbs, &ia->device) || !ia_query_port(ia)) {
         char trouble[160];
         snprintf(trouble, sizeof trouble,
                  "port %d of device %s cannot be queried; the device has %d ports", port, device,

@@ -108,7 +108,7 @@ DAT_RETURN udapl_no_resource(int error, DAT_RETURN_SUBTYPE subtype)
 
 /* ---- Calls on any handle ---- */
 
-static struct udapl_object *any(DAT_HANDLE handle)
+static struct udapl_object *objects_any(DAT_HANDLE handle)
 {
     struct udapl_object *object = udapl_event_object(handle);
     if (object) return object;
@@ -119,7 +119,7 @@ static struct udapl_object *any(DAT_HANDLE handle)
 
 DAT_RETURN udapl_set_context(DAT_HANDLE handle, DAT_CONTEXT context)
 {
-    struct udapl_object *object = any(handle);
+    struct udapl_object *object = objects_any(handle);
     if (!object) return UDAPL_CODE(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
     object->context = context;
     return DAT_SUCCESS;
@@ -127,7 +127,7 @@ DAT_RETURN udapl_set_context(DAT_HANDLE handle, DAT_CONTEXT context)
 
 DAT_RETURN udapl_get_context(DAT_HANDLE handle, DAT_CONTEXT *context)
 {
-    const struct udapl_object *object = any(handle);
+    const struct udapl_object *object = objects_any(handle);
     if (!object) return UDAPL_CODE(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
     if (!context) return UDAPL_CODE(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
     *context = object->context;
@@ -140,7 +140,7 @@ DAT_RETURN udapl_get_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *type)
         DAT_HANDLE_TYPE_IA,  DAT_HANDLE_TYPE_PZ,  DAT_HANDLE_TYPE_LMR,
         DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_EVD, DAT_HANDLE_TYPE_CNO,
         DAT_HANDLE_TYPE_EP,  DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP};
-    const struct udapl_object *object = any(handle);
+    const struct udapl_object *object = objects_any(handle);
     if (!object) return UDAPL_CODE(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
     if (!type) return UDAPL_CODE(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
     *type = types[object->kind - UDAPL_IA];

@@ -41,7 +41,7 @@ static void eq_store(struct ptli_eq *eq, const ptl_event_t *event)
 
 /* The slot of the next event that is passed to the handler before the ring; show_staged makes it
  * visible. NULL: out of memory. With eq->lock. */
-static ptl_event_t *staging_place(struct ptli_eq *eq)
+static ptl_event_t *staging_slot(struct ptli_eq *eq)
 {
     if (eq->staged_first > 0 && eq->staged_first == eq->staged_count)
         eq->staged_first = eq->staged_count = 0;
@@ -102,7 +102,7 @@ void ptli_eq_call_handler(struct ptli_eq *eq)
 static bool eq_stage(struct ptli_engine *engine, struct ptli_eq *eq, const struct ptli_md *md,
                      ptl_event_kind_t kind, const struct ptli_event_info *info, ptl_seq_t sequence)
 {
-    ptl_event_t *staged = staging_place(eq);
+    ptl_event_t *staged = staging_slot(eq);
     if (!staged) return false;
     ptli_write_event(staged, md, kind, info, sequence);
     show_staged(engine, eq);
@@ -233,15 +233,15 @@ static inline bool eq_drive_network(struct ptli_engine *engine, struct ptli_eq *
 }
 
 /* The queue is empty: drives the network and tries again.  */
-__attribute__((noinline)) static int get_what_comes(struct ptli_engine *engine, struct ptli_eq *eq,
-                                                    ptl_handle_eq_t handle, ptl_event_t *event)
+static int get_what_comes(struct ptli_engine *engine, struct ptli_eq *eq, ptl_handle_eq_t handle,
+                          ptl_event_t *event)
 {
     return eq_drive_network(engine, eq) ? eq_take(eq, handle, event) : PTL_EQ_EMPTY;
 }
 
 /* The general case: staged events, contention, an empty queue.  */
-__attribute__((noinline)) static int eq_get(struct ptli_engine *engine, struct ptli_eq *eq,
-                                            ptl_handle_eq_t handle, ptl_event_t *event)
+static int eq_get(struct ptli_engine *engine, struct ptli_eq *eq, ptl_handle_eq_t handle,
+                  ptl_event_t *event)
 {
     int result = eq_take(eq, handle, event);
     return result == PTL_EQ_EMPTY ? get_what_comes(engine, eq, handle, event) : result;
@@ -286,8 +286,7 @@ static inline int events_at(const struct ptli_eq *eq, uint64_t taken, uint64_t p
 }
 
 /* Staged events are passed to their handler first; the general case of PtlEQNext.  */
-__attribute__((noinline)) static int next_slowly(ptl_handle_eq_t handle, const ptl_event_t **events,
-                                                 ptl_size_t *count)
+static int next_slowly(ptl_handle_eq_t handle, const ptl_event_t **events, ptl_size_t *count)
 {
     struct ptli_engine *engine;
     struct ptli_eq *eq;
@@ -329,7 +328,7 @@ static inline void events_done(struct ptli_eq *eq, ptl_size_t count)
                           memory_order_release);
 }
 
-__attribute__((noinline, cold)) static void done_elsewhere(ptl_handle_eq_t handle, ptl_size_t count)
+__attribute__((cold)) static void done_elsewhere(ptl_handle_eq_t handle, ptl_size_t count)
 {
     struct ptli_engine *engine = ptli_engines + ptli_interface_of(handle) % PTLI_INTERFACES;
     struct ptli_eq *eq = ptli_pool_again(&engine->eqs, handle);

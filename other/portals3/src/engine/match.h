@@ -59,8 +59,8 @@ static inline bool ptli_id_fits_soon(ptl_process_id_t wanted, ptl_process_id_t i
 
 /* Computes where a request for `length` bytes goes in the memory of a descriptor, whose options
  * allow the request; false: the memory has no room for it. */
-static inline bool ptli_rules_place(const struct ptli_rules *rules, ptl_size_t remote_offset,
-                                    ptl_size_t length, ptl_size_t *offset, ptl_size_t *mlength)
+static inline bool ptli_rules_fit(const struct ptli_rules *rules, ptl_size_t remote_offset,
+                                  ptl_size_t length, ptl_size_t *offset, ptl_size_t *mlength)
 {
     ptl_size_t space;
     *offset = rules->options & PTL_MD_MANAGE_REMOTE ? remote_offset : rules->local_offset;
@@ -80,7 +80,7 @@ static inline bool ptli_rules_accept(const struct ptli_rules *rules,
 {
     if (rules->inactive || (rules->options & request->operation) != request->operation)
         return false;
-    return ptli_rules_place(rules, request->remote_offset, request->length, offset, mlength);
+    return ptli_rules_fit(rules, request->remote_offset, request->length, offset, mlength);
 }
 
 /* The first entry from `entry` on whose bits match, or NULL.  */

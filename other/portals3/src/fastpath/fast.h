@@ -18,13 +18,13 @@ bool ptli_fast_change_md(struct ptli_engine *engine, struct ptli_posting *postin
 /* The published entry that the operation goes to.  NULL if no list is held, an earlier request may
  * not have been matched yet, messages are queued, or no slot is free.  What is posted to it is not
  * counted as a user of the list: REVOKED follows on the same connection, behind a fence.  */
-HOT const struct ptli_published_entry *place_there(const struct ptli_route *route,
-                                                   const struct ptli_link *link, bool is_put,
+HOT const struct ptli_published_entry *fast_target(const struct ptli_route *route,
+                                                   const struct ptli_conn *conn, bool is_put,
                                                    ptl_ac_index_t ac, ptl_match_bits_t match_bits,
                                                    ptl_size_t offset, ptl_size_t length)
 {
-    if (route->lease.state != PTLI_LEASE_HELD || !link || route->node->seen < route->last ||
-        ptli_verbs_in_flight(link) >= link->most)
+    if (route->lease.state != PTLI_LEASE_HELD || !conn || route->node->seen < route->last ||
+        ptli_verbs_in_flight(conn) >= conn->most)
         return NULL;
     return ptli_published_find(&route->list->face.published,
                                is_put ? PTLI_PUBLISHED_PUT : PTLI_PUBLISHED_GET, ac, match_bits,
@@ -32,13 +32,13 @@ HOT const struct ptli_published_entry *place_there(const struct ptli_route *rout
 }
 
 /* Fills in the work request of a put or get, but for its flags and the key of the local memory.  */
-HOT struct ibv_send_wr *fast_request(struct ptli_link *link, const struct ptli_wr *slot,
+HOT struct ibv_send_wr *fast_request(struct ptli_conn *conn, const struct ptli_wr *slot,
                                      const struct ptli_published_entry *there, bool is_put,
                                      const void *local, ptl_size_t length, ptl_size_t remote_offset)
 {
-    struct ibv_send_wr *wr = is_put ? &link->put : &link->get;
-    link->piece.addr = (uintptr_t)local;
-    link->piece.length = (uint32_t)length;
+    struct ibv_send_wr *wr = is_put ? &conn->put : &conn->get;
+    conn->piece.addr = (uintptr_t)local;
+    conn->piece.length = (uint32_t)length;
     wr->wr_id = (uintptr_t)slot;
     wr->wr.rdma.remote_addr = there->address + remote_offset;
     wr->wr.rdma.rkey = there->key;
@@ -46,7 +46,7 @@ HOT struct ibv_send_wr *fast_request(struct ptli_link *link, const struct ptli_w
 }
 
 /* The end of a put or get that was started: counts and posts it, and releases posting.  */
-HOT int fast_post(struct ptli_posting *posting, struct ptli_link *link, struct ibv_send_wr *wr,
+HOT int fast_post(struct ptli_posting *posting, struct ptli_conn *conn, struct ibv_send_wr *wr,
                   bool is_put, ptl_size_t length)
 {
     struct ibv_send_wr *bad;
@@ -57,7 +57,7 @@ HOT int fast_post(struct ptli_posting *posting, struct ptli_link *link, struct i
         posting->counts.gets++;
         posting->counts.get_length += length;
     }
-    if (ibv_post_send(link->qp, wr, &bad) != 0) ptli_verbs_cannot_post(link);
+    if (ibv_post_send(conn->qp, wr, &bad) != 0) ptli_verbs_cannot_post(conn);
     ptli_mutex_unlock(&posting->lock);
     return PTL_OK;
 }
@@ -70,9 +70,9 @@ HOT bool fast_message(struct ptli_route *route, const void *data, ptl_size_t len
                       ptl_hdr_data_t hdr_data)
 {
     struct ptli_node *node = route->node;
-    struct ptli_link *link = node->link;
+    struct ptli_conn *conn = node->conn;
     struct ptli_fast_counts *counts = &node->verbs->posting.counts;
-    if (!link || length > link->short_most || ptli_verbs_in_flight(link) >= link->most ||
+    if (!conn || length > conn->short_most || ptli_verbs_in_flight(conn) >= conn->most ||
         !ptli_lease_passes(&route->lease))
         return false;
     route->last = ++node->queued;
@@ -81,13 +81,13 @@ HOT bool fast_message(struct ptli_route *route, const void *data, ptl_size_t len
     counts->message_length += length;
     ptli_wire_vary(route->header, ac, (uint32_t)length, match_bits, hdr_data, length, remote_offset,
                    atomic_load_explicit(&node->taken, memory_order_relaxed));
-    link->part[0].addr = (uintptr_t)route->header;
-    link->part[1].addr = (uintptr_t)data;
-    link->part[1].length = (uint32_t)length;
-    link->message.num_sge = length ? 2 : 1;
-    link->message.send_flags = IBV_SEND_INLINE;
-    ptli_verbs_count_message(link);
-    ptli_verbs_post(link, &link->message, 0, NULL);
+    conn->part[0].addr = (uintptr_t)route->header;
+    conn->part[1].addr = (uintptr_t)data;
+    conn->part[1].length = (uint32_t)length;
+    conn->message.num_sge = length ? 2 : 1;
+    conn->message.send_flags = IBV_SEND_INLINE;
+    ptli_verbs_count_message(conn);
+    ptli_verbs_post(conn, &conn->message, 0, NULL);
     return true;
 }
 

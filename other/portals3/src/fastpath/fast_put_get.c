@@ -3,12 +3,12 @@
  * memory, no START events, never inactive) and published memory at the target.
  *
  * Defines PtlPut and PtlGet; operations that cannot use the fast path continue in initiate.c.  The
- * only file that uses both the engine's descriptors and the transport's links, so that an
+ * only file that uses both the engine's descriptors and the transport's connections, so that an
  * operation is one function, one lock and one work request.  All is done with the lock `posting`,
  * which also protects which descriptors are plain; the engine's lock is not acquired.  The record
  * of the operation is the slot of its work request.  The same events are logged, and the
  * descriptor is released at the same time, as on the other path; but an operation without events
- * may be unsignalled, and completes with a later one on the same link.
+ * may be unsignalled, and completes with a later one on the same connection.
  *
  * Programs of plain Portals have no shorter way. The path of initiate.c executes more than twice as
  * many instructions (rows "from the call until" of other/portals3/tests/bench.sh).
@@ -69,9 +69,9 @@ static uint32_t under_way(const struct ptli_verbs *v, const struct ptli_md *md,
                           struct ptli_fast_counts *counts)
 {
     uint32_t users = 0;
-    for (const struct ptli_link *link = v->links; link; link = link->next)
-        for (uint32_t i = atomic_load(&link->done); i != link->posted; i++) {
-            const struct ptli_wr *slot = &link->slot[i % PTLI_SLOTS];
+    for (const struct ptli_conn *conn = v->conns; conn; conn = conn->next)
+        for (uint32_t i = atomic_load(&conn->done); i != conn->posted; i++) {
+            const struct ptli_wr *slot = &conn->slot[i % PTLI_SLOTS];
             if (!(slot->item & PTLI_ITEM_QUICK)) continue;
             users += slot->md == md;
             fast_unanswered(slot, counts);
@@ -86,8 +86,8 @@ bool ptli_fast_shut(struct ptli_engine *engine, struct ptli_md *md)
     ptli_mutex_lock(&v->posting.lock);
     md->plain = under_way(v, md, &(struct ptli_fast_counts){0}) > 0;
     if (md == v->posting.md) forget_md(&v->posting);
-    for (struct ptli_link *link = v->links; md->plain && link; link = link->next)
-        ptli_verbs_hurry(link);
+    for (struct ptli_conn *conn = v->conns; md->plain && conn; conn = conn->next)
+        ptli_verbs_hurry(conn);
     ptli_mutex_unlock(&v->posting.lock);
     return !md->plain;
 }
@@ -163,7 +163,7 @@ static void fast_grow(struct ptli_posting *posting)
 
 /* Creates the route at the first operation to that table entry of the peer. NULL: no memory, or the
  * peer is this process or a wildcard. */
-__attribute__((noinline, cold)) static struct ptli_route *
+__attribute__((cold)) static struct ptli_route *
 fast_add_route(struct ptli_verbs *v, ptl_process_id_t id, ptl_pt_index_t pt)
 {
     const uint64_t process = fast_number_of(id);
@@ -375,7 +375,7 @@ HOT void fast_message_sent(struct ptli_route *route, struct ptli_md *md, ptl_siz
 }
 
 /* The general path, which also detects all errors.  */
-__attribute__((noinline, cold)) static int
+__attribute__((cold)) static int
 other_way(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_size_t offset,
           ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
           ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
@@ -409,9 +409,9 @@ HOT int fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t h
     if (length - 1 >= posting->most || offset + length < offset ||
         offset + length > md->rules.length)
         goto no;
-    struct ptli_link *link = route->node->link;
+    struct ptli_conn *conn = route->node->conn;
     const struct ptli_published_entry *there =
-        place_there(route, link, is_put, ac, match_bits, remote_offset, length);
+        fast_target(route, conn, is_put, ac, match_bits, remote_offset, length);
     if (!there) {
         struct logging logging = {0};
         if (!is_put || (ack == PTL_ACK_REQ && md->logs) ||
@@ -424,20 +424,20 @@ HOT int fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t h
         return PTL_OK;
     }
 
-    struct ptli_wr *slot = ptli_verbs_slot(link);
+    struct ptli_wr *slot = ptli_verbs_slot(conn);
     const uint32_t number = slot->number;
     struct ibv_send_wr *wr =
-        fast_request(link, slot, there, is_put, md->one.base + offset, length, remote_offset);
+        fast_request(conn, slot, there, is_put, md->one.base + offset, length, remote_offset);
     int flags = IBV_SEND_INLINE;
     slot->md = md;
     slot->item = PTLI_ITEM_QUICK;
-    if (!is_put || length > link->max_inline) {
-        link->piece.lkey = md->one.region->local_key;
+    if (!is_put || length > conn->max_inline) {
+        conn->piece.lkey = md->one.region->local_key;
         flags = 0;
     }
     if (!is_put || !(number & md->unsignalled)) {
         flags |= IBV_SEND_SIGNALED;
-        link->signalled = number;
+        conn->signalled = number;
         if (!is_put || md->logs) {
             const uint32_t logs = logs_of(md, is_put && ack == PTL_ACK_REQ, there);
             slot->item = PTLI_ITEM_QUICK | logs | (is_put ? 0 : PTLI_ITEM_GET);
@@ -446,7 +446,7 @@ HOT int fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t h
         }
     }
     if (is_put) wr->send_flags = flags;
-    return fast_post(posting, link, wr, is_put, length);
+    return fast_post(posting, conn, wr, is_put, length);
 no:
     ptli_mutex_unlock(&posting->lock);
 closed:
@@ -534,15 +534,15 @@ int ptli_verbs_fast_completed(struct ptli_verbs *v, const struct ibv_wc *wc, int
     ptli_mutex_lock(&v->posting.lock);
     do {
         const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)wc[n].wr_id;
-        struct ptli_link *link = slot->link;
-        ptli_verbs_passed(link, slot->number);
+        struct ptli_conn *conn = slot->conn;
+        ptli_verbs_passed(conn, slot->number);
         if (slot->item & PTLI_ITEM_NOTED) {
             ptli_path_ended(v, slot, PTL_NI_OK);
         } else if (slot->item & ~(ptli_item_t)PTLI_ITEM_QUICK) {
             lock_queue(&logging, slot->md->eq);
             fast_log(v, logging.held, slot, true);
         }
-        ptli_verbs_advanced(link);
+        ptli_verbs_advanced(conn);
     } while (++n < count && is_quick(&wc[n]));
     lock_queue(&logging, NULL);
     ptli_mutex_unlock(&v->posting.lock);

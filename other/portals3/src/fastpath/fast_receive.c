@@ -36,12 +36,12 @@ int ptli_verbs_fast_received(struct ptli_verbs *v, const struct ibv_wc *wc, int 
     ptli_short_begin(&run, v->face.engine);
     for (; left && is_message(wc); left--, wc++) {
         if (wc->qp_num != number) {
-            struct ptli_link *link = ptli_verbs_link_of(v, wc->qp_num);
+            struct ptli_conn *conn = ptli_verbs_conn_of(v, wc->qp_num);
             /* News is taken with a lock, which no run can acquire.  */
-            if (!link || (node && has_news(node, wc - 1))) break;
-            ptli_verbs_link_heard(link);
+            if (!conn || (node && has_news(node, wc - 1))) break;
+            ptli_verbs_conn_heard(conn);
             number = wc->qp_num;
-            node = link->node;
+            node = conn->node;
             ptli_short_from(&run, &node->face);
         }
         if (!ptli_short_take(&run, &node->face, ptli_verbs_receive_bytes(wc), wc->byte_len)) break;

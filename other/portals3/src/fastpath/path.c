@@ -31,12 +31,10 @@ HOT int path_message(struct ptli_posting *posting, struct ptli_route *route, con
     return sent ? PTL_OK : PTL_NO_SPACE;
 }
 
-/* Waits for the lock, which another thread holds. noinline, as the other waiting functions of this
- * file: the path without waiting then makes no call but the post. */
-__attribute__((noinline)) static int waiting_message(ptl_path_t route, const void *data,
-                                                     ptl_size_t length, ptl_match_bits_t match_bits,
-                                                     ptl_size_t remote_offset,
-                                                     ptl_hdr_data_t hdr_data)
+/* Waits for the lock, which another thread holds. */
+static int waiting_message(ptl_path_t route, const void *data, ptl_size_t length,
+                           ptl_match_bits_t match_bits, ptl_size_t remote_offset,
+                           ptl_hdr_data_t hdr_data)
 {
     ptli_mutex_lock_slowly(&path_held(route)->lock);
     return path_message(path_held(route), route, data, length, match_bits, remote_offset, hdr_data);
@@ -69,11 +67,11 @@ HOT int path_locked(enum path_kind kind, struct ptli_posting *posting, struct pt
                     const void *local, ptl_size_t length, ptl_match_bits_t match_bits,
                     ptl_size_t remote_offset, ptl_note_t *note, path_call_t *slowly)
 {
-    struct ptli_link *link = route->node->link;
+    struct ptli_conn *conn = route->node->conn;
     const struct ptli_published_entry *there =
-        place_there(route, link, kind != PATH_GET, 0, match_bits, remote_offset, length);
+        fast_target(route, conn, kind != PATH_GET, 0, match_bits, remote_offset, length);
     if (!there) goto no;
-    const bool copied = kind != PATH_GET && length <= link->max_inline;
+    const bool copied = kind != PATH_GET && length <= conn->max_inline;
     if (!copied) {
         if (kind == PATH_BYTES) goto no;
         if (posting->handle != note->md) {
@@ -85,23 +83,23 @@ HOT int path_locked(enum path_kind kind, struct ptli_posting *posting, struct pt
         }
         const struct ptli_md *md = posting->md;
         const ptl_size_t offset = (uintptr_t)local - (uintptr_t)md->one.base;
-        link->piece.lkey = md->one.region->local_key;
+        conn->piece.lkey = md->one.region->local_key;
         if (offset > md->rules.length || length > md->rules.length - offset) goto no;
     }
-    struct ptli_wr *slot = ptli_verbs_slot(link);
+    struct ptli_wr *slot = ptli_verbs_slot(conn);
     struct ibv_send_wr *wr =
-        fast_request(link, slot, there, kind != PATH_GET, local, length, remote_offset);
+        fast_request(conn, slot, there, kind != PATH_GET, local, length, remote_offset);
     slot->md = copied ? NULL : posting->md;
     if (kind != PATH_GET)
         wr->send_flags = copied ? IBV_SEND_INLINE | IBV_SEND_SIGNALED : IBV_SEND_SIGNALED;
-    link->signalled = slot->number;
+    conn->signalled = slot->number;
     slot->note = note;
     slot->item = PTLI_ITEM_QUICK | PTLI_ITEM_NOTED | (kind == PATH_GET ? PTLI_ITEM_GET : 0);
     if (kind == PATH_GET)
         slot->length = length;
     else
         posting->counts.answers++;
-    return fast_post(posting, link, wr, kind != PATH_GET, length);
+    return fast_post(posting, conn, wr, kind != PATH_GET, length);
 no:
     ptli_mutex_unlock(&posting->lock);
     return PTL_NO_SPACE;
@@ -116,6 +114,8 @@ HOT int path_wait(enum path_kind kind, ptl_path_t path, const void *local, ptl_s
                        NULL);
 }
 
+/* noinline, as path_work: without both, rows of tests/bench/portals_limits.sh need more, "poll that
+ * finds nothing" 11 %, "put_nb + wait" 6 %. */
 #define PATH_SLOWLY(name, kind)                                                                    \
     __attribute__((noinline)) static int name(ptl_path_t path, const void *local,                  \
                                               ptl_size_t length, ptl_match_bits_t match_bits,      \
@@ -168,7 +168,7 @@ static inline int path_news(const struct ptli_engine *engine, uint64_t *seen)
 }
 
 /* An interface without paths.  */
-__attribute__((noinline, cold)) static int poll_elsewhere(ptl_handle_ni_t ni, uint64_t *seen)
+__attribute__((cold)) static int poll_elsewhere(ptl_handle_ni_t ni, uint64_t *seen)
 {
     int result;
     struct ptli_engine *engine = ptli_engine_of(ni, PTLI_NI, PTL_NI_INVALID, &result);
@@ -184,21 +184,20 @@ static inline bool is_noted(const struct ibv_wc *wc)
 }
 
 /* Slots have become free, for which something waits.  */
-__attribute__((noinline, cold)) static void path_advanced(struct ptli_verbs *v,
-                                                          struct ptli_link *link)
+__attribute__((cold)) static void path_advanced(struct ptli_verbs *v, struct ptli_conn *conn)
 {
     ptli_mutex_lock(&v->posting.lock);
-    ptli_verbs_advanced(link);
+    ptli_verbs_advanced(conn);
     ptli_mutex_unlock(&v->posting.lock);
 }
 
 /* The request has completed, and all before it.  Without posting: their slots belong to senders
  * again.  Exchange and load are sequentially consistent, as in ptli_verbs_pump: what is queued
  * after the load finds the slots free.  */
-HOT void path_passed(struct ptli_verbs *v, struct ptli_link *link, uint32_t number)
+HOT void path_passed(struct ptli_verbs *v, struct ptli_conn *conn, uint32_t number)
 {
-    atomic_exchange(&link->done, number);
-    if (atomic_load(&link->queued)) path_advanced(v, link);
+    atomic_exchange(&conn->done, number);
+    if (atomic_load(&conn->queued)) path_advanced(v, conn);
 }
 
 /* The only completion of a poll, as it usually is, which is of an operation with a note.  */
@@ -206,7 +205,7 @@ HOT void take_noted(struct ptli_verbs *v, ptl_note_t **notes)
 {
     const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)v->wc->wr_id;
     *notes = fast_note(slot, PTL_NI_OK);
-    path_passed(v, slot->link, slot->number);
+    path_passed(v, slot->conn, slot->number);
 }
 
 /* The first of `n` completions that are of operations with a note: adds the notes to those of the
@@ -221,7 +220,7 @@ static int take_all_noted(struct ptli_verbs *v, int n)
         ptli_path_ended(v, slot, PTL_NI_OK);
         noted = taken < n && is_noted(&v->wc[taken]);
         if (!noted || (uintptr_t)slot->after != v->wc[taken].wr_id)
-            path_passed(v, slot->link, slot->number);
+            path_passed(v, slot->conn, slot->number);
     }
     return taken;
 }

@@ -1,6 +1,6 @@
 /* connect_payload.h - the payload of a handshake message (other/connect/handshake), which describes
  * its sender and the sender's queue pair, and of a challenge (connect_guard.h). Pure: used by
- * verbs_address.c and verbs_link.c, tests/unit and tests/fuzz.
+ * verbs_address.c and verbs_connection.c, tests/unit and tests/fuzz.
  */
 #ifndef PTLI_CONNECT_PAYLOAD_H
 #define PTLI_CONNECT_PAYLOAD_H

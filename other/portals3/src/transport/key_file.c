@@ -60,7 +60,7 @@ static void make_folders(char *path, size_t from)
     }
 }
 
-static bool find(const char *setting, struct file *f)
+static bool key_file_find(const char *setting, struct file *f)
 {
     const char *folder = secure_getenv("XDG_CONFIG_HOME"), *below = "/portals/key";
     int length;
@@ -90,7 +90,7 @@ static bool write_random(int fd)
 
 /* The key is written under another name, and gets its own by a link, which fails if it exists: no
  * process reads a part, and all read the first. */
-static bool create(const struct file *f)
+static bool key_file_create(const struct file *f)
 {
     char other[PATH_MAX + 8];
     snprintf(other, sizeof other, "%s.XXXXXX", f->path);
@@ -125,7 +125,7 @@ static bool is_private(const struct file *f, int fd)
     return true;
 }
 
-static bool take(const struct file *f, int fd, handshake_key_t *key)
+static bool key_file_take(const struct file *f, int fd, handshake_key_t *key)
 {
     uint8_t bytes[HANDSHAKE_KEY_MOST + 2];
     const ssize_t n = read(fd, bytes, sizeof bytes);
@@ -145,17 +145,17 @@ bool ptli_key_file_read(const char *setting, handshake_key_t *key, char *why, si
     /* A FIFO must not block. */
     enum { FLAGS = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY };
     struct file f = {.why = why, .why_size = size};
-    if (!find(setting, &f)) return false;
+    if (!key_file_find(setting, &f)) return false;
     int fd = open(f.path, FLAGS);
     if (fd < 0 && errno == ENOENT) {
-        if (!create(&f)) return false;
+        if (!key_file_create(&f)) return false;
         fd = open(f.path, FLAGS);
     }
     if (fd < 0 && errno == ELOOP)
         return unusable(&f, "is a symbolic link: name the file itself in PTL_KEYFILE");
     if (fd < 0)
         return unusable(&f, "cannot be opened: %s; PTL_KEYFILE names another", strerror(errno));
-    const bool good = is_private(&f, fd) && take(&f, fd, key);
+    const bool good = is_private(&f, fd) && key_file_take(&f, fd, key);
     close(fd);
     return good;
 }

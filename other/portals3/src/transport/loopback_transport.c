@@ -10,7 +10,7 @@
 
 enum { SELF_NODE = 0x7f000001, SELF_EAGER = 16384 };
 
-static int start(struct ptli_transport *transport)
+static int loopback_start(struct ptli_transport *transport)
 {
     return PTL_OK;
 }
@@ -20,18 +20,18 @@ static void close_self(struct ptli_transport *transport)
     free(transport);
 }
 
-static struct ptli_peer *find(struct ptli_transport *transport, ptl_process_id_t id)
+static struct ptli_peer *loopback_find(struct ptli_transport *transport, ptl_process_id_t id)
 {
     return NULL;
 }
 
-static unsigned long distance(struct ptli_transport *transport, ptl_process_id_t id)
+static unsigned long loopback_distance(struct ptli_transport *transport, ptl_process_id_t id)
 {
     return id.nid != transport->id.nid ? 2 : id.pid != transport->id.pid;
 }
 
-static int enroll(struct ptli_transport *transport, void *base, uint64_t length,
-                  struct ptli_region **region)
+static int loopback_enroll(struct ptli_transport *transport, void *base, uint64_t length,
+                           struct ptli_region **region)
 {
     static struct ptli_region none;
     *region = &none;
@@ -52,12 +52,12 @@ static enum ptli_sent transfer_none(struct ptli_transport *transport, struct ptl
     return PTLI_REFUSED;
 }
 
-static bool progress(struct ptli_transport *transport, ptl_time_t timeout)
+static bool loopback_progress(struct ptli_transport *transport, ptl_time_t timeout)
 {
     return ptli_work(transport->engine);
 }
 
-static void wake(struct ptli_transport *transport) {}
+static void loopback_wake(struct ptli_transport *transport) {}
 
 static struct ptli_published_hold *hold_none(struct ptli_transport *transport,
                                              struct ptli_peer *peer, ptl_pt_index_t pt)
@@ -72,12 +72,13 @@ static bool revoke_none(struct ptli_transport *transport, ptl_pt_index_t pt, ptl
     return true;
 }
 
-static int status(struct ptli_transport *transport, ptl_sr_index_t reg, ptl_sr_value_t *value)
+static int loopback_status(struct ptli_transport *transport, ptl_sr_index_t reg,
+                           ptl_sr_value_t *value)
 {
     return PTL_SR_INDEX_INVALID;
 }
 
-static const struct ptli_launch *launch(struct ptli_transport *transport)
+static const struct ptli_launch *loopback_launch(struct ptli_transport *transport)
 {
     return NULL;
 }
@@ -86,9 +87,23 @@ int ptli_loopback_open(struct ptli_engine *engine, const struct ptli_launch *giv
                        ptl_pid_t wanted, struct ptli_transport **out)
 {
     static const struct ptli_transport_ops ops = {
-        "self",    NULL,         start,       close_self,    find,     distance,
-        enroll,    expel,        send_none,   transfer_none, progress, wake,
-        hold_none, release_none, revoke_none, status,        launch};
+        .name = "self",
+        .start = loopback_start,
+        .close = close_self,
+        .find = loopback_find,
+        .distance = loopback_distance,
+        .enroll = loopback_enroll,
+        .expel = expel,
+        .send = send_none,
+        .transfer = transfer_none,
+        .progress = loopback_progress,
+        .wake = loopback_wake,
+        .published_hold = hold_none,
+        .published_release = release_none,
+        .revoke = revoke_none,
+        .status = loopback_status,
+        .launch = loopback_launch,
+    };
     struct ptli_transport *transport = calloc(1, sizeof *transport);
     if (!transport) return PTL_NO_SPACE;
     transport->ops = &ops;

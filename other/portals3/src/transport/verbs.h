@@ -1,13 +1,13 @@
 /* verbs.h - the inside of the transport over libibverbs; for verbs_*.c and the fast path.
  *
  * verbs_open.c opens and closes. verbs_address.c names processes and exchanges handshake messages.
- * verbs_link.c creates, connects and drains queue pairs. verbs_send.c queues and posts.
+ * verbs_connection.c creates, connects and drains queue pairs. verbs_send.c queues and posts.
  * verbs_receive.c takes messages from the receive queue. verbs_list_lease.c lends and revokes
  * lists. verbs_memory.c registers. verbs_progress.c makes progress in all of these, in a thread or
  * in callers.
  *
- * Locks: the thread that makes progress holds `driving`; under it links come and go, messages are
- * received and the engine is called.  `posting` guards what senders use: queues, slots, leases.
+ * Locks: the thread that makes progress holds `driving`; under it connections come and go, messages
+ * are received and the engine is called.  `posting` guards what senders use: queues, slots, leases.
  * Order: driving, the engine's lock (in fast_put_get.c alone), posting, the locks of event queues.
  * Nothing calls the engine with posting held.
  *
@@ -46,7 +46,7 @@ enum {
     PTLI_BATCH_ROOM = PTLI_BATCH + PTLI_POLLED, /* receives in the batch, at most */
     PTLI_PEER_BUFFERS = 16,
     PTLI_PEER_REQUEST_BUFFERS = 12, /* number of PTLI_PEER_BUFFERS that requests may use */
-    PTLI_NUMBERS = 512,             /* hash chains of links, by queue pair number */
+    PTLI_NUMBERS = 512,             /* hash chains of connections, by queue pair number */
     PTLI_HEAR_SOON = 8, /* rounds between two looks for handshake messages; powers of two */
     PTLI_HEAR_EVERY = 256
 };
@@ -103,7 +103,7 @@ static inline ptli_item_t ptli_queue_take(struct ptli_queue *queue)
     return item;
 }
 
-/* --- peers and links --- */
+/* --- peers and connections --- */
 
 struct ptli_buffer {
     struct ptli_buffer *next;
@@ -113,9 +113,9 @@ struct ptli_buffer {
 
 /* A posted work request, until it or a later one completes. */
 struct ptli_wr {
-    struct ptli_link *link; /* constant, as is `after` */
+    struct ptli_conn *conn; /* constant, as is `after` */
     struct ptli_wr *after;
-    uint32_t number; /* link->posted, this request included */
+    uint32_t number; /* conn->posted, this request included */
     ptl_seq_t event_link;
     ptli_item_t item;           /* a transfer whose last request this is, a fast operation, or 0 */
     struct ptli_buffer *buffer; /* NULL when the work request has completed */
@@ -134,7 +134,7 @@ struct ptli_held {
 };
 
 /* A queue pair, from its creation until it is drained. */
-struct ptli_link {
+struct ptli_conn {
     struct ibv_send_wr put, get; /* of fast_put_get.c: the fields that never change */
     struct ibv_sge piece;
     struct ibv_send_wr message; /* the header of a route, and data of the program */
@@ -157,9 +157,9 @@ struct ptli_link {
     bool draining;             /* until done reaches posted */
     bool active;               /* a message since ptli_verbs_look last looked */
     _Atomic uint32_t messages; /* posted; changed with posting held */
-    struct ptli_link *next_leaving;
-    struct ptli_link *next;      /* of all */
-    struct ptli_link *next_same; /* in verbs->by_number */
+    struct ptli_conn *next_leaving;
+    struct ptli_conn *next;      /* of all */
+    struct ptli_conn *next_same; /* in verbs->by_number */
     struct ptli_held *held, **held_end;
     struct ptli_wr slot[PTLI_SLOTS];
 };
@@ -203,11 +203,11 @@ struct ptli_node {
     struct ptli_verbs *verbs;
     /* posting */
     struct ptli_queue requests, answers;
-    struct ptli_link *link; /* open for sending; NULL: none, or not yet open */
-    bool failing;           /* from the loss of the link until ptli_peer_failed */
+    struct ptli_conn *conn; /* open for sending; NULL: none, or not yet open */
+    bool failing;           /* from the loss of the connection until ptli_peer_failed */
     bool connect_requested; /* in verbs->connect_requests */
     bool seen_due;          /* a FENCE is unanswered, as there was no slot for SEEN */
-    uint32_t life;          /* incremented by each loss of the link */
+    uint32_t life;          /* incremented by each loss of the connection */
     uint32_t window, unanswered;
     uint64_t queued, sent, seen; /* of requests: queued, posted, reported as matched */
     uint64_t fenced;             /* node->sent at the last FENCE */
@@ -218,7 +218,7 @@ struct ptli_node {
     handshake_t handshake;
     ptli_guard_t guard;
     ptli_connect_payload_t theirs;
-    struct ptli_link *making; /* not yet open */
+    struct ptli_conn *making; /* not yet open */
     bool known;               /* was connected once */
     bool other_eager;         /* the peer's PTL_EAGER differs, which was reported */
     struct ptli_node *next;   /* the list of all peers; posting */
@@ -286,25 +286,25 @@ struct ptli_verbs {
     uint64_t strangers;    /* datagrams that were not sealed with the key */
     double strangers_due;  /* when they may be reported again */
 
-    /* nodes; posting, and driving for links */
+    /* nodes; posting, and driving for connections */
     _Atomic(struct ptli_nodes *) nodes;
     struct ptli_node *all;
     struct ptli_node *connect_requests;
-    struct ptli_link *links, *leaving, *by_number[PTLI_NUMBERS];
+    struct ptli_conn *conns, *leaving, *by_number[PTLI_NUMBERS];
     uint32_t connecting; /* nodes whose handshake waits; driving */
 
     /* verbs_send.c; posting */
     struct ptli_buffer *buffers;
     struct ptli_chunk *chunks;
     struct ptli_queue finished; /* posted messages for ptli_message_sent */
-    bool starved;               /* a link found no buffer */
-    bool trouble;               /* a link failed to post */
+    bool starved;               /* a connection found no buffer */
+    bool trouble;               /* a connection failed to post */
 
     /* verbs_receive.c; driving */
     unsigned char *receives;
     struct ibv_mr *receives_mr;
     struct ibv_recv_wr *batch, *vacant; /* PTLI_BATCH_ROOM; the first not filled in yet */
-    bool held;                          /* a link holds messages */
+    bool held;                          /* a connection holds messages */
 
     /* path.c; driving: operations that have ended, in order, until PtlPoll takes them */
     ptl_note_t *notes, **last_note;
@@ -363,7 +363,7 @@ bool ptli_verbs_route(const struct ptli_verbs *v, const ptli_connect_payload_t *
 /* Why the peer's queue pair is refused, and what to check. */
 void ptli_verbs_explain(const struct ptli_verbs *v, const ptli_connect_payload_t *theirs, int error,
                         char *why, size_t size);
-bool ptli_verbs_room_for_link(struct ptli_verbs *v);
+bool ptli_verbs_room_for_conn(struct ptli_verbs *v);
 
 /* verbs_events.c; driving */
 /* Calls the program's trouble handler; false: the program has no handler. `node` NULL: the trouble
@@ -393,20 +393,21 @@ struct ptli_node *ptli_verbs_known_node(struct ptli_verbs *v, ptl_process_id_t i
 struct ptli_peer *ptli_verbs_find(struct ptli_transport *transport, ptl_process_id_t id);
 void ptli_verbs_nodes_free(struct ptli_verbs *v);
 
-/* verbs_link.c; driving */
+/* verbs_connection.c; driving */
 /* Performs what the handshake returned.  `received`: of the message, if that was the event. */
 void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actions,
                     const ptli_connect_payload_t *received);
 /* Fails all that is queued for the peer, and notifies the engine. */
 void ptli_verbs_unreachable(struct ptli_verbs *v, struct ptli_node *node);
-void ptli_verbs_leave(struct ptli_link *link);        /* broken, or GOODBYE received */
-void ptli_verbs_link_drained(struct ptli_link *link); /* the link's last completion was polled */
-bool ptli_verbs_tend(struct ptli_verbs *v);           /* of links that leave */
-void ptli_verbs_look(struct ptli_verbs *v);           /* probes silent peers */
-bool ptli_verbs_watching(struct ptli_verbs *v);       /* whether any is to be probed */
-bool ptli_verbs_linked(struct ptli_verbs *v);         /* whether there is any */
-bool ptli_verbs_farewell(struct ptli_verbs *v);       /* GOODBYE to all; true: all have answered */
-void ptli_verbs_links_free(struct ptli_verbs *v);
+void ptli_verbs_leave(struct ptli_conn *conn); /* broken, or GOODBYE received */
+void ptli_verbs_conn_drained(
+    struct ptli_conn *conn);                    /* the connection's last completion was polled */
+bool ptli_verbs_tend(struct ptli_verbs *v);     /* of connections that leave */
+void ptli_verbs_look(struct ptli_verbs *v);     /* probes silent peers */
+bool ptli_verbs_watching(struct ptli_verbs *v); /* whether any is to be probed */
+bool ptli_verbs_any_conn(struct ptli_verbs *v); /* whether there is any */
+bool ptli_verbs_farewell(struct ptli_verbs *v); /* GOODBYE to all; true: all have answered */
+void ptli_verbs_conns_free(struct ptli_verbs *v);
 
 /* verbs_send.c */
 enum ptli_sent ptli_verbs_send(struct ptli_transport *, struct ptli_peer *, struct ptli_message *);
@@ -415,17 +416,17 @@ enum ptli_sent ptli_verbs_transfer(struct ptli_transport *, struct ptli_peer *,
 /* posting */
 void ptli_verbs_pump(struct ptli_node *node);
 void ptli_verbs_answer(struct ptli_node *node, struct ptli_message *message);
-bool ptli_verbs_control(struct ptli_link *link, uint8_t type);
+bool ptli_verbs_control(struct ptli_conn *conn, uint8_t type);
 void ptli_verbs_request_connect(struct ptli_node *node);
 /* driving */
 void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc);
 bool ptli_verbs_deliver(struct ptli_verbs *v);     /* ptli_message_sent for all that is finished */
 void ptli_verbs_give_back(struct ptli_node *node); /* all that is queued, as failed */
 /* posting */
-void ptli_verbs_cannot_post(struct ptli_link *link) __attribute__((cold));
+void ptli_verbs_cannot_post(struct ptli_conn *conn) __attribute__((cold));
 /* posting; a signalled work request without data: its completion covers those before it */
-bool ptli_verbs_nudge(struct ptli_link *link, enum ibv_wr_opcode opcode);
-void ptli_verbs_hurry(struct ptli_link *link); /* posts a nudge unless the last one is signalled */
+bool ptli_verbs_nudge(struct ptli_conn *conn, enum ibv_wr_opcode opcode);
+void ptli_verbs_hurry(struct ptli_conn *conn); /* posts a nudge unless the last one is signalled */
 int ptli_verbs_buffers_open(struct ptli_verbs *v);
 void ptli_verbs_buffers_free(struct ptli_verbs *v);
 
@@ -440,7 +441,7 @@ void ptli_fast_close(struct ptli_posting *posting);
 int ptli_verbs_receives_open(struct ptli_verbs *v);
 void ptli_verbs_received(struct ptli_verbs *v, const struct ibv_wc *wc);
 bool ptli_verbs_offer_held(struct ptli_verbs *v);
-void ptli_verbs_forget_held(struct ptli_link *link);
+void ptli_verbs_forget_held(struct ptli_conn *conn);
 /* Acquires posting.  What the header of every message says: `transport`, requests matched; and
  * whether it `answers` a request, and so frees the window.  */
 void ptli_verbs_take_news(struct ptli_node *node, uint64_t seen, bool answers);
@@ -454,20 +455,20 @@ static inline unsigned char *ptli_verbs_receive_bytes(const struct ibv_wc *wc)
 {
     return (unsigned char *)(uintptr_t)(wc->wr_id - 1);
 }
-static inline struct ptli_link *ptli_verbs_link_of(const struct ptli_verbs *v, uint32_t qp_number)
+static inline struct ptli_conn *ptli_verbs_conn_of(const struct ptli_verbs *v, uint32_t qp_number)
 {
-    struct ptli_link *link = v->by_number[qp_number % PTLI_NUMBERS];
-    while (link && link->qp->qp_num != qp_number) link = link->next_same;
-    return link;
+    struct ptli_conn *conn = v->by_number[qp_number % PTLI_NUMBERS];
+    while (conn && conn->qp->qp_num != qp_number) conn = conn->next_same;
+    return conn;
 }
 /* To be called when the completions of messages have been polled, before these are read.  acquire:
  * pairs with the release in ptli_verbs_count_message.  The messages may answer one that was posted
  * there; memory read for that one may be written from now on.  The network orders the two, but
  * compilers and thread checkers cannot know. */
-static inline void ptli_verbs_link_heard(struct ptli_link *link)
+static inline void ptli_verbs_conn_heard(struct ptli_conn *conn)
 {
-    link->active = true;
-    (void)atomic_load_explicit(&link->messages, memory_order_acquire);
+    conn->active = true;
+    (void)atomic_load_explicit(&conn->messages, memory_order_acquire);
 }
 /* A request of the peer was matched, or dropped.  */
 static inline void ptli_verbs_count_taken(struct ptli_node *node)
@@ -536,60 +537,60 @@ static inline bool ptli_verbs_begin(struct ptli_verbs *v)
 }
 
 /* Posting.  Work requests that have not completed, at most. */
-static inline uint32_t ptli_verbs_in_flight(const struct ptli_link *link)
+static inline uint32_t ptli_verbs_in_flight(const struct ptli_conn *conn)
 {
-    return link->posted - atomic_load(&link->done);
+    return conn->posted - atomic_load(&conn->done);
 }
 
 /* Posting.  The slot of the next work request, for which there is room. */
-static inline struct ptli_wr *ptli_verbs_slot(struct ptli_link *link)
+static inline struct ptli_wr *ptli_verbs_slot(struct ptli_conn *conn)
 {
-    struct ptli_wr *slot = link->free;
-    link->free = slot->after;
-    slot->number = ++link->posted;
+    struct ptli_wr *slot = conn->free;
+    conn->free = slot->after;
+    slot->number = ++conn->posted;
     return slot;
 }
 
 /* Posting.  Posts in the next slot; one of PTLI_SIGNAL is signalled in any case. */
-static inline void ptli_verbs_post(struct ptli_link *link, struct ibv_send_wr *wr, ptli_item_t item,
+static inline void ptli_verbs_post(struct ptli_conn *conn, struct ibv_send_wr *wr, ptli_item_t item,
                                    struct ptli_buffer *buffer)
 {
-    struct ptli_wr *slot = ptli_verbs_slot(link);
+    struct ptli_wr *slot = ptli_verbs_slot(conn);
     struct ibv_send_wr *bad;
     slot->item = item;
     slot->buffer = buffer;
     wr->wr_id = (uintptr_t)slot;
-    if (item || buffer || link->posted % PTLI_SIGNAL == 0) wr->send_flags |= IBV_SEND_SIGNALED;
-    if (wr->send_flags & IBV_SEND_SIGNALED) link->signalled = link->posted;
-    if (ibv_post_send(link->qp, wr, &bad) != 0) ptli_verbs_cannot_post(link);
+    if (item || buffer || conn->posted % PTLI_SIGNAL == 0) wr->send_flags |= IBV_SEND_SIGNALED;
+    if (wr->send_flags & IBV_SEND_SIGNALED) conn->signalled = conn->posted;
+    if (ibv_post_send(conn->qp, wr, &bad) != 0) ptli_verbs_cannot_post(conn);
 }
 
 /* Posting; before a message is posted.  release: pairs with the acquire in
- * ptli_verbs_link_heard. */
-static inline void ptli_verbs_count_message(struct ptli_link *link)
+ * ptli_verbs_conn_heard. */
+static inline void ptli_verbs_count_message(struct ptli_conn *conn)
 {
-    atomic_store_explicit(&link->messages,
-                          atomic_load_explicit(&link->messages, memory_order_relaxed) + 1,
+    atomic_store_explicit(&conn->messages,
+                          atomic_load_explicit(&conn->messages, memory_order_relaxed) + 1,
                           memory_order_release);
 }
 
-/* Nothing more is posted to the link. */
-static inline void ptli_verbs_break(struct ptli_link *link)
+/* Nothing more is posted to the connection. */
+static inline void ptli_verbs_break(struct ptli_conn *conn)
 {
-    link->broken = true;
-    link->most = 0;
+    conn->broken = true;
+    conn->most = 0;
 }
 
 /* Driving and posting.  The work request has completed, and all before it. */
-static inline void ptli_verbs_passed(struct ptli_link *link, uint32_t number)
+static inline void ptli_verbs_passed(struct ptli_conn *conn, uint32_t number)
 {
-    atomic_store_explicit(&link->done, number, memory_order_release);
+    atomic_store_explicit(&conn->done, number, memory_order_release);
 }
 
 /* Posting.  Slots, buffers or window have become free. */
-static inline void ptli_verbs_advanced(struct ptli_link *link)
+static inline void ptli_verbs_advanced(struct ptli_conn *conn)
 {
-    if (atomic_load(&link->queued)) ptli_verbs_pump(link->node);
+    if (atomic_load(&conn->queued)) ptli_verbs_pump(conn->node);
 }
 
 #endif

@@ -224,8 +224,8 @@ static void send_sealed(struct ptli_verbs *v, ptl_process_id_t to, uint32_t prot
 
 void ptli_verbs_send_handshake(struct ptli_verbs *v, struct ptli_node *node)
 {
-    const struct ptli_link *link = node->making ? node->making : node->link;
-    if (!link) return;
+    const struct ptli_conn *conn = node->making ? node->making : node->conn;
+    if (!conn) return;
     const uint64_t now = real_time();
     node->guard.sent = v->number = now > v->number ? now : v->number + 1;
     ptli_connect_payload_t payload = {.nid = v->face.id.nid,
@@ -235,8 +235,8 @@ void ptli_verbs_send_handshake(struct ptli_verbs *v, struct ptli_node *node)
                                       .life = v->life,
                                       .your_life = node->guard.life,
                                       .number = v->number,
-                                      .qp_number = link->qp->qp_num,
-                                      .psn = link->psn,
+                                      .qp_number = conn->qp->qp_num,
+                                      .psn = conn->psn,
                                       .eager = v->settings.eager,
                                       .window = (uint16_t)v->settings.window,
                                       .lid = v->lid,
@@ -293,7 +293,8 @@ static struct ptli_node *accept_message(struct ptli_verbs *v, const handshake_me
     return node;
 }
 
-static void receive(struct ptli_verbs *v, const handshake_message_t *message, ptl_process_id_t id)
+static void address_receive(struct ptli_verbs *v, const handshake_message_t *message,
+                            ptl_process_id_t id)
 {
     ptli_connect_payload_t theirs;
     if (ptli_connect_payload_parse(message->payload, message->payload_size, &theirs)) return;
@@ -345,13 +346,13 @@ static bool receive_one(struct ptli_verbs *v, const char *bytes, size_t length, 
     const size_t size = handshake_unseal(&v->key, way(id, v->face.id), bytes, length);
     if (!size) return false;
     if (!handshake_parse(bytes, size, PTLI_HANDSHAKE, &message))
-        receive(v, &message, id);
+        address_receive(v, &message, id);
     else if (!handshake_parse(bytes, size, PTLI_CHALLENGE, &message))
         receive_challenge(v, &message, id);
     return true;
 }
 
-static bool receive_all(struct ptli_verbs *v)
+static bool address_receive_all(struct ptli_verbs *v)
 {
     bool any = false;
     for (int i = 0; i < RECEIVED_AT_ONCE; i++) {
@@ -482,7 +483,7 @@ bool ptli_verbs_handshakes(struct ptli_verbs *v)
     atomic_store_explicit(&v->attention, false, memory_order_relaxed);
     bool any = take_requests(v);
     receive_refusals(v);
-    any |= receive_all(v);
+    any |= address_receive_all(v);
     if (v->local_socket >= 0) any |= receive_local(v);
     double now = gasneti_clock();
     uint32_t waiting = 0;

@@ -1,7 +1,7 @@
 /* verbs_device.c - chooses and opens the device, and creates what all queue pairs share; the path
  * from its port to a peer's.
  *
- * Called by verbs_open.c, and by verbs_link.c for paths and for room in the completion queue.
+ * Called by verbs_open.c, and by verbs_connection.c for paths and for room in the completion queue.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -171,7 +171,7 @@ static bool choose(struct ptli_verbs *v)
 }
 
 /* NULL, or what could not be created. */
-static const char *make(struct ptli_verbs *v)
+static const char *device_make(struct ptli_verbs *v)
 {
     v->cq_size = v->settings.receives + FIRST_CQ;
     at_most(&v->cq_size, v->max_cqe);
@@ -190,7 +190,7 @@ int ptli_verbs_device_open(struct ptli_verbs *v)
     if (!choose(v)) return PTL_IFACE_INVALID;
     if (!suffices(v)) return PTL_NO_SPACE;
     ptli_verbs_events_open(v);
-    const char *missing = make(v);
+    const char *missing = device_make(v);
     if (!missing) return PTL_OK;
     ptli_verbs_say(v, "cannot make %s on %s: %s", missing, ibv_get_device_name(v->context->device),
                    strerror(errno));
@@ -270,8 +270,8 @@ void ptli_verbs_explain(const struct ptli_verbs *v, const ptli_connect_payload_t
 
 /* --- room --- */
 
-/* The completion queue must hold the completions of all links. */
-bool ptli_verbs_room_for_link(struct ptli_verbs *v)
+/* The completion queue must hold the completions of all connections. */
+bool ptli_verbs_room_for_conn(struct ptli_verbs *v)
 {
     uint32_t need = v->cq_used + PTLI_SLOTS;
     if (need > v->cq_size) {

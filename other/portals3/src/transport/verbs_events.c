@@ -51,7 +51,7 @@ static void lost(struct ptli_verbs *v, const char *what, const char *event)
         ptli_verbs_say(v, "%s%s: %s%s", device, port, event, what);
 }
 
-static void take(struct ptli_verbs *v, const struct ibv_async_event *event, double now)
+static void events_take(struct ptli_verbs *v, const struct ibv_async_event *event, double now)
 {
     const char *text = ibv_event_type_str(event->event_type);
     switch (event->event_type) {
@@ -85,7 +85,7 @@ void ptli_verbs_events(struct ptli_verbs *v, double now)
 {
     struct ibv_async_event event;
     while (!ibv_get_async_event(v->context, &event)) {
-        take(v, &event, now);
+        events_take(v, &event, now);
         ibv_ack_async_event(&event);
     }
     if (v->down_since <= 0 || now - v->down_since < PORT_GRACE) return;

@@ -30,7 +30,7 @@ static struct region *of_range(struct ptli_range *range)
     return (struct region *)((char *)range - offsetof(struct region, range));
 }
 
-static struct ibv_mr *reg(struct ptli_verbs *v, struct ptli_range *range)
+static struct ibv_mr *memory_reg(struct ptli_verbs *v, struct ptli_range *range)
 {
     void *base = (void *)range->base;
     int reading = IBV_ACCESS_REMOTE_READ;
@@ -44,14 +44,14 @@ static struct ibv_mr *reg(struct ptli_verbs *v, struct ptli_range *range)
 }
 
 /* With the lock held. */
-static struct region *enroll(struct ptli_verbs *v, void *base, uint64_t length)
+static struct region *memory_enroll(struct ptli_verbs *v, void *base, uint64_t length)
 {
     struct ptli_range *range = ptli_ranges_share(&v->ranges, (uintptr_t)base, length, false);
     if (range) return of_range(range);
     struct region *region = calloc(1, sizeof *region);
     if (!region) return NULL;
     region->range = (struct ptli_range){.base = (uintptr_t)base, .length = length};
-    region->mr = reg(v, &region->range);
+    region->mr = memory_reg(v, &region->range);
     if (region->mr && ptli_ranges_add(&v->ranges, &region->range)) {
         region->face = (struct ptli_region){region->mr->rkey, region->mr->lkey};
         return region;
@@ -69,7 +69,7 @@ int ptli_verbs_enroll(struct ptli_transport *transport, void *base, uint64_t len
     *out = NULL;
     if (length == 0 || (uintptr_t)base + (length - 1) < (uintptr_t)base) return PTL_NO_SPACE;
     ptli_mutex_lock(&v->memory);
-    struct region *region = enroll(v, base, length);
+    struct region *region = memory_enroll(v, base, length);
     ptli_mutex_unlock(&v->memory);
     if (!region) {
         const int error = errno;

@@ -9,7 +9,7 @@
 
 enum { FIRST_TABLE = 64 };
 
-static inline uint32_t place(ptl_process_id_t id)
+static inline uint32_t node_slot(ptl_process_id_t id)
 {
     uint32_t hash = id.nid * 0x9e3779b1u ^ id.pid * 0x85ebca6bu;
     return hash ^ hash >> 15;
@@ -22,18 +22,18 @@ static struct ptli_nodes *table(uint32_t size)
     return nodes;
 }
 
-static inline struct ptli_node *look(struct ptli_nodes *nodes, ptl_process_id_t id)
+static inline struct ptli_node *node_look(struct ptli_nodes *nodes, ptl_process_id_t id)
 {
-    for (uint32_t i = place(id);; i++) {
+    for (uint32_t i = node_slot(id);; i++) {
         struct ptli_node *node =
             atomic_load_explicit(&nodes->at[i & nodes->mask], memory_order_acquire);
         if (!node || (node->face.id.pid == id.pid && node->face.id.nid == id.nid)) return node;
     }
 }
 
-static void put(struct ptli_nodes *nodes, struct ptli_node *node)
+static void node_put(struct ptli_nodes *nodes, struct ptli_node *node)
 {
-    uint32_t i = place(node->face.id);
+    uint32_t i = node_slot(node->face.id);
     while (atomic_load_explicit(&nodes->at[i & nodes->mask], memory_order_relaxed)) i++;
     atomic_store_explicit(&nodes->at[i & nodes->mask], node, memory_order_release);
     nodes->count++;
@@ -46,16 +46,16 @@ static struct ptli_nodes *roomy(struct ptli_verbs *v)
     if (old && 2 * (old->count + 1) <= old->mask) return old;
     struct ptli_nodes *nodes = table(old ? 2 * (old->mask + 1) : FIRST_TABLE);
     if (!nodes) return NULL;
-    for (struct ptli_node *node = v->all; node; node = node->next) put(nodes, node);
+    for (struct ptli_node *node = v->all; node; node = node->next) node_put(nodes, node);
     nodes->older = old;
     atomic_store_explicit(&v->nodes, nodes, memory_order_release);
     return nodes;
 }
 
-static struct ptli_node *make(struct ptli_verbs *v, ptl_process_id_t id)
+static struct ptli_node *node_make(struct ptli_verbs *v, ptl_process_id_t id)
 {
     struct ptli_nodes *nodes = roomy(v);
-    struct ptli_node *node = nodes ? look(nodes, id) : NULL;
+    struct ptli_node *node = nodes ? node_look(nodes, id) : NULL;
     if (!nodes || node) return node;
     node = calloc(1, sizeof *node);
     if (!node) return NULL;
@@ -63,14 +63,14 @@ static struct ptli_node *make(struct ptli_verbs *v, ptl_process_id_t id)
     node->verbs = v;
     node->next = v->all;
     v->all = node;
-    put(nodes, node);
+    node_put(nodes, node);
     return node;
 }
 
 static inline struct ptli_node *known(struct ptli_verbs *v, ptl_process_id_t id)
 {
     struct ptli_nodes *nodes = atomic_load_explicit(&v->nodes, memory_order_acquire);
-    return nodes ? look(nodes, id) : NULL;
+    return nodes ? node_look(nodes, id) : NULL;
 }
 
 struct ptli_node *ptli_verbs_known_node(struct ptli_verbs *v, ptl_process_id_t id)
@@ -83,7 +83,7 @@ struct ptli_node *ptli_verbs_node(struct ptli_verbs *v, ptl_process_id_t id)
     struct ptli_node *node = known(v, id);
     if (node != NULL) return node;
     ptli_mutex_lock(&v->posting.lock);
-    node = make(v, id);
+    node = node_make(v, id);
     ptli_mutex_unlock(&v->posting.lock);
     return node;
 }

@@ -11,7 +11,7 @@
 
 static const double FAREWELL = 1.0; /* seconds to wait for the GOODBYE of silent peers */
 
-static int start(struct ptli_transport *transport)
+static int open_start(struct ptli_transport *transport)
 {
     return ptli_verbs_progress_start(ptli_verbs(transport));
 }
@@ -20,7 +20,7 @@ static void free_all(struct ptli_verbs *v)
 {
     if (v->socket >= 0) close(v->socket);
     if (v->local_socket >= 0) close(v->local_socket);
-    ptli_verbs_links_free(v);
+    ptli_verbs_conns_free(v);
     ptli_verbs_buffers_free(v);
     ptli_verbs_nodes_free(v);
     ptli_verbs_regions_free(v);
@@ -51,13 +51,14 @@ static void close_transport(struct ptli_transport *transport)
     free_all(v);
 }
 
-static unsigned long distance(struct ptli_transport *transport, ptl_process_id_t id)
+static unsigned long open_distance(struct ptli_transport *transport, ptl_process_id_t id)
 {
     if (id.nid != transport->id.nid) return 2;
     return id.pid == transport->id.pid ? 0 : 1;
 }
 
-static int status(struct ptli_transport *transport, ptl_sr_index_t index, ptl_sr_value_t *value)
+static int open_status(struct ptli_transport *transport, ptl_sr_index_t index,
+                       ptl_sr_value_t *value)
 {
     struct ptli_verbs *v = ptli_verbs(transport);
     switch (index) {
@@ -81,7 +82,7 @@ static int status(struct ptli_transport *transport, ptl_sr_index_t index, ptl_sr
     }
 }
 
-static const struct ptli_launch *launch(struct ptli_transport *transport)
+static const struct ptli_launch *open_launch(struct ptli_transport *transport)
 {
     return &ptli_verbs(transport)->launch;
 }
@@ -89,10 +90,10 @@ static const struct ptli_launch *launch(struct ptli_transport *transport)
 static const struct ptli_transport_ops verbs_ops = {
     .name = "verbs",
     .describe = ptli_verbs_describe,
-    .start = start,
+    .start = open_start,
     .close = close_transport,
     .find = ptli_verbs_find,
-    .distance = distance,
+    .distance = open_distance,
     .enroll = ptli_verbs_enroll,
     .expel = ptli_verbs_expel,
     .send = ptli_verbs_send,
@@ -102,8 +103,8 @@ static const struct ptli_transport_ops verbs_ops = {
     .published_hold = ptli_verbs_published_hold,
     .published_release = ptli_verbs_published_release,
     .revoke = ptli_verbs_revoke,
-    .status = status,
-    .launch = launch,
+    .status = open_status,
+    .launch = open_launch,
 };
 
 /* Seconds for a peer to answer a handshake: it may be stopped, or one of many processes.  Four

@@ -62,9 +62,9 @@ void ptli_verbs_take_news(struct ptli_node *node, uint64_t seen, bool answers)
     ptli_mutex_unlock(&node->verbs->posting.lock);
 }
 
-static void own_message(struct ptli_link *link, const struct ptli_header *header, const void *data)
+static void own_message(struct ptli_conn *conn, const struct ptli_header *header, const void *data)
 {
-    struct ptli_node *node = link->node;
+    struct ptli_node *node = conn->node;
     struct ptli_verbs *v = node->verbs;
     switch (header->type) {
     case PTLI_SEEN:
@@ -76,8 +76,8 @@ static void own_message(struct ptli_link *link, const struct ptli_header *header
         ptli_mutex_unlock(&v->posting.lock);
         return;
     case PTLI_GOODBYE:
-        link->goodbye_received = true;
-        if (!v->closing) ptli_verbs_leave(link);
+        conn->goodbye_received = true;
+        if (!v->closing) ptli_verbs_leave(conn);
         return;
     default:
         if (!ptli_verbs_list_lease_message(node, header, data))
@@ -86,9 +86,9 @@ static void own_message(struct ptli_link *link, const struct ptli_header *header
 }
 
 /* False: the engine has no memory for the message now. */
-static bool offer(struct ptli_link *link, const unsigned char *bytes, uint32_t length)
+static bool receive_offer(struct ptli_conn *conn, const unsigned char *bytes, uint32_t length)
 {
-    struct ptli_node *node = link->node;
+    struct ptli_node *node = conn->node;
     struct ptli_verbs *v = node->verbs;
     struct ptli_header header;
     const char *wrong = ptli_wire_parse(bytes, length, v->settings.eager, &header);
@@ -106,20 +106,20 @@ static bool offer(struct ptli_link *link, const unsigned char *bytes, uint32_t l
     if (header.type <= PTLI_GETPUT) ptli_verbs_count_taken(node);
     ptli_verbs_take_news(node, header.transport,
                          header.type > PTLI_GETPUT && header.type < PTLI_TYPE_TRANSPORT);
-    if (header.type >= PTLI_TYPE_TRANSPORT) own_message(link, &header, data);
+    if (header.type >= PTLI_TYPE_TRANSPORT) own_message(conn, &header, data);
     return true;
 }
 
 /* Queues a message after those held already.  False: no memory. */
-static bool hold(struct ptli_link *link, unsigned char *bytes, uint32_t length)
+static bool receive_hold(struct ptli_conn *conn, unsigned char *bytes, uint32_t length)
 {
     struct ptli_held *held = malloc(sizeof *held);
     if (!held) return false;
     *held = (struct ptli_held){.bytes = bytes, .length = length};
-    *link->held_end = held;
-    link->held_end = &held->next;
-    link->node->verbs->held = true;
-    ptli_due(&link->node->verbs->face);
+    *conn->held_end = held;
+    conn->held_end = &held->next;
+    conn->node->verbs->held = true;
+    ptli_due(&conn->node->verbs->face);
     return true;
 }
 
@@ -129,16 +129,16 @@ bool ptli_verbs_offer_held(struct ptli_verbs *v)
     if (!v->held) return false;
     v->held = false;
     ptli_mutex_lock(&v->posting.lock);
-    struct ptli_link *link = v->links;
+    struct ptli_conn *conn = v->conns;
     ptli_mutex_unlock(&v->posting.lock);
-    for (; link; link = link->next) {
-        for (struct ptli_held *held; (held = link->held);) {
-            if (!offer(link, held->bytes, held->length)) {
+    for (; conn; conn = conn->next) {
+        for (struct ptli_held *held; (held = conn->held);) {
+            if (!receive_offer(conn, held->bytes, held->length)) {
                 v->held = true;
                 break;
             }
-            link->held = held->next;
-            if (!link->held) link->held_end = &link->held;
+            conn->held = held->next;
+            if (!conn->held) conn->held_end = &conn->held;
             receive_repost(v, held->bytes);
             free(held);
             any = true;
@@ -147,27 +147,27 @@ bool ptli_verbs_offer_held(struct ptli_verbs *v)
     return any;
 }
 
-void ptli_verbs_forget_held(struct ptli_link *link)
+void ptli_verbs_forget_held(struct ptli_conn *conn)
 {
-    for (struct ptli_held *held; (held = link->held);) {
-        link->held = held->next;
-        receive_repost(link->node->verbs, held->bytes);
+    for (struct ptli_held *held; (held = conn->held);) {
+        conn->held = held->next;
+        receive_repost(conn->node->verbs, held->bytes);
         free(held);
     }
-    link->held_end = &link->held;
+    conn->held_end = &conn->held;
 }
 
 void ptli_verbs_received(struct ptli_verbs *v, const struct ibv_wc *wc)
 {
     unsigned char *bytes = ptli_verbs_receive_bytes(wc);
-    struct ptli_link *link = ptli_verbs_link_of(v, wc->qp_num);
-    if (wc->status == IBV_WC_SUCCESS && link) {
-        ptli_verbs_link_heard(link);
-        if (link->held || !offer(link, bytes, wc->byte_len)) {
-            if (hold(link, bytes, wc->byte_len)) return;
+    struct ptli_conn *conn = ptli_verbs_conn_of(v, wc->qp_num);
+    if (wc->status == IBV_WC_SUCCESS && conn) {
+        ptli_verbs_conn_heard(conn);
+        if (conn->held || !receive_offer(conn, bytes, wc->byte_len)) {
+            if (receive_hold(conn, bytes, wc->byte_len)) return;
             /* Without the message the peer would wait for ever. */
-            ptli_verbs_break(link);
-            ptli_verbs_leave(link);
+            ptli_verbs_break(conn);
+            ptli_verbs_leave(conn);
         }
     }
     receive_repost(v, bytes);

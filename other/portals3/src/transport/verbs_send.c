@@ -25,19 +25,19 @@ enum {
 };
 static const uint64_t STARTED = UINT64_C(1) << 63; /* in a transfer's scratch[1] */
 
-static inline bool request(const struct ptli_header *header)
+static inline bool send_is_request(const struct ptli_header *header)
 {
     return header->type <= PTLI_GETPUT;
 }
 
 static inline bool wants_answer(const struct ptli_header *header)
 {
-    return request(header) && (header->type != PTLI_PUT || header->flags & PTLI_ANSWER);
+    return send_is_request(header) && (header->type != PTLI_PUT || header->flags & PTLI_ANSWER);
 }
 
-static inline bool slots_left(const struct ptli_link *link, uint32_t limit)
+static inline bool slots_left(const struct ptli_conn *conn, uint32_t limit)
 {
-    return ptli_verbs_in_flight(link) < limit;
+    return ptli_verbs_in_flight(conn) < limit;
 }
 
 /* --- buffers --- */
@@ -70,26 +70,26 @@ static void more_buffers(struct ptli_verbs *v)
     }
 }
 
-static struct ptli_buffer *take_buffer(struct ptli_verbs *v, struct ptli_link *link, uint32_t most)
+static struct ptli_buffer *take_buffer(struct ptli_verbs *v, struct ptli_conn *conn, uint32_t most)
 {
-    if (link->buffers >= most) return NULL;
+    if (conn->buffers >= most) return NULL;
     if (!v->buffers) more_buffers(v);
     struct ptli_buffer *buffer = v->buffers;
     if (buffer) {
         v->buffers = buffer->next;
-        link->buffers++;
-    } else if (!link->buffers) {
-        v->starved = true; /* no completion of this link will free one */
+        conn->buffers++;
+    } else if (!conn->buffers) {
+        v->starved = true; /* no completion of this connection will free one */
         ptli_due(&v->face);
     }
     return buffer;
 }
 
-static void put_buffer(struct ptli_verbs *v, struct ptli_link *link, struct ptli_buffer *buffer)
+static void put_buffer(struct ptli_verbs *v, struct ptli_conn *conn, struct ptli_buffer *buffer)
 {
     buffer->next = v->buffers;
     v->buffers = buffer;
-    link->buffers--;
+    conn->buffers--;
 }
 
 /* The first buffers, for when nothing more can be registered. */
@@ -113,40 +113,40 @@ void ptli_verbs_buffers_free(struct ptli_verbs *v)
 
 /* --- work requests --- */
 
-/* A link that cannot post is broken; the thread that makes progress finds it. */
-void ptli_verbs_cannot_post(struct ptli_link *link)
+/* A connection that cannot post is broken; the thread that makes progress finds it. */
+void ptli_verbs_cannot_post(struct ptli_conn *conn)
 {
-    struct ptli_verbs *v = link->node->verbs;
-    ptli_verbs_break(link);
+    struct ptli_verbs *v = conn->node->verbs;
+    ptli_verbs_break(conn);
     v->trouble = true;
     atomic_store(&v->attention, true);
     ptli_due(&v->face);
 }
 
-bool ptli_verbs_nudge(struct ptli_link *link, enum ibv_wr_opcode opcode)
+bool ptli_verbs_nudge(struct ptli_conn *conn, enum ibv_wr_opcode opcode)
 {
-    if (opcode != IBV_WR_SEND && !slots_left(link, FOR_CONTROL)) return false;
+    if (opcode != IBV_WR_SEND && !slots_left(conn, FOR_CONTROL)) return false;
     struct ibv_send_wr wr = {.opcode = opcode, .send_flags = IBV_SEND_SIGNALED};
-    ptli_verbs_post(link, &wr, 0, NULL);
-    return !link->broken;
+    ptli_verbs_post(conn, &wr, 0, NULL);
+    return !conn->broken;
 }
 
-void ptli_verbs_hurry(struct ptli_link *link)
+void ptli_verbs_hurry(struct ptli_conn *conn)
 {
-    if (link && !link->broken && link->posted != link->signalled)
-        ptli_verbs_nudge(link, IBV_WR_RDMA_WRITE);
+    if (conn && !conn->broken && conn->posted != conn->signalled)
+        ptli_verbs_nudge(conn, IBV_WR_RDMA_WRITE);
 }
 
 /* False: there is no buffer. */
-static bool post_message(struct ptli_link *link, struct ptli_message *message, uint32_t buffers)
+static bool post_message(struct ptli_conn *conn, struct ptli_message *message, uint32_t buffers)
 {
-    struct ptli_node *node = link->node;
+    struct ptli_node *node = conn->node;
     struct ptli_verbs *v = node->verbs;
     uint32_t size = PTLI_WIRE_SIZE + message->header.data_length;
     unsigned char small[PTLI_INLINE], *bytes = small;
     struct ptli_buffer *buffer = NULL;
-    if (size > link->max_inline) {
-        buffer = take_buffer(v, link, buffers);
+    if (size > conn->max_inline) {
+        buffer = take_buffer(v, conn, buffers);
         if (!buffer) return false;
         bytes = buffer->bytes;
     }
@@ -163,31 +163,31 @@ static bool post_message(struct ptli_link *link, struct ptli_message *message, u
     if (message->header.type == PTLI_GOODBYE) wr.send_flags |= IBV_SEND_SIGNALED;
     /* The peer may change its memory then, which gets before this may still read. */
     if (message->header.type == PTLI_REVOKED) wr.send_flags |= IBV_SEND_FENCE;
-    ptli_verbs_count_message(link);
-    ptli_verbs_post(link, &wr, 0, buffer);
+    ptli_verbs_count_message(conn);
+    ptli_verbs_post(conn, &wr, 0, buffer);
     v->sends++;
     return true;
 }
 
-bool ptli_verbs_control(struct ptli_link *link, uint8_t type)
+bool ptli_verbs_control(struct ptli_conn *conn, uint8_t type)
 {
-    struct ptli_node *node = link->node;
-    if (!slots_left(link, FOR_CONTROL)) return false;
+    struct ptli_node *node = conn->node;
+    if (!slots_left(conn, FOR_CONTROL)) return false;
     struct ptli_message message = {
         .header = {.type = type, .source = node->verbs->face.id, .destination = node->face.id}};
-    return post_message(link, &message, PTLI_PEER_BUFFERS);
+    return post_message(conn, &message, PTLI_PEER_BUFFERS);
 }
 
 /* The next work request of a transfer. */
-static void post_piece(struct ptli_link *link, struct ptli_transfer *transfer)
+static void post_piece(struct ptli_conn *conn, struct ptli_transfer *transfer)
 {
-    struct ptli_verbs *v = link->node->verbs;
+    struct ptli_verbs *v = conn->node->verbs;
     struct ibv_sge sge[PTLI_MOST_SGE];
     struct ptli_remote remote = ptli_remote_peek(&transfer->there);
     uint32_t most = remote.length < v->max_message ? remote.length : v->max_message;
     const uint32_t pieces = transfer->write ? v->max_sge : v->max_sge_rd;
     uint32_t count = 0, length = 0;
-    bool small = transfer->write && transfer->local.length <= link->max_inline;
+    bool small = transfer->write && transfer->local.length <= conn->max_inline;
     while (count < pieces && length < most) {
         struct ptli_stretch stretch = ptli_cursor_next(&transfer->here, most - length);
         if (!stretch.length) break;
@@ -204,22 +204,22 @@ static void post_piece(struct ptli_link *link, struct ptli_transfer *transfer)
                              .wr.rdma = {.remote_addr = remote.address, .rkey = remote.key}};
     if (!length) transfer->here.left = 0;
     bool last = transfer->here.left == 0;
-    ptli_verbs_post(link, &wr, last ? (ptli_item_t)transfer + 1 : 0, NULL);
+    ptli_verbs_post(conn, &wr, last ? (ptli_item_t)transfer + 1 : 0, NULL);
 }
 
 /* False: there are not slots enough for all of it. */
-static bool post_transfer(struct ptli_link *link, struct ptli_transfer *transfer, uint32_t limit)
+static bool post_transfer(struct ptli_conn *conn, struct ptli_transfer *transfer, uint32_t limit)
 {
     if (!(transfer->scratch[1] & STARTED)) {
-        if (!slots_left(link, limit)) return false;
+        if (!slots_left(conn, limit)) return false;
         transfer->scratch[1] |= STARTED;
         ptli_cursor_start(&transfer->here, &transfer->local);
         ptli_remote_start(&transfer->there, transfer->remote, transfer->remote_count);
-        post_piece(link, transfer);
+        post_piece(conn, transfer);
     }
     while (transfer->here.left) {
-        if (!slots_left(link, limit) || link->broken) return false;
-        post_piece(link, transfer);
+        if (!slots_left(conn, limit) || conn->broken) return false;
+        post_piece(conn, transfer);
     }
     return true;
 }
@@ -230,26 +230,26 @@ static bool post_transfer(struct ptli_link *link, struct ptli_transfer *transfer
 static bool matched(struct ptli_node *node, uint64_t number)
 {
     if (number <= node->seen) return true;
-    if (node->fenced != node->sent && ptli_verbs_control(node->link, PTLI_FENCE))
+    if (node->fenced != node->sent && ptli_verbs_control(node->conn, PTLI_FENCE))
         node->fenced = node->sent;
     return false;
 }
 
-static bool may_post(const struct ptli_link *link, const struct ptli_message *message,
+static bool may_post(const struct ptli_conn *conn, const struct ptli_message *message,
                      bool requests)
 {
-    const struct ptli_node *node = link->node;
-    if (!slots_left(link, requests ? FOR_REQUESTS : FOR_ANSWERS)) return false;
+    const struct ptli_node *node = conn->node;
+    if (!slots_left(conn, requests ? FOR_REQUESTS : FOR_ANSWERS)) return false;
     return !wants_answer(&message->header) || node->unanswered < node->window;
 }
 
 /* Posts a message that may be posted.  False: there is no buffer. */
-static bool post_one(struct ptli_link *link, struct ptli_message *message, bool requests)
+static bool send_post_one(struct ptli_conn *conn, struct ptli_message *message, bool requests)
 {
-    struct ptli_node *node = link->node;
-    if (!post_message(link, message, requests ? PTLI_PEER_REQUEST_BUFFERS : PTLI_PEER_BUFFERS))
+    struct ptli_node *node = conn->node;
+    if (!post_message(conn, message, requests ? PTLI_PEER_REQUEST_BUFFERS : PTLI_PEER_BUFFERS))
         return false;
-    node->sent += request(&message->header);
+    node->sent += send_is_request(&message->header);
     node->unanswered += wants_answer(&message->header);
     return true;
 }
@@ -271,13 +271,13 @@ static void add_finished(struct ptli_verbs *v, struct ptli_message *message)
 }
 
 /* Posts the head of a queue.  False: it must wait. */
-static bool advance(struct ptli_link *link, struct ptli_queue *queue, bool requests)
+static bool send_advance(struct ptli_conn *conn, struct ptli_queue *queue, bool requests)
 {
-    struct ptli_node *node = link->node;
+    struct ptli_node *node = conn->node;
     struct ptli_transfer *transfer = ptli_item_transfer(queue->head);
     if (transfer) {
         if (requests && !matched(node, transfer->scratch[1] & ~STARTED)) return false;
-        if (!post_transfer(link, transfer, requests ? FOR_REQUESTS : FOR_ANSWERS)) return false;
+        if (!post_transfer(conn, transfer, requests ? FOR_REQUESTS : FOR_ANSWERS)) return false;
         ptli_queue_take(queue);
         if (!transfer->then) return true;
         ptli_item_t then = (ptli_item_t)transfer->then;
@@ -287,7 +287,7 @@ static bool advance(struct ptli_link *link, struct ptli_queue *queue, bool reque
         return true;
     }
     struct ptli_message *message = ptli_item_message(queue->head);
-    if (!may_post(link, message, requests) || !post_one(link, message, requests)) return false;
+    if (!may_post(conn, message, requests) || !send_post_one(conn, message, requests)) return false;
     ptli_queue_take(queue);
     if (message->header.type < PTLI_TYPE_TRANSPORT)
         add_finished(node->verbs, message);
@@ -296,38 +296,38 @@ static bool advance(struct ptli_link *link, struct ptli_queue *queue, bool reque
     return true;
 }
 
-/* Sends what the link has room for. True: items are left. */
+/* Sends what the connection has room for. True: items are left. */
 static bool pump_once(struct ptli_node *node)
 {
-    struct ptli_link *link = node->link;
-    if (node->seen_due && !link->broken) node->seen_due = !ptli_verbs_control(link, PTLI_SEEN);
-    while (!link->broken && node->answers.head && advance(link, &node->answers, false)) {
+    struct ptli_conn *conn = node->conn;
+    if (node->seen_due && !conn->broken) node->seen_due = !ptli_verbs_control(conn, PTLI_SEEN);
+    while (!conn->broken && node->answers.head && send_advance(conn, &node->answers, false)) {
     }
-    while (!link->broken && node->requests.head && advance(link, &node->requests, true)) {
+    while (!conn->broken && node->requests.head && send_advance(conn, &node->requests, true)) {
     }
     return node->seen_due || node->answers.head || node->requests.head;
 }
 
 void ptli_verbs_pump(struct ptli_node *node)
 {
-    struct ptli_link *link = node->link;
-    if (!link) return;
+    struct ptli_conn *conn = node->conn;
+    if (!conn) return;
     bool left = pump_once(node);
     if (left) {
         /* Slots that became free before `queued` was stored are found now; the thread that frees
          * slots later sees `queued` and reports them. */
-        atomic_store(&link->queued, true);
+        atomic_store(&conn->queued, true);
         left = pump_once(node);
     }
-    atomic_store_explicit(&link->queued, left, memory_order_relaxed);
-    link->most = left || link->broken ? 0 : PTLI_FOR_REQUESTS;
+    atomic_store_explicit(&conn->queued, left, memory_order_relaxed);
+    conn->most = left || conn->broken ? 0 : PTLI_FOR_REQUESTS;
 }
 
 /* Asks the thread that makes progress to begin the handshake. */
 void ptli_verbs_request_connect(struct ptli_node *node)
 {
     struct ptli_verbs *v = node->verbs;
-    if (node->connect_requested || node->link || node->failing) return;
+    if (node->connect_requested || node->conn || node->failing) return;
     node->connect_requested = true;
     node->next_request = v->connect_requests;
     v->connect_requests = node;
@@ -337,7 +337,7 @@ void ptli_verbs_request_connect(struct ptli_node *node)
 static void enqueue(struct ptli_node *node, struct ptli_queue *queue, ptli_item_t item)
 {
     ptli_queue_add(queue, item);
-    if (node->link)
+    if (node->conn)
         ptli_verbs_pump(node);
     else
         ptli_verbs_request_connect(node);
@@ -371,13 +371,13 @@ static struct ptli_message *count_request(struct ptli_node *node, const struct p
 
 static enum ptli_sent send(struct ptli_node *node, struct ptli_message *message)
 {
-    bool requests = request(&message->header);
+    bool requests = send_is_request(&message->header);
     struct ptli_queue *queue = requests ? &node->requests : &node->answers;
-    struct ptli_link *link = node->link;
+    struct ptli_conn *conn = node->conn;
     if (node->failing) return PTLI_REFUSED;
     struct ptli_message *ask = requests ? count_request(node, &message->header) : NULL;
-    bool now = link && !link->broken && !queue->head && may_post(link, message, requests) &&
-               post_one(link, message, requests);
+    bool now = conn && !conn->broken && !queue->head && may_post(conn, message, requests) &&
+               send_post_one(conn, message, requests);
     if (!now) enqueue(node, queue, (ptli_item_t)message);
     if (ask != NULL) enqueue(node, queue, (ptli_item_t)ask);
     return now ? PTLI_SENT : PTLI_QUEUED;
@@ -397,16 +397,16 @@ static enum ptli_sent transfer(struct ptli_node *node, struct ptli_transfer *tra
 {
     struct ptli_published_held *held = (struct ptli_published_held *)transfer->hold;
     struct ptli_queue *queue = held ? &node->requests : &node->answers;
-    struct ptli_link *link = node->link;
+    struct ptli_conn *conn = node->conn;
     if (node->failing || (held && held->life != node->life)) {
         if (held) ptli_verbs_release(held->route);
         return PTLI_REFUSED;
     }
     transfer->scratch[1] = held ? held->route->last : 0;
-    if (held && transfer->then) node->queued += request(&transfer->then->header);
-    bool now = link && !link->broken && !queue->head && !transfer->then &&
+    if (held && transfer->then) node->queued += send_is_request(&transfer->then->header);
+    bool now = conn && !conn->broken && !queue->head && !transfer->then &&
                (!held || matched(node, transfer->scratch[1]));
-    if (now && post_transfer(link, transfer, held ? FOR_REQUESTS : FOR_ANSWERS)) return PTLI_QUEUED;
+    if (now && post_transfer(conn, transfer, held ? FOR_REQUESTS : FOR_ANSWERS)) return PTLI_QUEUED;
     enqueue(node, queue, (ptli_item_t)transfer + 1);
     return PTLI_QUEUED;
 }
@@ -429,39 +429,39 @@ void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc)
     struct ptli_transfer *done = NULL;
     bool well = wc->status == IBV_WC_SUCCESS;
     ptli_mutex_lock(&v->posting.lock);
-    struct ptli_link *link = slot->link;
-    struct ptli_node *node = link->node;
+    struct ptli_conn *conn = slot->conn;
+    struct ptli_node *node = conn->node;
     struct ptli_wr *passed;
-    uint32_t number = atomic_load(&link->done);
+    uint32_t number = atomic_load(&conn->done);
     do {
-        passed = &link->slot[number++ % PTLI_SLOTS];
-        if (passed->buffer) put_buffer(v, link, passed->buffer);
+        passed = &conn->slot[number++ % PTLI_SLOTS];
+        if (passed->buffer) put_buffer(v, conn, passed->buffer);
         passed->buffer = NULL;
         if (passed->item & PTLI_ITEM_QUICK)
             ptli_fast_ended(v, passed, well);
         else if (passed->item) /* each is signalled */
             done = ptli_item_transfer(passed->item);
     } while (passed != slot);
-    ptli_verbs_passed(link, number);
-    if (!well) ptli_verbs_break(link);
+    ptli_verbs_passed(conn, number);
+    if (!well) ptli_verbs_break(conn);
     if (done && done->hold) ptli_verbs_release(((struct ptli_published_held *)done->hold)->route);
-    ptli_verbs_advanced(link);
-    bool drained = link->draining && !ptli_verbs_in_flight(link);
+    ptli_verbs_advanced(conn);
+    bool drained = conn->draining && !ptli_verbs_in_flight(conn);
     ptli_mutex_unlock(&v->posting.lock);
     if (done) ptli_transferred(v->face.engine, done, well ? PTLI_OK : PTLI_FAILED);
     if (!well) {
         if (wc->status == IBV_WC_RETRY_EXC_ERR) ptli_verbs_gave_up(v);
-        if (wc->status == IBV_WC_LOC_QP_OP_ERR && !link->draining)
+        if (wc->status == IBV_WC_LOC_QP_OP_ERR && !conn->draining)
             ptli_verbs_trouble(v, node,
                                "a message failed: %s; raise ulimit -v and ulimit -n, or look at "
                                "the system log and at ibv_devinfo",
                                ibv_wc_status_str(wc->status));
-        if (ptli_debug & PTL_DEBUG_PEER && !link->draining)
+        if (ptli_debug & PTL_DEBUG_PEER && !conn->draining)
             ptli_verbs_say(v, "process %u:%u: %s", node->face.id.nid, node->face.id.pid,
                            ibv_wc_status_str(wc->status));
-        ptli_verbs_leave(link);
+        ptli_verbs_leave(conn);
     }
-    if (drained) ptli_verbs_link_drained(link);
+    if (drained) ptli_verbs_conn_drained(conn);
 }
 
 bool ptli_verbs_deliver(struct ptli_verbs *v)

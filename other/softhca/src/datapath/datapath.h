@@ -69,10 +69,10 @@ enum {
     SHCA_REMOTE = -5,      /* the target is on another host: tcp_send.c sends the WR */
     SHCA_NOT_ATTACHED = -6 /* the peer's segment has not been received yet */
 };
-void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type from_type,
-               uint32_t from, uint32_t to);
-bool shca_link_up(struct shca_link *l);
-int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g);
+void shca_target_set(struct shca_target *target, struct shca_destination destination,
+                     enum ibv_qp_type from_type, uint32_t from, uint32_t to);
+bool shca_target_attach(struct shca_target *target);
+int shca_respond(struct shca_target *target, const struct ibv_send_wr *wr, struct shca_gather *g);
 /* A message that arrives in parts: the bytes of the present part. MOVE copies as many bytes at AT
  * as it can, to or from the pieces that it is given, and advances AT by their number; 0 or an errno
  * value. */
@@ -81,9 +81,9 @@ struct shca_part {
     struct shca_receive *receive; /* kept between the parts; r = NULL: none is claimed */
     int (*move)(struct shca_part *p, const struct shca_piece *piece, int n);
 };
-int shca_respond_part(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_part *p,
+int shca_respond_part(struct shca_target *target, const struct ibv_send_wr *wr, struct shca_part *p,
                       size_t n);
-void shca_respond_drop(struct shca_link *l, struct shca_receive *x);
+void shca_respond_drop(struct shca_target *target, struct shca_receive *x);
 
 /* move.c */
 int shca_move(struct shca_peer *p, bool write, struct iovec *local, int n_local,

@@ -65,11 +65,12 @@ static int deliver_datagram(struct shca_qp *qp, const struct ibv_send_wr *wr)
     struct ibv_grh h = deliver_header(ah, wr, g.total);
     g.iov[0] = (struct iovec){&h, sizeof h};
     g.total += sizeof h;
-    struct shca_link l;
-    if (!shca_datagram_link(&l, qp, ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey))
+    struct shca_target target;
+    if (!shca_datagram_target(&target, qp, ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey))
         return IBV_WC_LOC_QP_OP_ERR;
-    if (ah->place.host > SHCA_HERE) return shca_tcp_send_datagram(&l, ah->place, wr, &g);
-    return shca_respond(&l, wr, &g);
+    if (ah->destination.host > SHCA_HERE)
+        return shca_tcp_send_datagram(&target, ah->destination, wr, &g);
+    return shca_respond(&target, wr, &g);
 }
 
 /* A completion status, or SHCA_NOT_READY (no receive posted there) or SHCA_NO_TARGET (no such QP
@@ -79,14 +80,14 @@ int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr)
     struct shca_gather g;
     int status = 0;
     /* For a WR to another host the fault is decided when its first frame is sent. */
-    if (qp->faults && !qp->link.remote) status = shca_inject_message(qp, wr, qp->sq_exec);
+    if (qp->faults && !qp->target.remote) status = shca_inject_message(qp, wr, qp->sq_exec);
     if (status) return status == SHCA_DROPPED ? IBV_WC_SUCCESS : status;
     if (qp->base.qp_type == IBV_QPT_UD) return deliver_datagram(qp, wr);
     if (wr->opcode - IBV_WR_LOCAL_INV <= IBV_WR_BIND_MW - IBV_WR_LOCAL_INV)
-        return qp->link.remote ? SHCA_REMOTE : shca_mw_run(qp, wr);
+        return qp->target.remote ? SHCA_REMOTE : shca_mw_run(qp, wr);
     status = deliver_gather(qp, wr, &g, 0);
     if (qp->faults) shca_inject_tear(qp, &g);
-    return status == IBV_WC_SUCCESS ? shca_respond(&qp->link, wr, &g) : status;
+    return status == IBV_WC_SUCCESS ? shca_respond(&qp->target, wr, &g) : status;
 }
 
 int shca_gather(struct shca_qp *qp, const struct ibv_send_wr *wr, struct shca_gather *g)

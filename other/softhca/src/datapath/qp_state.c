@@ -15,13 +15,13 @@ void shca_qp_tune(struct shca_qp *qp)
     bool up = shca_port_state(qp->port) == IBV_PORT_ACTIVE &&
               !shca_device(qp->base.context)->gone && !shca_inject_cuts(qp);
     enum ibv_qp_type type = qp->base.qp_type;
-    uint64_t other_host = qp->link.remote ? SHCA_OTHER_HOST : 0;
-    qp->link.pkey = shca_port_model(qp->port)->pkey[qp->attr.pkey_index % SHCA_PKEYS];
-    qp->link.sender_id = up ? shm_sender_id(type, qp->link.from, qp->link.dest_port) |
-                                  shm_pkey_id(qp->link.pkey, SHCA_LIMITED_SENDER)
-                            : SHCA_NO_SENDER;
+    uint64_t other_host = qp->target.remote ? SHCA_OTHER_HOST : 0;
+    qp->target.pkey = shca_port_model(qp->port)->pkey[qp->attr.pkey_index % SHCA_PKEYS];
+    qp->target.sender_id = up ? shm_sender_id(type, qp->target.from, qp->target.dest_port) |
+                                    shm_pkey_id(qp->target.pkey, SHCA_LIMITED_SENDER)
+                              : SHCA_NO_SENDER;
     atomic_store(&qp->s->accepts, up ? shm_sender_id(type, qp->attr.dest_qp_num, qp->port) |
-                                           shm_pkey_id(qp->link.pkey, SHCA_LIMITED_TARGET) |
+                                           shm_pkey_id(qp->target.pkey, SHCA_LIMITED_TARGET) |
                                            other_host
                                      : SHCA_ACCEPTS_NONE);
     shca_qp_changed(qp);
@@ -50,7 +50,7 @@ void shca_qp_to_error(struct shca_qp *qp)
     atomic_store(&qp->s->state, IBV_QPS_ERR);
     shca_qp_changed(qp);
     shca_send_flush(qp);
-    if (qp->link.remote) shca_tcp_send_stop(qp);
+    if (qp->target.remote) shca_tcp_send_stop(qp);
     shca_worker_wake();
 }
 
@@ -61,7 +61,7 @@ void shca_qp_to_send_error(struct shca_qp *qp)
     atomic_store(&qp->s->state, IBV_QPS_SQE);
     shca_qp_changed(qp);
     shca_send_flush(qp);
-    if (qp->link.remote) shca_tcp_send_stop(qp);
+    if (qp->target.remote) shca_tcp_send_stop(qp);
 }
 
 /* Each message that was begun has ended; waiting WRs have not begun, and stay. */
@@ -79,7 +79,7 @@ int shca_qp_first_send(struct shca_qp *qp)
         return EINVAL;
     qp->acceptor = false;
     shca_qp_publish(qp, IBV_QPS_RTS);
-    if (qp->link.remote) shca_tcp_send_tune(qp);
+    if (qp->target.remote) shca_tcp_send_tune(qp);
     return 0;
 }
 
@@ -89,7 +89,7 @@ void shca_port_retune(void)
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
         shca_lock(&qp->sq);
         if (shca_state(qp) != IBV_QPS_RESET) shca_qp_tune(qp);
-        if (qp->link.remote) shca_tcp_send_tune(qp);
+        if (qp->target.remote) shca_tcp_send_tune(qp);
         shca_unlock(&qp->sq);
     }
     pthread_mutex_unlock(&shca.lock);

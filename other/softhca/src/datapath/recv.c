@@ -56,9 +56,9 @@ int shca_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_
     /* A sender that finds no receive sets the flag and checks rq_prod once more. This relaxed load
      * may still miss the flag; then the sender finds the receive at its next timed retry. */
     if (atomic_load_explicit(&qp->s->sender_waits, memory_order_relaxed) &&
-        (qp->link.peer || qp->link.remote) && atomic_exchange(&qp->s->sender_waits, 0)) {
-        if (qp->link.peer)
-            shca_peer_ring(qp->link.peer);
+        (qp->target.peer || qp->target.remote) && atomic_exchange(&qp->s->sender_waits, 0)) {
+        if (qp->target.peer)
+            shca_peer_ring(qp->target.peer);
         else
             shca_tcp_send_receive(qp);
     }

@@ -76,7 +76,7 @@ uint64_t shca_retry_ns(struct shca_qp *qp, int reason)
 {
     if (reason == SHCA_NO_TARGET) return 4096ull << qp->attr.timeout;
     /* The RNR timer of a target on another host is not known here. */
-    return shca_rnr_ns(qp->link.t ? qp->link.t->min_rnr_timer : qp->attr.min_rnr_timer);
+    return shca_rnr_ns(qp->target.t ? qp->target.t->min_rnr_timer : qp->attr.min_rnr_timer);
 }
 
 /* A peer that is not attached may only lack processor time. An HCA would answer at once, so the
@@ -92,7 +92,7 @@ static uint64_t send_deadline(struct shca_qp *qp, int reason)
     }
     uint64_t timeout = shca_retry_ns(qp, SHCA_NO_TARGET) * (qp->attr.retry_cnt + 1u);
     if (reason == SHCA_NOT_ATTACHED && timeout < ATTACH_TIME) timeout = ATTACH_TIME;
-    bool endless = qp->attr.timeout == 0 && (reason == SHCA_NO_TARGET || qp->link.reliable);
+    bool endless = qp->attr.timeout == 0 && (reason == SHCA_NO_TARGET || qp->target.reliable);
     return endless ? 0 : gasneti_clock_ns() + timeout;
 }
 
@@ -100,8 +100,8 @@ static uint64_t send_deadline(struct shca_qp *qp, int reason)
  * same, and lost. */
 static int send_no_target(struct shca_qp *qp)
 {
-    if (qp->link.reliable || !qp->link.peer) return IBV_WC_RETRY_EXC_ERR;
-    qp->link.peer->lost = true;
+    if (qp->target.reliable || !qp->target.peer) return IBV_WC_RETRY_EXC_ERR;
+    qp->target.peer->lost = true;
     return 0;
 }
 
@@ -110,7 +110,7 @@ static int send_no_target(struct shca_qp *qp)
  * once, so that the end of a job need not wait for the retries. */
 static bool send_target_closed(struct shca_qp *qp)
 {
-    return qp->deadline && qp->link.t && atomic_load(&qp->link.t->state) == IBV_QPS_RESET;
+    return qp->deadline && qp->target.t && atomic_load(&qp->target.t->state) == IBV_QPS_RESET;
 }
 
 /* The WR at sq_exec cannot run because of REASON: 0 to wait on, or its completion status. */
@@ -118,7 +118,7 @@ static int send_wait_status(struct shca_qp *qp, int reason)
 {
     bool rnr = reason == SHCA_NOT_READY;
     if (reason == SHCA_STALLED || reason == SHCA_REMOTE) return 0;
-    if (qp->link.peer && qp->link.peer->unmappable) return IBV_WC_LOC_QP_OP_ERR;
+    if (qp->target.peer && qp->target.peer->unmappable) return IBV_WC_LOC_QP_OP_ERR;
     if (qp->deadline == SHCA_NO_DEADLINE || qp->waits_for != reason) {
         qp->waits_for = reason;
         qp->deadline = send_deadline(qp, reason);
@@ -127,14 +127,14 @@ static int send_wait_status(struct shca_qp *qp, int reason)
         atomic_fetch_add(rnr ? &shca.h->counts.rnr : &shca.h->counts.no_target, 1);
     }
     uint64_t now = gasneti_clock_ns();
-    if (qp->link.peer && now >= qp->check_at) { /* a system call: not in every poll */
-        if (shca_peer_dead_slow(qp->link.peer) && !send_target_closed(qp))
+    if (qp->target.peer && now >= qp->check_at) { /* a system call: not in every poll */
+        if (shca_peer_dead_slow(qp->target.peer) && !send_target_closed(qp))
             return send_no_target(qp);
         qp->check_at = now + 1000000;
     }
     if (qp->deadline == 0 || now < qp->deadline) return 0;
     if (reason == SHCA_NOT_ATTACHED)
-        shca_say("the process in slot %u does not answer (is it stopped?)", qp->link.peer->slot);
+        shca_say("the process in slot %u does not answer (is it stopped?)", qp->target.peer->slot);
     return rnr ? IBV_WC_RNR_RETRY_EXC_ERR : send_no_target(qp);
 }
 
@@ -214,7 +214,7 @@ static void send_run_or_wait(struct shca_qp *qp, const struct ibv_send_wr *wr)
     int status = shca_deliver(qp, wr);
     if (status < 0 && !(status = send_wait_status(qp, status))) {
         send_enqueue(qp, wr);
-        if (!qp->link.remote) shca_worker_wait_for(qp);
+        if (!qp->target.remote) shca_worker_wait_for(qp);
         return;
     }
     send_complete(qp, wr, qp->sq_head++, status);
@@ -246,7 +246,7 @@ int shca_send_rest(struct shca_qp *qp, struct ibv_send_wr *wr, struct ibv_send_w
         if (error) break;
         send_run_or_wait(qp, wr);
     }
-    if (qp->link.remote) shca_tcp_send_push(qp);
+    if (qp->target.remote) shca_tcp_send_push(qp);
     shca_unlock(&qp->sq);
     if (error && bad) *bad = wr;
     return error;

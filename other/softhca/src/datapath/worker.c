@@ -32,9 +32,9 @@ void shca_worker_wait_for(struct shca_qp *qp)
 
 static void worker_unlink_waiter(struct shca_qp *qp)
 {
-    for (struct shca_qp **link = &waiters; *link; link = &(*link)->wait_next)
-        if (*link == qp) {
-            *link = qp->wait_next;
+    for (struct shca_qp **at = &waiters; *at; at = &(*at)->wait_next)
+        if (*at == qp) {
+            *at = qp->wait_next;
             shca.waiting--;
             break;
         }

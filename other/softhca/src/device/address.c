@@ -209,23 +209,24 @@ static bool address_find_port(uint32_t from, const struct ibv_ah_attr *ah, bool 
 }
 
 /* The port that has the address: of this host, or of the host that the GID or the LID names. */
-static struct shca_place address_find(uint32_t from, const struct ibv_ah_attr *ah, bool any_type)
+static struct shca_destination address_find(uint32_t from, const struct ibv_ah_attr *ah,
+                                            bool any_type)
 {
     const struct shca_fabric *f = shca_fabric();
     uint32_t port, by_gid = be64toh(ah->grh.dgid.global.interface_id) & 0xffff;
     uint32_t by_lid = ah->dlid / address_lid_block() - 1, found = f->names.n;
     if (address_find_port(from, ah, any_type, f->self, &port))
-        return (struct shca_place){SHCA_HERE, port};
+        return (struct shca_destination){SHCA_HERE, port};
     if (ah->is_global && by_gid < f->names.n &&
         address_find_port(from, ah, any_type, by_gid, &port))
         found = by_gid;
     else if (by_lid < f->names.n && address_find_port(from, ah, any_type, by_lid, &port))
         found = by_lid;
-    if (found == f->names.n) return (struct shca_place){SHCA_NOWHERE, 0};
-    return (struct shca_place){1 + (int)found, port};
+    if (found == f->names.n) return (struct shca_destination){SHCA_NOWHERE, 0};
+    return (struct shca_destination){1 + (int)found, port};
 }
 
-struct shca_place shca_place_of(uint32_t from_port, const struct ibv_ah_attr *ah)
+struct shca_destination shca_destination_of(uint32_t from_port, const struct ibv_ah_attr *ah)
 {
     return address_find(from_port, ah, false);
 }
@@ -248,11 +249,11 @@ static int address_resolve(uint32_t from, const struct ibv_ah_attr *ah)
     if (mine->type == IBV_GID_TYPE_ROCE_V1 && family == SHCA_GID_LOCAL) return 0;
     if ((mine->family == SHCA_GID_IPV4) != (family == SHCA_GID_IPV4)) return EINVAL;
     if (mine->unreachable) return ENETUNREACH;
-    const struct shca_place place = address_find(from, ah, true);
-    if (place.host == SHCA_NOWHERE) return EHOSTUNREACH;
+    const struct shca_destination destination = address_find(from, ah, true);
+    if (destination.host == SHCA_NOWHERE) return EHOSTUNREACH;
     const struct shca_fabric *f = shca_fabric();
-    const uint32_t host = place.host == SHCA_HERE ? f->self : (uint32_t)place.host - 1;
-    its = address_find_gid(to, ANY_TYPE, host, place.port);
+    const uint32_t host = destination.host == SHCA_HERE ? f->self : (uint32_t)destination.host - 1;
+    its = address_find_gid(to, ANY_TYPE, host, destination.port);
     return !its || its->unreachable ? EHOSTUNREACH : 0;
 }
 

@@ -58,7 +58,7 @@ int shca_host_is_known(void);        /* 0; or an errno value, and said why */
 uint16_t shca_lid(uint32_t port);
 void shca_gid(uint32_t port, uint32_t index, union ibv_gid *gid);
 int shca_address_error(uint32_t from_port, const struct ibv_ah_attr *ah); /* 0 or an errno */
-struct shca_place shca_place_of(uint32_t from_port, const struct ibv_ah_attr *ah);
+struct shca_destination shca_destination_of(uint32_t from_port, const struct ibv_ah_attr *ah);
 struct shm_route shca_route(uint32_t from_port, const struct ibv_ah_attr *ah);
 bool shca_lids_suffice(void); /* reports it when not */
 

@@ -38,7 +38,7 @@ static const uint64_t SLEEPS = 10000000; /* ns without a poll; the program uses 
 
 /* --- the start --- */
 
-static bool inject_place_exists(const struct shca_fault_rule *r)
+static bool inject_port_exists(const struct shca_fault_rule *r)
 {
     const struct shca_inventory *all = shca_inventory();
     return r->device < all->devices && r->port <= all->ports;
@@ -56,7 +56,7 @@ static void inject_read_faults(void)
         const struct shca_fault_rule *r = &inject.faults.rule[i];
         numbers = numbers || r->process.n || r->peer.n;
         mine = mine || shca_inject_applies(r);
-        if (inject_place_exists(r)) continue;
+        if (inject_port_exists(r)) continue;
         shca_say("SOFTHCA_FAULTS: %s: SOFTHCA_DEVICES has no softhca%llu/%llu (no software device "
                  "can be opened)",
                  shca_fault_name(r->what), (unsigned long long)r->device,
@@ -97,10 +97,11 @@ const struct shca_faults *shca_inject_faults(void)
 
 /* --- which, and when --- */
 
-static uint32_t inject_number_of(const struct shca_link *l)
+static uint32_t inject_number_of(const struct shca_target *target)
 {
-    if (l->remote) return shca_tcp_send_number(l->remote);
-    return l->peer && shca_peer_attach_within(l->peer, 1000) ? l->peer->h->number : SHCA_NO_PROCESS;
+    if (target->remote) return shca_tcp_send_number(target->remote);
+    return target->peer && shca_peer_attach_within(target->peer, 1000) ? target->peer->h->number
+                                                                       : SHCA_NO_PROCESS;
 }
 
 bool shca_inject_applies(const struct shca_fault_rule *r)
@@ -111,7 +112,7 @@ bool shca_inject_applies(const struct shca_fault_rule *r)
 /* Whether the rule is for this process, and for a message or completion of this QP and kind. */
 bool shca_inject_matches(const struct shca_fault_rule *r, const struct shca_qp *qp, uint64_t op)
 {
-    return shca_inject_applies(r) && shca_fault_names(&r->peer, inject_number_of(&qp->link)) &&
+    return shca_inject_applies(r) && shca_fault_names(&r->peer, inject_number_of(&qp->target)) &&
            shca_fault_names(&r->qp, qp->faults->ordinal) && (!r->ops || r->ops & op);
 }
 
@@ -245,7 +246,8 @@ static bool inject_stall_is_over(const struct shca_injector *f)
 int shca_inject_message(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index)
 {
     struct shca_injector *f = qp->faults;
-    if (qp->link.peer && !qp->link.t && !shca_link_up(&qp->link)) return SHCA_NOT_ATTACHED;
+    if (qp->target.peer && !qp->target.t && !shca_target_attach(&qp->target))
+        return SHCA_NOT_ATTACHED;
     if (!f->decided || f->index != index) inject_decide(qp, wr, index);
     if (f->fails) return f->fails;
     if (f->stalled && !inject_stall_is_over(f)) return SHCA_STALLED;
@@ -259,7 +261,7 @@ void shca_inject_tear(struct shca_qp *qp, struct shca_gather *g)
 {
     static char nothing;
     const struct shca_tear *t = &qp->faults->tear;
-    qp->link.tear = t->order ? t : NULL;
+    qp->target.tear = t->order ? t : NULL;
     if (t->order) g->iov[g->n++] = (struct iovec){&nothing, 0};
 }
 
@@ -269,7 +271,7 @@ bool shca_inject_cuts(const struct shca_qp *qp)
 {
     for (uint32_t i = 0; qp->faults && i < inject.faults.n; i++)
         if (inject.cut[i] &&
-            shca_fault_names(&inject.faults.rule[i].peer, inject_number_of(&qp->link)))
+            shca_fault_names(&inject.faults.rule[i].peer, inject_number_of(&qp->target)))
             return true;
     return false;
 }

@@ -200,10 +200,10 @@ SHCA_EXPORT const char *softhca_describe(void)
 /* lists_lock held. */
 static struct list *device_select_unlink(struct ibv_device **array)
 {
-    struct list **link = &lists;
-    while (*link && (*link)->device != array) link = &(*link)->next;
-    struct list *l = *link;
-    if (l) *link = l->next;
+    struct list **at = &lists;
+    while (*at && (*at)->device != array) at = &(*at)->next;
+    struct list *l = *at;
+    if (l) *at = l->next;
     return l;
 }
 

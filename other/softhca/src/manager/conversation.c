@@ -155,7 +155,8 @@ static void conversation_take(struct shca_cm_id *listener)
     c->state = SHCA_CM_HEARING;
     c->listener = listener;
     memcpy(&c->id.route.addr.dst_storage, &from, length);
-    if (!getsockname(fd, (struct sockaddr *)&at, &own)) shca_cm_place(c, (struct sockaddr *)&at);
+    if (!getsockname(fd, (struct sockaddr *)&at, &own))
+        shca_cm_set_source(c, (struct sockaddr *)&at);
     conversation_remember(c);
     shca_cm_watch(c, EPOLLIN);
 }

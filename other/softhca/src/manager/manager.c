@@ -181,7 +181,7 @@ static bool manager_is_any(const struct sockaddr *address)
 }
 
 /* Every address of the host belongs to the first port of the first device. */
-void shca_cm_place(struct shca_cm_id *c, const struct sockaddr *address)
+void shca_cm_set_source(struct shca_cm_id *c, const struct sockaddr *address)
 {
     const size_t length =
         address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
@@ -205,7 +205,7 @@ static int manager_bind(struct shca_cm_id *c, const struct sockaddr *address)
         shca_cm_hang_up(c);
         return errno = error, -1;
     }
-    shca_cm_place(c, (struct sockaddr *)&bound);
+    shca_cm_set_source(c, (struct sockaddr *)&bound);
     c->state = SHCA_CM_BOUND;
     return 0;
 }
@@ -245,7 +245,7 @@ static int manager_choose_source(struct shca_cm_id *c, const struct sockaddr *to
     const int error = errno;
     close(fd);
     if (failed) return errno = error, -1;
-    shca_cm_place(c, (struct sockaddr *)&from);
+    shca_cm_set_source(c, (struct sockaddr *)&from);
     c->state = SHCA_CM_BOUND;
     return 0;
 }

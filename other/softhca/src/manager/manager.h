@@ -77,7 +77,7 @@ static inline struct shca_cm_id *shca_cm_id(struct rdma_cm_id *id)
 void shca_cm_raise(struct shca_cm_id *c, enum rdma_cm_event_type type, int status);
 struct shca_cm_id *shca_cm_new(struct rdma_event_channel *channel, void *context);
 void shca_cm_free(struct shca_cm_id *c);
-void shca_cm_place(struct shca_cm_id *c, const struct sockaddr *address);
+void shca_cm_set_source(struct shca_cm_id *c, const struct sockaddr *address);
 
 /* conversation.c; the lock is held.  They return 0, or -1 with errno. */
 int shca_cm_listen(struct shca_cm_id *c, int backlog);

@@ -1,4 +1,5 @@
-/* ah.c - address handles, and the link of a datagram: from an address and a QP number to a process.
+/* ah.c - address handles, and the target of a datagram: from an address and a QP number to a
+ * process.
  *
  * A handle is private memory of this process; its address is resolved once, when it is created. A
  * UD queue pair keeps a reference to every process that it has sent to until it is reset, so that
@@ -103,7 +104,7 @@ struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *a)
     ah->base.context = pd->context;
     ah->base.pd = pd;
     ah->port = port;
-    ah->place = shca_place_of(port, a);
+    ah->destination = shca_destination_of(port, a);
     ah->route = shca_route(port, a);
     ah->global = a->is_global;
     if (a->is_global) ah->grh = ah_make_grh(port, &a->grh);
@@ -169,48 +170,49 @@ struct ibv_ah *shca_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, stru
 
 /* The process that owns this QP or SRQ number; referenced until the QP is reset. It has no UD
  * access word of this process until it is attached. Send lock held. */
-struct shca_peer *shca_peer_for(struct shca_link *l, int host, uint32_t number)
+struct shca_peer *shca_peer_for(struct shca_target *target, int host, uint32_t number)
 {
     uint32_t slot = shm_qpn_slot(number);
     if (host != SHCA_HERE) return NULL;
-    if (!l->peers && !(l->peers = calloc(SHCA_SLOTS, sizeof *l->peers))) return NULL;
-    struct shca_peer *p = l->peers[slot];
+    if (!target->peers && !(target->peers = calloc(SHCA_SLOTS, sizeof *target->peers))) return NULL;
+    struct shca_peer *p = target->peers[slot];
     if (p && p->registered && !shca_peer_dead(p)) return p;
     if (!p || shca_peer_dead_slow(p)) { /* the slot may belong to another process now */
         shca_peer_put(p);
-        p = l->peers[slot] = shca_peer_get(host, slot);
+        p = target->peers[slot] = shca_peer_get(host, slot);
     }
     if (p && shca_peer_attach_within(p, TIMEOUT_MS)) shca_ud_access_register(p);
     return p;
 }
 
-void shca_peers_put(struct shca_link *l)
+void shca_peers_put(struct shca_target *target)
 {
-    for (uint32_t i = 0; l->peers && i < SHCA_SLOTS; i++) shca_peer_put(l->peers[i]);
-    free(l->peers);
-    l->peers = NULL;
+    for (uint32_t i = 0; target->peers && i < SHCA_SLOTS; i++) shca_peer_put(target->peers[i]);
+    free(target->peers);
+    target->peers = NULL;
 }
 
-/* Sets *L up for a message of UD queue pair QP to AH. False: this process cannot map the peer. Send
- * lock held. */
-bool shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct shca_ah *ah,
-                        uint32_t to, uint32_t qkey)
+/* Sets *TARGET up for a message of UD queue pair QP to AH. False: this process cannot map the peer.
+ * Send lock held. */
+bool shca_datagram_target(struct shca_target *target, struct shca_qp *qp, const struct shca_ah *ah,
+                          uint32_t to, uint32_t qkey)
 {
-    bool down = qp->link.sender_id == SHCA_NO_SENDER || ah->port != qp->port;
+    bool down = qp->target.sender_id == SHCA_NO_SENDER || ah->port != qp->port;
     to &= 0xffffff;
-    struct shca_peer *p = shca_peer_for(&qp->link, ah->place.host, to);
-    *l = (struct shca_link){.peer = p && p->registered ? p : NULL, /* NULL: the datagram is lost */
-                            .type = IBV_QPT_UD,
-                            .from = qp->base.qp_num,
-                            .source = qp->base.qp_num,
-                            .to = to,
-                            .pkey = qp->link.pkey,
-                            .sender_id = down ? SHCA_NO_SENDER
-                                              : shm_datagram_sender(ah->place.port, qp->link.pkey),
-                            .route = ah->route,
-                            .qkey = qkey >> 31 ? qp->attr.qkey : qkey,
-                            .grh = ah->global};
-    l->owner = l->peer;
-    if (l->peer) l->t = &l->peer->h->qp[shm_qpn_index(to)];
+    struct shca_peer *p = shca_peer_for(&qp->target, ah->destination.host, to);
+    *target = (struct shca_target){
+        .peer = p && p->registered ? p : NULL, /* NULL: the datagram is lost */
+        .type = IBV_QPT_UD,
+        .from = qp->base.qp_num,
+        .source = qp->base.qp_num,
+        .to = to,
+        .pkey = qp->target.pkey,
+        .sender_id =
+            down ? SHCA_NO_SENDER : shm_datagram_sender(ah->destination.port, qp->target.pkey),
+        .route = ah->route,
+        .qkey = qkey >> 31 ? qp->attr.qkey : qkey,
+        .grh = ah->global};
+    target->owner = target->peer;
+    if (target->peer) target->t = &target->peer->h->qp[shm_qpn_index(to)];
     return !(p && p->unmappable);
 }

@@ -232,8 +232,7 @@ bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *ne
 
 /* Copies a small SEND, which came in the completion or behind the receive WR, to the SGEs of the
  * receive. A region that was deregistered since is left alone. */
-static __attribute__((noinline)) void cq_scatter(const struct shm_cqe *e, const struct shm_rwr *r,
-                                                 uint32_t data)
+static void cq_scatter(const struct shm_cqe *e, const struct shm_rwr *r, uint32_t data)
 {
     const char *from = e->flags & SHCA_CQE_DATA ? e->data : (const char *)r + data;
     uint32_t left = e->byte_len;
@@ -397,7 +396,7 @@ HOT int cq_poll_ring(struct shca_cq *cq, int num, struct ibv_wc *wc, int n)
 
 /* Some QP may have completions of short WRITEs. Every other time the ring goes first, so that
  * neither keeps the other from being polled. */
-static __attribute__((noinline)) int cq_poll_fresh(struct shca_cq *cq, int num, struct ibv_wc *wc)
+static int cq_poll_fresh(struct shca_cq *cq, int num, struct ibv_wc *wc)
 {
     shca_lock(&cq->lock);
     const bool first = cq->ring_first = !cq->ring_first;

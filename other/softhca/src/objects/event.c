@@ -95,10 +95,10 @@ void shca_channel_remove(struct shca_cq *cq)
 {
     struct shca_channel *ch = (struct shca_channel *)cq->base.channel;
     pthread_mutex_lock(&shca.channel_lock);
-    struct shca_cq **link = &ch->cqs;
-    while (*link && *link != cq) link = &(*link)->channel_next;
-    if (*link) {
-        *link = cq->channel_next;
+    struct shca_cq **at = &ch->cqs;
+    while (*at && *at != cq) at = &(*at)->channel_next;
+    if (*at) {
+        *at = cq->channel_next;
         ch->base.refcnt--;
         event_drain(ch->base.fd, cq->s->ev_produced - cq->ev_consumed);
     }
@@ -108,16 +108,16 @@ void shca_channel_remove(struct shca_cq *cq)
 /* A CQ with a pending event; moved to the end of the list, so that CQs alternate. */
 static struct shca_cq *event_take(struct shca_channel *ch)
 {
-    struct shca_cq **link = &ch->cqs, *cq;
-    while (*link && (*link)->s->ev_produced == (*link)->ev_consumed) link = &(*link)->channel_next;
-    if (!(cq = *link)) return NULL;
+    struct shca_cq **at = &ch->cqs, *cq;
+    while (*at && (*at)->s->ev_produced == (*at)->ev_consumed) at = &(*at)->channel_next;
+    if (!(cq = *at)) return NULL;
     cq->ev_consumed++;
     cq->ev_given++;
     atomic_store_explicit(&cq->empty, SHCA_NOT_POLLED, memory_order_relaxed);
-    *link = cq->channel_next;
-    while (*link) link = &(*link)->channel_next;
+    *at = cq->channel_next;
+    while (*at) at = &(*at)->channel_next;
     cq->channel_next = NULL;
-    *link = cq;
+    *at = cq;
     return cq;
 }
 
@@ -237,18 +237,18 @@ void shca_forget_events(struct ibv_context *base, const void *object)
     struct shca_context *c = shca_context(base);
     uint32_t dropped = 0;
     pthread_mutex_lock(&base->mutex);
-    struct shca_event **link = &c->events;
-    while (*link) {
-        struct shca_event *x = *link;
+    struct shca_event **at = &c->events;
+    while (*at) {
+        struct shca_event *x = *at;
         struct counts n;
         if (event_counts_of(&x->e, &n) && (const void *)x->e.element.qp == object) {
-            *link = x->next;
+            *at = x->next;
             free(x);
             dropped++;
         } else
-            link = &x->next;
+            at = &x->next;
     }
-    c->events_end = link;
+    c->events_end = at;
     event_drain(base->async_fd, dropped);
     pthread_mutex_unlock(&base->mutex);
 }

@@ -14,30 +14,30 @@
 
 /* Protects the lists of windows over each region. A window whose key a peer has invalidated stays
  * linked until it is found. */
-static pthread_mutex_t links = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t mw_lists_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool mw_is_bound(const struct shca_mw *mw)
 {
     return mw->s->key >> 8;
 }
 
-/* links held */
+/* With mw_lists_lock. */
 static void mw_unlink_window(struct shca_mw *mw)
 {
     if (!mw->over) return;
-    struct shca_mw **link = &mw->over->windows;
-    while (*link != mw) link = &(*link)->next;
-    *link = mw->next;
+    struct shca_mw **at = &mw->over->windows;
+    while (*at != mw) at = &(*at)->next;
+    *at = mw->next;
     mw->over = NULL;
 }
 
 bool shca_mr_has_windows(struct shca_mr *mr)
 {
     bool busy = false;
-    pthread_mutex_lock(&links);
+    pthread_mutex_lock(&mw_lists_lock);
     for (struct shca_mw *w = mr->windows; w; w = w->next) busy = busy || mw_is_bound(w);
     while (!busy && mr->windows) mw_unlink_window(mr->windows);
-    pthread_mutex_unlock(&links);
+    pthread_mutex_unlock(&mw_lists_lock);
     return busy;
 }
 
@@ -67,9 +67,9 @@ struct ibv_mw *shca_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 int shca_dealloc_mw(struct ibv_mw *base)
 {
     struct shca_mw *mw = (struct shca_mw *)base;
-    pthread_mutex_lock(&links);
+    pthread_mutex_lock(&mw_lists_lock);
     mw_unlink_window(mw);
-    pthread_mutex_unlock(&links);
+    pthread_mutex_unlock(&mw_lists_lock);
     atomic_store(&mw->s->key, mw->s->key & 255);
     pthread_mutex_lock(&shca.lock);
     shca_quiesce();
@@ -122,7 +122,7 @@ static int mw_bind(struct shca_qp *qp, struct shca_mw *mw, uint32_t rkey,
         atomic_store(&s->key, s->key & 255);
         mw_quiesce();
     }
-    pthread_mutex_lock(&links);
+    pthread_mutex_lock(&mw_lists_lock);
     mw_unlink_window(mw);
     if (b->length > 0) {
         mw->over = shca_mr(b->mr);
@@ -139,7 +139,7 @@ static int mw_bind(struct shca_qp *qp, struct shca_mw *mw, uint32_t rkey,
         atomic_store_explicit(&s->key, rkey, memory_order_release);
     } else
         atomic_store(&s->key, rkey & 255);
-    pthread_mutex_unlock(&links);
+    pthread_mutex_unlock(&mw_lists_lock);
     return IBV_WC_SUCCESS;
 }
 
@@ -179,14 +179,15 @@ int shca_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *b)
 }
 
 /* The window with this key if it grants NEED, when no region has the key. */
-struct shm_mr *shca_mw_find(const struct shca_link *l, uint32_t key, uint64_t addr, uint64_t len,
-                            unsigned need)
+struct shm_mr *shca_mw_find(const struct shca_target *target, uint32_t key, uint64_t addr,
+                            uint64_t len, unsigned need)
 {
     uint32_t index = (key >> 8) - 1;
     if (index >= SHCA_MRS) return NULL;
-    struct shm_mr *s = &l->peer->h->mr[index];
+    struct shm_mr *s = &target->peer->h->mr[index];
     if (atomic_load_explicit(&s->key, memory_order_acquire) != key) return NULL;
-    if (s->window_pd != l->t->pd || (s->window_qpn && s->window_qpn != l->to)) return NULL;
+    if (s->window_pd != target->t->pd || (s->window_qpn && s->window_qpn != target->to))
+        return NULL;
     uint64_t in = addr - s->iova;
     if (in > s->length || len > s->length - in) return NULL;
     return (s->access & need) == need ? s : NULL;
@@ -194,5 +195,5 @@ struct shm_mr *shca_mw_find(const struct shca_link *l, uint32_t key, uint64_t ad
 
 void shca_mw_in_child(void)
 {
-    pthread_mutex_init(&links, NULL);
+    pthread_mutex_init(&mw_lists_lock, NULL);
 }

@@ -4,7 +4,7 @@
 
 #include "other/softhca/src/segment/shm.h"
 
-struct shca_link;
+struct shca_target;
 struct shca_mr;
 struct shca_qp;
 
@@ -21,8 +21,8 @@ int shca_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 int shca_mw_run(struct shca_qp *qp, const struct ibv_send_wr *wr); /* send lock held */
 bool shca_mw_invalidate(struct shm_header *h, uint32_t rkey, uint32_t pd, uint32_t qpn);
 bool shca_mr_has_windows(struct shca_mr *mr);
-struct shm_mr *shca_mw_find(const struct shca_link *l, uint32_t key, uint64_t addr, uint64_t len,
-                            unsigned need);
+struct shm_mr *shca_mw_find(const struct shca_target *target, uint32_t key, uint64_t addr,
+                            uint64_t len, unsigned need);
 void shca_mw_in_child(void);
 
 #endif

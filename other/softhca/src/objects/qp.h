@@ -45,8 +45,8 @@ struct shca_known {
     char *here;                     /* the address of iova in this process */
 };
 
-/* The connection of a queue pair to the QP that it sends to. */
-struct shca_link {
+/* The QP that a queue pair or a datagram sends to, and its process. */
+struct shca_target {
     struct shca_peer *peer; /* the process whose queue and memory are used; NULL: the target is */
     struct shca_remote *remote; /* on another host, or, when this is NULL too, does not exist */
     struct shm_qp *t;           /* the target QP's entry; NULL until the peer is attached */
@@ -78,7 +78,7 @@ struct shca_qp {
     uint32_t comp_mask; /* this and verbs_qp_tail complete libibverbs' verbs_qp */
     void *verbs_qp_tail;
     struct shm_qp *s;
-    struct shca_link link;
+    struct shca_target target;
     struct shca_cq *send_cq, *recv_cq;
     struct shca_srq *srq;  /* the SRQ that the QP receives from; NULL: the QP's own ring */
     struct ibv_xrcd *xrcd; /* of an XRC target */
@@ -157,7 +157,7 @@ static inline uint32_t shca_power_of_two(uint32_t n)
 /* Send lock held. */
 static inline void shca_forget_region(struct shca_qp *qp)
 {
-    qp->link.known.range = 0;
+    qp->target.known.range = 0;
 }
 
 /* The words of the QP that initiators check have changed. An initiator inside that has read the old

@@ -15,8 +15,8 @@ void shca_qp_quiesce(struct shca_qp *qp)
     uint32_t active = atomic_fetch_add(&qp->s->active, 0); /* a full fence and a load */
     for (int spins = 0; active & 1 && atomic_load(&qp->s->active) == active; spins++) {
         if (spins > 64) sched_yield();
-        if (qp->link.remote) continue; /* the wire thread is inside, which cannot die alone */
-        if (!qp->link.peer || (spins % 256 == 255 && shca_peer_gone(qp->link.peer))) return;
+        if (qp->target.remote) continue; /* the wire thread is inside, which cannot die alone */
+        if (!qp->target.peer || (spins % 256 == 255 && shca_peer_gone(qp->target.peer))) return;
     }
 }
 

@@ -95,9 +95,9 @@ struct shca_srq *shca_srq_new(struct ibv_pd *pd, uint32_t size, uint32_t max_sge
 static void srq_leave_list(struct shca_srq *q)
 {
     pthread_mutex_lock(&shca.lock);
-    struct shca_srq **link = &shca.srqs;
-    while (*link && *link != q) link = &(*link)->next;
-    if (*link) *link = q->next;
+    struct shca_srq **at = &shca.srqs;
+    while (*at && *at != q) at = &(*at)->next;
+    if (*at) *at = q->next;
     pthread_mutex_unlock(&shca.lock);
 }
 

@@ -74,9 +74,9 @@ int shca_close_xrcd(struct ibv_xrcd *base)
     struct shca_xrcd *x = (struct shca_xrcd *)base;
     if (x->users) return EBUSY;
     pthread_mutex_lock(&shca.lock);
-    struct shca_xrcd **link = &domains;
-    while (*link != x) link = &(*link)->next;
-    *link = x->next;
+    struct shca_xrcd **at = &domains;
+    while (*at != x) at = &(*at)->next;
+    *at = x->next;
     pthread_mutex_unlock(&shca.lock);
     free(x);
     return 0;

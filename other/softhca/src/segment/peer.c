@@ -180,9 +180,9 @@ void shca_peer_put(struct shca_peer *p)
     bool last = --p->refs == 0;
     if (last) {
         if (shca.peer[p->slot] == p) shca.peer[p->slot] = NULL;
-        struct shca_peer **link = &shca.peers;
-        while (*link != p) link = &(*link)->next;
-        *link = p->next;
+        struct shca_peer **at = &shca.peers;
+        while (*at != p) at = &(*at)->next;
+        *at = p->next;
     }
     pthread_mutex_unlock(&shca.peer_lock);
     if (!last) return;

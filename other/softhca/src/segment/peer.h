@@ -16,7 +16,7 @@ enum {
     SHCA_NOWHERE = -1,
     SHCA_HERE = 0 /* 1 and more: another host */
 };
-struct shca_place {
+struct shca_destination {
     int host;
     uint32_t port;
 };

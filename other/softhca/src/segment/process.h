@@ -1,7 +1,7 @@
 /* process.h - the state of this process: its segment, its tables of objects, its peers.
  *
  * Lock order: shca.lock, then a QP's send lock, its receive lock, then a CQ's lock, an SRQ's, and
- * shca.peer_lock. The links of connected QPs change under shca.lock. The RPC thread
+ * shca.peer_lock. The targets of connected QPs change under shca.lock. The RPC thread
  * (rpc_server.c) takes none of these, because a peer may wait for its reply while holding its own.
  */
 #ifndef SOFTHCA_PROCESS_H

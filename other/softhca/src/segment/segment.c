@@ -54,26 +54,26 @@ static struct segment_extent *segment_take_extent(struct segment_extents *x, uin
 {
     len = (len + page - 1) & ~(page - 1);
     uint64_t at = x->start;
-    struct segment_extent **link = &x->used;
-    while (*link && (*link)->start - at < len) {
-        at = (*link)->start + (*link)->len;
-        link = &(*link)->next;
+    struct segment_extent **next = &x->used;
+    while (*next && (*next)->start - at < len) {
+        at = (*next)->start + (*next)->len;
+        next = &(*next)->next;
     }
     if (len == 0 || x->end - at < len) return NULL;
     struct segment_extent *e = malloc(sizeof *e);
     if (!e) return NULL;
-    *e = (struct segment_extent){.start = at, .len = len, .next = *link};
-    *link = e;
+    *e = (struct segment_extent){.start = at, .len = len, .next = *next};
+    *next = e;
     return e;
 }
 
 /* Removes the extent at START and returns it for the caller to free(); NULL when unknown. */
 static struct segment_extent *segment_give_extent(struct segment_extents *x, uint64_t start)
 {
-    for (struct segment_extent **link = &x->used; *link; link = &(*link)->next) {
-        struct segment_extent *e = *link;
+    for (struct segment_extent **next = &x->used; *next; next = &(*next)->next) {
+        struct segment_extent *e = *next;
         if (e->start == start) {
-            *link = e->next;
+            *next = e->next;
             return e;
         }
     }
@@ -223,11 +223,11 @@ void *shca_arena_alloc(size_t bytes)
 }
 
 /* Removes the extent mapped at WHERE from a list. */
-static struct segment_extent *segment_take_mapped(struct segment_extent **link, const void *where)
+static struct segment_extent *segment_take_mapped(struct segment_extent **next, const void *where)
 {
-    while (*link && (*link)->where != where) link = &(*link)->next;
-    struct segment_extent *e = *link;
-    if (e) *link = e->next;
+    while (*next && (*next)->where != where) next = &(*next)->next;
+    struct segment_extent *e = *next;
+    if (e) *next = e->next;
     return e;
 }
 

@@ -13,7 +13,7 @@
 
 struct shca_cq;
 struct shca_gather;
-struct shca_link;
+struct shca_target;
 struct shca_piece;
 struct shca_qp;
 struct shca_srq;
@@ -30,7 +30,7 @@ void shca_tcp_send_tune(struct shca_qp *qp);
 void shca_tcp_send_push(struct shca_qp *qp);    /* WRs were posted */
 void shca_tcp_send_stop(struct shca_qp *qp);    /* all WRs were flushed */
 void shca_tcp_send_receive(struct shca_qp *qp); /* posted: a remote sender waits for it */
-int shca_tcp_send_datagram(const struct shca_link *l, struct shca_place place,
+int shca_tcp_send_datagram(const struct shca_target *target, struct shca_destination destination,
                            const struct ibv_send_wr *wr, const struct shca_gather *g);
 
 /* faults/inject.c and tear.c: an injected fault decides */

@@ -195,8 +195,8 @@ static bool faults_parse_fraction(struct parse *p, const struct key *k, struct s
 }
 
 /* Parses softhcaN or softhcaN/PORT into the device and the number of the port. */
-static bool faults_parse_place(struct parse *p, const struct key *k, struct shca_span text,
-                               uint64_t *place)
+static bool faults_parse_port(struct parse *p, const struct key *k, struct shca_span text,
+                              uint64_t *numbers)
 {
     struct shca_span port = text, device = shca_span_cut(&port, '/');
     uint64_t d = 0, n = 1;
@@ -208,8 +208,8 @@ static bool faults_parse_place(struct parse *p, const struct key *k, struct shca
     if (!good)
         return faults_refuse(p, "%s=%.*s is not a %s such as softhca0%s", k->name, SHCA_SPAN(text),
                              k->name, k->kind == PORT ? "/2" : "");
-    place[0] = d;
-    place[1] = n;
+    numbers[0] = d;
+    numbers[1] = n;
     return true;
 }
 
@@ -228,7 +228,7 @@ static bool faults_set_key(struct parse *p, const struct key *k, struct shca_spa
         return faults_parse_fraction(p, k, value, field);
     case DEVICE:
     case PORT:
-        return faults_parse_place(p, k, value, field);
+        return faults_parse_port(p, k, value, field);
     case COUNT:
         *(uint64_t *)field = SHCA_FAULT_ALWAYS;
         if (shca_span_is(value, "all")) return true;

@@ -30,31 +30,31 @@ static int datagram_send_now(struct shca_remote_process *f, struct iovec *iov, i
 }
 
 /* G begins with the 40 bytes before the payload. Send lock held. */
-int shca_tcp_send_datagram(const struct shca_link *l, struct shca_place place,
+int shca_tcp_send_datagram(const struct shca_target *target, struct shca_destination destination,
                            const struct ibv_send_wr *wr, const struct shca_gather *g)
 {
     struct wire_frame f = {.type = WIRE_REQUEST,
                            .flags = WIRE_FIRST,
                            .length = g->total,
-                           .to = l->to,
-                           .from = l->from,
+                           .to = target->to,
+                           .from = target->from,
                            .opcode = wr->opcode == IBV_WR_SEND_WITH_IMM ? WIRE_SEND_IMM : WIRE_SEND,
                            .service = WIRE_UD,
-                           .dest_port = place.port,
-                           .pkey = l->pkey,
+                           .dest_port = destination.port,
+                           .pkey = target->pkey,
                            .imm = wr->imm_data,
                            .total = g->total,
-                           .qkey = l->qkey,
-                           .slid = l->route.slid,
-                           .sl = l->route.sl,
-                           .dlid_path_bits = l->route.dlid_path_bits};
+                           .qkey = target->qkey,
+                           .slid = target->route.slid,
+                           .sl = target->route.sl,
+                           .dlid_path_bits = target->route.dlid_path_bits};
     uint8_t head[WIRE_REQUEST_HEADER];
     struct iovec iov[SHCA_MAX_SGE + 2];
-    if (l->sender_id == SHCA_NO_SENDER) return IBV_WC_SUCCESS;
+    if (target->sender_id == SHCA_NO_SENDER) return IBV_WC_SUCCESS;
     if (wr->send_flags & IBV_SEND_SOLICITED) f.send_flags |= WIRE_SOLICITED;
-    if (l->grh) f.send_flags |= WIRE_GLOBAL;
+    if (target->grh) f.send_flags |= WIRE_GLOBAL;
     struct shca_remote_process *process =
-        shca_remote_process_find(place.host - 1, shm_qpn_slot(l->to));
+        shca_remote_process_find(destination.host - 1, shm_qpn_slot(target->to));
     if (!process) return IBV_WC_SUCCESS;
     iov[0] = (struct iovec){head, wire_put(&f, head)};
     for (int i = 0; i < g->n; i++) iov[1 + i] = g->iov[i];
@@ -72,19 +72,19 @@ void shca_tcp_respond_datagram(const struct wire_frame *f, const uint8_t *payloa
                                  f->opcode == WIRE_SEND_IMM ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND,
                              .imm_data = f->imm};
     struct shca_gather g = {.n = 1, .total = f->length};
-    struct shca_link l = {.peer = shca_wire.outside,
-                          .owner = shca_wire.outside,
-                          .t = &shca_wire.outside->h->qp[shm_qpn_index(f->to)],
-                          .type = IBV_QPT_UD,
-                          .from = f->from,
-                          .source = f->from,
-                          .to = f->to,
-                          .sender_id = shm_datagram_sender(f->dest_port, f->pkey),
-                          .route = {f->slid, f->sl, f->dlid_path_bits},
-                          .qkey = f->qkey,
-                          .grh = f->send_flags & WIRE_GLOBAL};
+    struct shca_target target = {.peer = shca_wire.outside,
+                                 .owner = shca_wire.outside,
+                                 .t = &shca_wire.outside->h->qp[shm_qpn_index(f->to)],
+                                 .type = IBV_QPT_UD,
+                                 .from = f->from,
+                                 .source = f->from,
+                                 .to = f->to,
+                                 .sender_id = shm_datagram_sender(f->dest_port, f->pkey),
+                                 .route = {f->slid, f->sl, f->dlid_path_bits},
+                                 .qkey = f->qkey,
+                                 .grh = f->send_flags & WIRE_GLOBAL};
     if (f->opcode > WIRE_SEND_IMM || shm_qpn_slot(f->to) != shca.slot) return;
     if (f->send_flags & WIRE_SOLICITED) wr.send_flags = IBV_SEND_SOLICITED;
     g.iov[0] = (struct iovec){(void *)payload, f->length};
-    shca_respond(&l, &wr, &g);
+    shca_respond(&target, &wr, &g);
 }

@@ -92,9 +92,9 @@ void shca_remote_process_release(struct shca_remote_process *f)
 {
     shca_lock(&shca_wire.table);
     bool idle = f->refs == 0 && !f->up && !f->attempt;
-    struct shca_remote_process **link = remote_process_chain(f->who.slot);
-    while (idle && *link != f) link = &(*link)->next;
-    if (idle) *link = f->next;
+    struct shca_remote_process **at = remote_process_chain(f->who.slot);
+    while (idle && *at != f) at = &(*at)->next;
+    if (idle) *at = f->next;
     shca_unlock(&shca_wire.table);
     if (idle) free(f);
 }

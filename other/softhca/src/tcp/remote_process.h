@@ -87,7 +87,7 @@ struct shca_remote {
     uint32_t began;              /* WRs before this message were begun; local ones are done */
     struct requester out;        /* send lock */
     struct responder in;         /* wire lock */
-    struct shca_link link;       /* to this process's own QP, for respond.c */
+    struct shca_target target;   /* to this process's own QP, for respond.c */
     uint64_t port_down_since;    /* since when the QP's port is not active; send lock */
     struct ibv_send_wr wr;       /* the request being executed */
     struct shca_receive receive; /* the receive of WR, when its message arrives in parts */

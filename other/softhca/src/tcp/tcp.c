@@ -170,9 +170,9 @@ struct shca_conn *shca_tcp_dial(const struct sockaddr_storage *to)
 
 void shca_tcp_close(struct shca_conn *c)
 {
-    struct shca_conn **link = &shca_wire.conns;
-    while (*link != c) link = &(*link)->next;
-    *link = c->next;
+    struct shca_conn **at = &shca_wire.conns;
+    while (*at != c) at = &(*at)->next;
+    *at = c->next;
     close(c->fd);
     c->fd = -1;
     free(c->stash);

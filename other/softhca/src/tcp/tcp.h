@@ -12,7 +12,7 @@ int shca_remote_process_start(void);
 void shca_tcp_lock(void);
 void shca_tcp_unlock(void);
 void shca_tcp_in_child(void);
-int shca_tcp_send_bind(struct shca_qp *qp, struct shca_place place);
+int shca_tcp_send_bind(struct shca_qp *qp, struct shca_destination destination);
 void shca_tcp_send_drop(struct shca_qp *qp);
 uint32_t shca_tcp_send_number(const struct shca_remote *r); /* of the process, for faults */
 /* In SQD, a message is on its way. Send lock held. */

@@ -19,8 +19,8 @@ static uint32_t tcp_recv_buffered(const struct shca_conn *c)
 
 /* The pieces TO for N bytes at OFFSET of the answer to a fetch: their number, or -1 when the bytes
  * are not wanted. Send lock held, here and below. */
-static int tcp_recv_place_answer(struct shca_remote *r, const struct wire_frame *f, uint32_t offset,
-                                 uint32_t n, struct iovec *to)
+static int tcp_recv_locate_answer(struct shca_remote *r, const struct wire_frame *f,
+                                  uint32_t offset, uint32_t n, struct iovec *to)
 {
     struct shca_gather g;
     if (!requester_wants(&r->out, f->life, f->msn, offset, n)) return -1;
@@ -34,7 +34,7 @@ static bool tcp_recv_store_answer(struct shca_remote *r, const struct wire_frame
                                   uint32_t offset, const void *bytes, uint32_t n)
 {
     struct iovec to[SHCA_MAX_SGE];
-    int pieces = tcp_recv_place_answer(r, f, offset, n, to);
+    int pieces = tcp_recv_locate_answer(r, f, offset, n, to);
     if (pieces < 0) return false;
     bool good = shca_user_memory_write(bytes, to, pieces);
     if (good)
@@ -50,7 +50,7 @@ static ssize_t tcp_recv_read_answer(struct shca_conn *c, struct shca_remote *r, 
                                     uint32_t n)
 {
     struct iovec to[SHCA_MAX_SGE + 1];
-    int pieces = tcp_recv_place_answer(r, &c->frame, offset, n, to);
+    int pieces = tcp_recv_locate_answer(r, &c->frame, offset, n, to);
     if (pieces < 0) {
         c->sink = SINK_DROP;
         return 0;

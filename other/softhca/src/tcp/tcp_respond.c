@@ -32,11 +32,11 @@ void shca_tcp_respond_due(struct shca_remote *r)
 
 void shca_tcp_respond_undue(struct shca_remote *r)
 {
-    struct shca_remote **link = &r->process->due;
+    struct shca_remote **at = &r->process->due;
     if (!r->due) return;
-    while (*link != r) link = &(*link)->due_next;
-    *link = r->due_next;
-    if (!r->due_next) r->process->due_end = link;
+    while (*at != r) at = &(*at)->due_next;
+    *at = r->due_next;
+    if (!r->due_next) r->process->due_end = at;
     r->due = false;
 }
 
@@ -78,11 +78,11 @@ static void tcp_respond_make_wr(struct shca_remote *r, const struct wire_frame *
         w->wr.rdma.rkey = f->rkey;
     }
     w->qp_type.xrc.remote_srqn = f->srqn;
-    r->link.type = types[f->service];
-    r->link.reliable = f->service != WIRE_UC;
-    r->link.sender_id = shm_sender_id(r->link.type, r->dest_qpn, f->dest_port) |
-                        shm_pkey_id(f->pkey, SHCA_LIMITED_SENDER) | SHCA_OTHER_HOST;
-    r->link.route = (struct shm_route){f->slid, f->sl, f->dlid_path_bits};
+    r->target.type = types[f->service];
+    r->target.reliable = f->service != WIRE_UC;
+    r->target.sender_id = shm_sender_id(r->target.type, r->dest_qpn, f->dest_port) |
+                          shm_pkey_id(f->pkey, SHCA_LIMITED_SENDER) | SHCA_OTHER_HOST;
+    r->target.route = (struct shm_route){f->slid, f->sl, f->dlid_path_bits};
 }
 
 /* The open request has ended with STATUS. */
@@ -93,7 +93,7 @@ static bool tcp_respond_conclude(struct shca_remote *r, int status, uint64_t val
     if (status == IBV_WC_SUCCESS)
         v = responder_finish(&r->in, value);
     else if (status == SHCA_NOT_READY)
-        nak = (struct wire_nak){.code = WIRE_RNR, .timer = r->link.t->min_rnr_timer & 31};
+        nak = (struct wire_nak){.code = WIRE_RNR, .timer = r->target.t->min_rnr_timer & 31};
     else if (status == SHCA_NO_TARGET)
         nak = (struct wire_nak){.code = WIRE_NO_TARGET};
     else
@@ -106,7 +106,7 @@ static bool tcp_respond_conclude(struct shca_remote *r, int status, uint64_t val
 /* The SRQ of an XRC message may belong to another process of this host. */
 static bool tcp_respond_is_ours(const struct shca_remote *r)
 {
-    return r->link.peer->slot == shca.slot;
+    return r->target.peer->slot == shca.slot;
 }
 
 /* The source of a part of a message. */
@@ -123,7 +123,7 @@ static int tcp_respond_move_bytes(struct shca_part *p, const struct shca_piece *
 {
     struct source *s = (struct source *)p;
     struct iovec iov = {(void *)s->bytes, s->n};
-    int error = shca_move(s->r->link.peer, true, &iov, 1, piece, n);
+    int error = shca_move(s->r->target.peer, true, &iov, 1, piece, n);
     if (!error) p->at += s->n;
     return error;
 }
@@ -174,7 +174,7 @@ ssize_t shca_tcp_respond_piece(struct shca_conn *c, const uint8_t *bytes, size_t
         .c = c,
         .bytes = bytes,
         .n = n};
-    int status = shca_respond_part(&r->link, &r->wr, &s.part, n);
+    int status = shca_respond_part(&r->target, &r->wr, &s.part, n);
     if (s.over) return -1;
     size_t taken = s.part.at - r->in.at;
     if (status != IBV_WC_SUCCESS) {
@@ -199,7 +199,7 @@ static bool tcp_respond_run(struct shca_remote *r, const struct wire_frame *f,
     tcp_respond_make_wr(r, f);
     /* For a READ this only checks; the data are read when they are sent. */
     int status = IBV_WC_SUCCESS;
-    if (f->opcode != WIRE_NOTHING) status = shca_respond(&r->link, &r->wr, &g);
+    if (f->opcode != WIRE_NOTHING) status = shca_respond(&r->target, &r->wr, &g);
     if (status == IBV_WC_SUCCESS) responder_ran(&r->in, f->length);
     return tcp_respond_conclude(r, status, found);
 }
@@ -261,7 +261,8 @@ static int tcp_respond_put_fetched(struct answer *a, struct iovec *iov,
                                    const struct shca_piece *piece, int n)
 {
     iov[1] = (struct iovec){malloc(a->f->length), a->f->length};
-    int error = iov[1].iov_base ? shca_move(a->r->link.peer, false, &iov[1], 1, piece, n) : ENOMEM;
+    int error =
+        iov[1].iov_base ? shca_move(a->r->target.peer, false, &iov[1], 1, piece, n) : ENOMEM;
     void *bytes = iov[1].iov_base;
     if (!error) error = tcp_respond_put_with(a, iov, 2);
     free(bytes);
@@ -295,7 +296,7 @@ static bool tcp_respond_put_data(struct shca_remote *r, struct reply_batch *m,
     wr.qp_type.xrc.remote_srqn = x->srqn;
     tcp_respond_send(m);
     if (m->c->blocked) return false;
-    int status = shca_respond_part(&r->link, &wr, &a.part, f->length);
+    int status = shca_respond_part(&r->target, &wr, &a.part, f->length);
     if (status == IBV_WC_SUCCESS)
         responder_sent(&r->in, f);
     else

@@ -71,11 +71,11 @@ static void tcp_send_fill_request(const struct shca_remote *r, const struct ibv_
 {
     f->service = tcp_send_service(r->qp->base.qp_type);
     if (f->service == WIRE_XRC) f->srqn = w->qp_type.xrc.remote_srqn;
-    f->dest_port = r->qp->link.dest_port;
-    f->pkey = r->qp->link.pkey;
-    f->slid = r->qp->link.route.slid;
-    f->sl = r->qp->link.route.sl;
-    f->dlid_path_bits = r->qp->link.route.dlid_path_bits;
+    f->dest_port = r->qp->target.dest_port;
+    f->pkey = r->qp->target.pkey;
+    f->slid = r->qp->target.route.slid;
+    f->sl = r->qp->target.route.sl;
+    f->dlid_path_bits = r->qp->target.route.dlid_path_bits;
     f->send_flags = w->send_flags & IBV_SEND_SOLICITED ? WIRE_SOLICITED : 0;
     f->imm = w->imm_data;
     if (f->opcode > WIRE_READ) {
@@ -224,18 +224,18 @@ static struct shca_remote *tcp_send_list_next(struct shca_remote_process *f)
 static void tcp_send_list_remove(struct shca_remote *r)
 {
     struct shca_remote_process *f = r->process;
-    struct shca_remote **link = &f->ready;
+    struct shca_remote **at = &f->ready;
     if (!r->ready) return;
-    while (*link != r) link = &(*link)->ready_next;
-    *link = r->ready_next;
-    if (!r->ready_next) f->ready_end = link;
+    while (*at != r) at = &(*at)->ready_next;
+    *at = r->ready_next;
+    if (!r->ready_next) f->ready_end = at;
     r->ready = false;
 }
 
 /* Whether the port of the QP is not active; records since when. */
 static bool tcp_send_port_is_down(struct shca_remote *r)
 {
-    if (r->qp->link.sender_id != SHCA_NO_SENDER)
+    if (r->qp->target.sender_id != SHCA_NO_SENDER)
         r->port_down_since = 0;
     else if (!r->port_down_since)
         r->port_down_since = gasneti_clock_ns();
@@ -286,7 +286,7 @@ void shca_tcp_send_settle(struct shca_remote *r)
 
 void shca_tcp_send_push(struct shca_qp *qp)
 {
-    struct shca_remote *r = qp->link.remote;
+    struct shca_remote *r = qp->target.remote;
     if (shca_state(qp) != IBV_QPS_RTS || r->out.head == qp->sq_head) return;
     uint64_t now = gasneti_clock_ns();
     requester_posted(&r->out, qp->sq_head, now);
@@ -299,12 +299,12 @@ void shca_tcp_send_push(struct shca_qp *qp)
 
 void shca_tcp_send_stop(struct shca_qp *qp)
 {
-    requester_stop(&qp->link.remote->out, qp->sq_head);
+    requester_stop(&qp->target.remote->out, qp->sq_head);
 }
 
 void shca_tcp_send_receive(struct shca_qp *qp)
 {
-    struct shca_remote *r = qp->link.remote;
+    struct shca_remote *r = qp->target.remote;
     r->receive_posted = true;
     tcp_send_wake_wire_thread(r->process, true);
 }
@@ -312,7 +312,7 @@ void shca_tcp_send_receive(struct shca_qp *qp)
 /* The attributes or the state of the QP have changed. */
 void shca_tcp_send_tune(struct shca_qp *qp)
 {
-    struct requester *q = &qp->link.remote->out;
+    struct requester *q = &qp->target.remote->out;
     uint32_t fetches = qp->attr.max_rd_atomic;
     if (q->una != qp->sq_exec) requester_stop(q, qp->sq_exec); /* WRs were flushed meanwhile */
     q->max_fetches = fetches == 0 ? 1 : fetches > WIRE_FETCHES ? WIRE_FETCHES : fetches;
@@ -320,13 +320,13 @@ void shca_tcp_send_tune(struct shca_qp *qp)
     q->tries = qp->attr.retry_cnt + 1;
     q->rnr_retry = qp->attr.rnr_retry;
     shca_tcp_send_push(qp);
-    tcp_send_now_or_list(qp->link.remote);
-    tcp_send_reap(qp->link.remote);
+    tcp_send_now_or_list(qp->target.remote);
+    tcp_send_reap(qp->target.remote);
 }
 
 bool shca_tcp_send_draining(struct shca_qp *qp)
 {
-    return shca_state(qp) == IBV_QPS_SQD && !requester_drained(&qp->link.remote->out);
+    return shca_state(qp) == IBV_QPS_SQD && !requester_drained(&qp->target.remote->out);
 }
 
 uint32_t shca_tcp_send_number(const struct shca_remote *r)
@@ -335,33 +335,33 @@ uint32_t shca_tcp_send_number(const struct shca_remote *r)
 }
 
 /* Connects QP, whose dest_qp_num is set, to a QP on another host: 0 or an errno value. */
-int shca_tcp_send_bind(struct shca_qp *qp, struct shca_place place)
+int shca_tcp_send_bind(struct shca_qp *qp, struct shca_destination destination)
 {
     static _Atomic uint32_t lives;
     struct shca_remote *r = calloc(1, sizeof *r);
     if (!r) return ENOMEM;
     r->qp = qp;
     r->dest_qpn = qp->attr.dest_qp_num;
-    r->in.reliable = qp->link.reliable;
+    r->in.reliable = qp->target.reliable;
     r->out = (struct requester){
         .reliable = r->in.reliable, .life = ++lives, .look = tcp_send_read_wr, .owner = qp};
     requester_start(&r->out);
     requester_stop(&r->out, qp->sq_head);
     r->decided = r->began = qp->sq_head;
     responder_start(&r->in);
-    shca_link(&r->link, (struct shca_place){SHCA_OUTSIDE, 0}, qp->base.qp_type, r->dest_qpn,
-              qp->base.qp_num);
+    shca_target_set(&r->target, (struct shca_destination){SHCA_OUTSIDE, 0}, qp->base.qp_type,
+                    r->dest_qpn, qp->base.qp_num);
     struct shca_remote_process *f = NULL;
-    if (shca_link_up(&r->link))
-        f = shca_remote_process_find(place.host - 1, shm_qpn_slot(r->dest_qpn));
+    if (shca_target_attach(&r->target))
+        f = shca_remote_process_find(destination.host - 1, shm_qpn_slot(r->dest_qpn));
     if (!f) {
-        shca_peer_put(r->link.peer);
+        shca_peer_put(r->target.peer);
         free(r);
         return ENOMEM;
     }
     r->process = f;
     pthread_mutex_lock(&shca.lock);
-    qp->link.remote = r;
+    qp->target.remote = r;
     pthread_mutex_unlock(&shca.lock);
     pthread_mutex_lock(&shca_wire.lock);
     r->next = f->remotes;
@@ -373,9 +373,9 @@ int shca_tcp_send_bind(struct shca_qp *qp, struct shca_place place)
 
 static void tcp_send_forget(struct shca_remote *r)
 {
-    struct shca_remote **link = &r->process->remotes;
-    while (*link != r) link = &(*link)->next;
-    *link = r->next;
+    struct shca_remote **at = &r->process->remotes;
+    while (*at != r) at = &(*at)->next;
+    *at = r->next;
     shca_tcp_respond_undue(r);
     shca_wire.remote[r->qp->index] = NULL;
     struct shca_conn *c = r->process->up;
@@ -389,7 +389,7 @@ static void tcp_send_forget(struct shca_remote *r)
  * executed, and that nothing more will be. */
 void shca_tcp_send_drop(struct shca_qp *qp)
 {
-    struct shca_remote *r = qp->link.remote;
+    struct shca_remote *r = qp->target.remote;
     if (!r) return;
     struct shca_remote_process *f = r->process;
     pthread_mutex_lock(&shca_wire.lock);
@@ -403,7 +403,7 @@ void shca_tcp_send_drop(struct shca_qp *qp)
      * thread. */
     pthread_mutex_lock(&shca.lock);
     shca_lock(&qp->sq);
-    qp->link.remote = NULL;
+    qp->target.remote = NULL;
     shca_unlock(&qp->sq);
     pthread_mutex_unlock(&shca.lock);
     pthread_mutex_lock(&shca_wire.lock);
@@ -415,8 +415,8 @@ void shca_tcp_send_drop(struct shca_qp *qp)
     shca_remote_process_put(f);
     shca_remote_process_release(f);
     pthread_mutex_unlock(&shca_wire.lock);
-    shca_respond_drop(&r->link, &r->receive);
-    shca_peer_put(r->link.peer);
+    shca_respond_drop(&r->target, &r->receive);
+    shca_peer_put(r->target.peer);
     free(r);
 }
 
@@ -435,7 +435,7 @@ void shca_tcp_send_lost(struct shca_remote_process *f)
 {
     for (struct shca_remote *r = f->remotes; r; r = r->next) {
         responder_lost(&r->in);
-        shca_respond_drop(&r->link, &r->receive);
+        shca_respond_drop(&r->target, &r->receive);
         shca_lock(&r->qp->sq);
         requester_lost(&r->out);
         shca_lock(&f->out);

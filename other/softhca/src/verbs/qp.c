@@ -275,7 +275,7 @@ int shca_query_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask,
         attr->qp_state = attr->cur_qp_state = shca_state(qp);
         attr->cap = qp->cap;
         shca_lock(&qp->sq);
-        attr->sq_draining = qp->link.remote && shca_tcp_send_draining(qp);
+        attr->sq_draining = qp->target.remote && shca_tcp_send_draining(qp);
         shca_unlock(&qp->sq);
     }
     if (init)
@@ -303,7 +303,7 @@ void shca_qp_reset(struct shca_qp *qp)
     if (qp->recv_cq && qp->recv_cq != qp->send_cq)
         shca_cq_forget(qp->recv_cq, qp->base.qp_num, NULL);
     if (qp->private_srq) shca_srq_clear(qp->srq);
-    shca_peers_put(&qp->link);
+    shca_peers_put(&qp->target);
     qp->s->accepts = SHCA_ACCEPTS_NONE;
     qp->s->rq_prod = qp->s->rq_cons = SHCA_FIRST_WR;
     qp->s->active = qp->s->sender_waits = qp->s->fault = qp->s->comm_est = 0;
@@ -315,7 +315,7 @@ void shca_qp_reset(struct shca_qp *qp)
     qp->last_wqe_raised = qp->drain_wanted = false;
     qp->deadline = SHCA_NO_DEADLINE;
     if (qp->faults) qp->faults->decided = false;
-    qp->link.t = NULL;
+    qp->target.t = NULL;
 }
 
 int shca_destroy_qp(struct ibv_qp *base)
@@ -324,16 +324,16 @@ int shca_destroy_qp(struct ibv_qp *base)
     struct shca_qp *qp = shca_qp(base);
     if (shca_close_qp(qp)) return 0;
     pthread_mutex_lock(&shca.lock);
-    struct shca_qp **link = &shca.qps;
-    while (*link && *link != qp) link = &(*link)->next;
-    if (*link) *link = qp->next;
+    struct shca_qp **at = &shca.qps;
+    while (*at && *at != qp) at = &(*at)->next;
+    if (*at) *at = qp->next;
     pthread_mutex_unlock(&shca.lock);
     shca_worker_drop(qp);
     shca_tcp_send_drop(qp);
     shca_qp_reset(qp);
     uint64_t ring = qp->s->rq_ring;
     qp->s->type = 0;
-    shca_peer_put(qp->link.peer);
+    shca_peer_put(qp->target.peer);
     pthread_mutex_lock(&shca.lock);
     shca.qp[qp->index] = NULL;
     pthread_mutex_unlock(&shca.lock);

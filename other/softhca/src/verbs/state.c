@@ -60,16 +60,16 @@ static void state_take_values(struct ibv_qp_attr *mine, const struct ibv_qp_attr
 
 static int state_connect(struct shca_qp *qp)
 {
-    struct shca_place place = shca_place_of(qp->port, &qp->attr.ah_attr);
-    struct shca_link link;
-    shca_link(&link, place, qp->base.qp_type, qp->base.qp_num, qp->attr.dest_qp_num);
-    link.route = shca_route(qp->port, &qp->attr.ah_attr);
-    pthread_mutex_lock(&shca.lock); /* shca_quiesce() reads the links of all QPs */
-    struct shca_peer *old = qp->link.peer;
-    qp->link = link;
+    struct shca_destination destination = shca_destination_of(qp->port, &qp->attr.ah_attr);
+    struct shca_target target;
+    shca_target_set(&target, destination, qp->base.qp_type, qp->base.qp_num, qp->attr.dest_qp_num);
+    target.route = shca_route(qp->port, &qp->attr.ah_attr);
+    pthread_mutex_lock(&shca.lock); /* shca_quiesce() reads the targets of all QPs */
+    struct shca_peer *old = qp->target.peer;
+    qp->target = target;
     pthread_mutex_unlock(&shca.lock);
     shca_peer_put(old);
-    return place.host > SHCA_HERE ? shca_tcp_send_bind(qp, place) : 0;
+    return destination.host > SHCA_HERE ? shca_tcp_send_bind(qp, destination) : 0;
 }
 
 /* True when an injected fault refuses the transition; a datagram QP has no peer. */
@@ -108,8 +108,8 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
         shca_lock(&qp->sq);
         shca_qp_reset(qp);
         shca_unlock(&qp->sq);
-        struct shca_peer *old = qp->link.peer;
-        qp->link.peer = NULL;
+        struct shca_peer *old = qp->target.peer;
+        qp->target.peer = NULL;
         pthread_mutex_unlock(&shca.lock);
         qp->attr = (struct ibv_qp_attr){0};
         shca_peer_put(old);
@@ -129,7 +129,7 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
     else
         shca_qp_publish(qp, to);
     if (from != to) qp->drain_wanted = mask & IBV_QP_EN_SQD_ASYNC_NOTIFY && a->en_sqd_async_notify;
-    if (qp->link.remote)
+    if (qp->target.remote)
         shca_tcp_send_tune(qp);
     else if (qp->drain_wanted)
         shca_qp_raise_drained(qp); /* on one host a message ends before the lock is released */

@@ -1,9 +1,10 @@
-/* verbs_link.c - queue pairs: created when a peer is first used, connected as the handshake
+/* verbs_connection.c - queue pairs: created when a peer is first used, connected as the handshake
  * (other/connect/handshake) demands, drained when they fail or both ends have sent GOODBYE.
  *
- * All with driving held.  A link that is lost goes through these steps: nothing more is posted; all
- * its work requests complete (draining); the engine gets back its messages and transfers as failed,
- * and then the notice that the peer has failed.  Until then nothing new is sent to that peer.
+ * All with driving held.  A connection that is lost goes through these steps: nothing more is
+ * posted; all its work requests complete (draining); the engine gets back its messages and
+ * transfers as failed, and then the notice that the peer has failed.  Until then nothing new is
+ * sent to that peer.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,22 +16,22 @@
 
 /* --- creating and connecting --- */
 
-static void forget(struct ptli_verbs *v, struct ptli_link *link)
+static void connection_forget(struct ptli_verbs *v, struct ptli_conn *conn)
 {
-    struct ptli_link **at = &v->by_number[link->qp->qp_num % PTLI_NUMBERS];
-    while (*at != link) at = &(*at)->next_same;
-    *at = link->next_same;
+    struct ptli_conn **at = &v->by_number[conn->qp->qp_num % PTLI_NUMBERS];
+    while (*at != conn) at = &(*at)->next_same;
+    *at = conn->next_same;
     ptli_mutex_lock(&v->posting.lock);
-    for (at = &v->links; *at != link;) at = &(*at)->next;
-    *at = link->next;
+    for (at = &v->conns; *at != conn;) at = &(*at)->next;
+    *at = conn->next;
     ptli_mutex_unlock(&v->posting.lock);
-    ptli_verbs_forget_held(link);
-    ibv_destroy_qp(link->qp);
+    ptli_verbs_forget_held(conn);
+    ibv_destroy_qp(conn->qp);
     v->cq_used -= PTLI_SLOTS;
-    free(link);
+    free(conn);
 }
 
-static struct ibv_qp *make_qp(struct ptli_verbs *v, uint32_t *max_inline)
+static struct ibv_qp *connection_make_qp(struct ptli_verbs *v, uint32_t *max_inline)
 {
     struct ibv_qp_init_attr init = {.send_cq = v->cq,
                                     .recv_cq = v->cq,
@@ -58,15 +59,15 @@ static struct ibv_qp *make_qp(struct ptli_verbs *v, uint32_t *max_inline)
     return NULL;
 }
 
-static struct ptli_link *make(struct ptli_verbs *v, struct ptli_node *node)
+static struct ptli_conn *connection_make(struct ptli_verbs *v, struct ptli_node *node)
 {
-    struct ptli_link *link = ptli_verbs_room_for_link(v) ? calloc(1, sizeof *link) : NULL;
-    if (link && !(link->qp = make_qp(v, &link->max_inline))) {
-        free(link);
-        link = NULL;
+    struct ptli_conn *conn = ptli_verbs_room_for_conn(v) ? calloc(1, sizeof *conn) : NULL;
+    if (conn && !(conn->qp = connection_make_qp(v, &conn->max_inline))) {
+        free(conn);
+        conn = NULL;
         v->cq_used -= PTLI_SLOTS;
     }
-    if (!link) {
+    if (!conn) {
         const char *why = strerror(errno);
         if (!ptli_verbs_trouble(v, node,
                                 "no queue pair: %s; raise ulimit -v and ulimit -l, or run fewer "
@@ -76,35 +77,35 @@ static struct ptli_link *make(struct ptli_verbs *v, struct ptli_node *node)
                            node->face.id.pid, why);
         return NULL;
     }
-    link->node = node;
-    link->most = PTLI_FOR_REQUESTS;
-    link->psn = (uint32_t)(node->handshake.mine >> 8) & 0xffffff;
-    link->held_end = &link->held;
-    link->put =
-        (struct ibv_send_wr){.opcode = IBV_WR_RDMA_WRITE, .sg_list = &link->piece, .num_sge = 1};
-    link->get = link->put;
-    link->get.opcode = IBV_WR_RDMA_READ;
-    link->get.send_flags = IBV_SEND_SIGNALED;
-    link->part[0].length = PTLI_WIRE_SIZE;
-    link->message =
-        (struct ibv_send_wr){.opcode = IBV_WR_SEND, .sg_list = link->part, .num_sge = 2};
-    if (v->max_sge >= 2 && link->max_inline > PTLI_WIRE_SIZE)
-        link->short_most = link->max_inline - PTLI_WIRE_SIZE;
-    link->free = link->slot;
+    conn->node = node;
+    conn->most = PTLI_FOR_REQUESTS;
+    conn->psn = (uint32_t)(node->handshake.mine >> 8) & 0xffffff;
+    conn->held_end = &conn->held;
+    conn->put =
+        (struct ibv_send_wr){.opcode = IBV_WR_RDMA_WRITE, .sg_list = &conn->piece, .num_sge = 1};
+    conn->get = conn->put;
+    conn->get.opcode = IBV_WR_RDMA_READ;
+    conn->get.send_flags = IBV_SEND_SIGNALED;
+    conn->part[0].length = PTLI_WIRE_SIZE;
+    conn->message =
+        (struct ibv_send_wr){.opcode = IBV_WR_SEND, .sg_list = conn->part, .num_sge = 2};
+    if (v->max_sge >= 2 && conn->max_inline > PTLI_WIRE_SIZE)
+        conn->short_most = conn->max_inline - PTLI_WIRE_SIZE;
+    conn->free = conn->slot;
     for (uint32_t i = 0; i < PTLI_SLOTS; i++)
-        link->slot[i] = (struct ptli_wr){.link = link, .after = &link->slot[(i + 1) % PTLI_SLOTS]};
-    link->next_same = v->by_number[link->qp->qp_num % PTLI_NUMBERS];
-    v->by_number[link->qp->qp_num % PTLI_NUMBERS] = link;
+        conn->slot[i] = (struct ptli_wr){.conn = conn, .after = &conn->slot[(i + 1) % PTLI_SLOTS]};
+    conn->next_same = v->by_number[conn->qp->qp_num % PTLI_NUMBERS];
+    v->by_number[conn->qp->qp_num % PTLI_NUMBERS] = conn;
     ptli_mutex_lock(&v->posting.lock);
-    link->next = v->links;
-    v->links = link;
+    conn->next = v->conns;
+    v->conns = conn;
     ptli_mutex_unlock(&v->posting.lock);
-    return link;
+    return conn;
 }
 
 /* Moves the queue pair to RTR. Address resolution of the kernel that has timed out is tried again:
  * one packet may have been lost. */
-static int to_rtr(struct ibv_qp *qp, struct ibv_qp_attr *attr)
+static int connection_to_rtr(struct ibv_qp *qp, struct ibv_qp_attr *attr)
 {
     enum { TRIES = 3 };
     int error = ETIMEDOUT;
@@ -116,7 +117,8 @@ static int to_rtr(struct ibv_qp *qp, struct ibv_qp_attr *attr)
 }
 
 /* 0 or an errno; EPROTONOSUPPORT: the two ports have no GIDs of one class. */
-static int join(struct ptli_verbs *v, struct ptli_link *link, const ptli_connect_payload_t *theirs)
+static int connection_join(struct ptli_verbs *v, struct ptli_conn *conn,
+                           const ptli_connect_payload_t *theirs)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
                                .path_mtu = theirs->mtu < v->mtu ? (enum ibv_mtu)theirs->mtu
@@ -126,24 +128,24 @@ static int join(struct ptli_verbs *v, struct ptli_link *link, const ptli_connect
                                .max_dest_rd_atomic = v->rd_atom,
                                .min_rnr_timer = 12 /* 0.64 ms */};
     if (!ptli_verbs_route(v, theirs, &attr.ah_attr)) return EPROTONOSUPPORT;
-    int error = to_rtr(link->qp, &attr);
+    int error = connection_to_rtr(conn->qp, &attr);
     if (error) return error;
     attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
-                                .sq_psn = link->psn,
+                                .sq_psn = conn->psn,
                                 .timeout = v->settings.qp_timeout,
                                 .retry_cnt = PTLI_RETRIES,
                                 .rnr_retry = 7, /* no limit: the receiver takes all that arrives */
                                 .max_rd_atomic =
                                     theirs->rd_atom < v->rd_atom ? theirs->rd_atom : v->rd_atom};
-    return ibv_modify_qp(link->qp, &attr,
+    return ibv_modify_qp(conn->qp, &attr,
                          IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                              IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-static void open_link(struct ptli_verbs *v, struct ptli_node *node)
+static void open_conn(struct ptli_verbs *v, struct ptli_node *node)
 {
     ptli_mutex_lock(&v->posting.lock);
-    node->link = node->making;
+    node->conn = node->making;
     node->making = NULL;
     node->window = node->theirs.window;
     node->known = true;
@@ -174,7 +176,7 @@ static void failed(struct ptli_verbs *v, struct ptli_node *node)
 static void begin_to_fail(struct ptli_verbs *v, struct ptli_node *node)
 {
     ptli_mutex_lock(&v->posting.lock);
-    node->link = node->making = NULL;
+    node->conn = node->making = NULL;
     node->failing = true;
     node->seen_due = false;
     node->life++;
@@ -182,65 +184,65 @@ static void begin_to_fail(struct ptli_verbs *v, struct ptli_node *node)
     ptli_mutex_unlock(&v->posting.lock);
 }
 
-void ptli_verbs_link_drained(struct ptli_link *link)
+void ptli_verbs_conn_drained(struct ptli_conn *conn)
 {
-    struct ptli_node *node = link->node;
-    forget(node->verbs, link);
+    struct ptli_node *node = conn->node;
+    connection_forget(node->verbs, conn);
     failed(node->verbs, node);
 }
 
 /* In error state the queue pair flushes a last work request after all others. */
-static void lose(struct ptli_verbs *v, struct ptli_link *link)
+static void connection_lose(struct ptli_verbs *v, struct ptli_conn *conn)
 {
-    begin_to_fail(v, link->node);
+    begin_to_fail(v, conn->node);
     v->breaks++;
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
-    bool flushing = !ibv_modify_qp(link->qp, &attr, IBV_QP_STATE);
+    bool flushing = !ibv_modify_qp(conn->qp, &attr, IBV_QP_STATE);
     ptli_mutex_lock(&v->posting.lock);
-    link->broken = false;
-    flushing = flushing && ptli_verbs_nudge(link, IBV_WR_SEND);
-    ptli_verbs_break(link);
-    link->draining = true;
+    conn->broken = false;
+    flushing = flushing && ptli_verbs_nudge(conn, IBV_WR_SEND);
+    ptli_verbs_break(conn);
+    conn->draining = true;
     ptli_mutex_unlock(&v->posting.lock);
     if (flushing) return;
     if (!ptli_verbs_has_handler()) /* of a device that is gone the handler got an event */
         ptli_verbs_say(v, "the queue pair to process %u:%u cannot be drained",
-                       link->node->face.id.nid, link->node->face.id.pid);
-    ptli_verbs_link_drained(link);
+                       conn->node->face.id.nid, conn->node->face.id.pid);
+    ptli_verbs_conn_drained(conn);
 }
 
-/* On a link that was never connected nothing was posted. */
+/* On a connection that was never connected nothing was posted. */
 static void drop(struct ptli_verbs *v, struct ptli_node *node)
 {
-    struct ptli_link *link = node->making ? node->making : node->link;
-    if (!link) return;
-    if (link->joined) {
-        if (!link->leaving) lose(v, link);
+    struct ptli_conn *conn = node->making ? node->making : node->conn;
+    if (!conn) return;
+    if (conn->joined) {
+        if (!conn->leaving) connection_lose(v, conn);
         return;
     }
     node->making = NULL;
-    forget(v, link);
+    connection_forget(v, conn);
 }
 
-void ptli_verbs_leave(struct ptli_link *link)
+void ptli_verbs_leave(struct ptli_conn *conn)
 {
-    struct ptli_verbs *v = link->node->verbs;
-    if (link->leaving || link->draining) return;
-    link->leaving = true;
-    link->next_leaving = v->leaving;
-    v->leaving = link;
+    struct ptli_verbs *v = conn->node->verbs;
+    if (conn->leaving || conn->draining) return;
+    conn->leaving = true;
+    conn->next_leaving = v->leaving;
+    v->leaving = conn;
     ptli_due(&v->face);
-    handshake_reset(&link->node->handshake);
-    begin_to_fail(v, link->node);
+    handshake_reset(&conn->node->handshake);
+    begin_to_fail(v, conn->node);
 }
 
 /* Whether it can be lost now: GOODBYE and all work requests before it have completed. */
-static bool gone(struct ptli_verbs *v, struct ptli_link *link)
+static bool gone(struct ptli_verbs *v, struct ptli_conn *conn)
 {
     ptli_mutex_lock(&v->posting.lock);
-    if (!link->broken && !link->goodbye_sent)
-        link->goodbye_sent = ptli_verbs_control(link, PTLI_GOODBYE);
-    bool is = link->broken || (link->goodbye_sent && !ptli_verbs_in_flight(link));
+    if (!conn->broken && !conn->goodbye_sent)
+        conn->goodbye_sent = ptli_verbs_control(conn, PTLI_GOODBYE);
+    bool is = conn->broken || (conn->goodbye_sent && !ptli_verbs_in_flight(conn));
     ptli_mutex_unlock(&v->posting.lock);
     return is;
 }
@@ -249,25 +251,25 @@ static void find_trouble(struct ptli_verbs *v)
 {
     ptli_mutex_lock(&v->posting.lock);
     v->trouble = false;
-    struct ptli_link *link = v->links;
+    struct ptli_conn *conn = v->conns;
     ptli_mutex_unlock(&v->posting.lock);
-    for (; link; link = link->next)
-        if (link->broken) ptli_verbs_leave(link);
+    for (; conn; conn = conn->next)
+        if (conn->broken) ptli_verbs_leave(conn);
 }
 
 bool ptli_verbs_tend(struct ptli_verbs *v)
 {
     bool any = v->trouble;
     if (any) find_trouble(v);
-    for (struct ptli_link **at = &v->leaving; *at;) {
-        struct ptli_link *link = *at;
-        if (v->closing ? !link->broken : !gone(v, link)) {
-            at = &link->next_leaving;
+    for (struct ptli_conn **at = &v->leaving; *at;) {
+        struct ptli_conn *conn = *at;
+        if (v->closing ? !conn->broken : !gone(v, conn)) {
+            at = &conn->next_leaving;
             continue;
         }
-        *at = link->next_leaving;
-        link->leaving = false;
-        lose(v, link);
+        *at = conn->next_leaving;
+        conn->leaving = false;
+        connection_lose(v, conn);
         any = true;
     }
     return any;
@@ -280,14 +282,14 @@ void ptli_verbs_unreachable(struct ptli_verbs *v, struct ptli_node *node)
     failed(v, node);
 }
 
-static bool connect_link(struct ptli_verbs *v, struct ptli_node *node,
-                         const ptli_connect_payload_t *theirs)
+static bool join_conn(struct ptli_verbs *v, struct ptli_node *node,
+                      const ptli_connect_payload_t *theirs)
 {
     node->theirs = *theirs;
     node->face.uid = theirs->uid;
     node->face.jid = theirs->jid;
     node->face.admitted_by = 0;
-    const int error = join(v, node->making, theirs);
+    const int error = connection_join(v, node->making, theirs);
     node->making->joined = !error;
     if (!error) return true;
     char why[700];
@@ -301,12 +303,12 @@ static bool connect_link(struct ptli_verbs *v, struct ptli_node *node,
 }
 
 /* False: the peer cannot be connected. */
-static bool act(struct ptli_verbs *v, struct ptli_node *node, unsigned actions,
-                const ptli_connect_payload_t *received)
+static bool connection_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actions,
+                           const ptli_connect_payload_t *received)
 {
-    if ((actions & HANDSHAKE_MAKE) && !(node->making = make(v, node))) return false;
-    if ((actions & HANDSHAKE_JOIN) && !connect_link(v, node, received)) return false;
-    if (actions & HANDSHAKE_OPEN) open_link(v, node);
+    if ((actions & HANDSHAKE_MAKE) && !(node->making = connection_make(v, node))) return false;
+    if ((actions & HANDSHAKE_JOIN) && !join_conn(v, node, received)) return false;
+    if (actions & HANDSHAKE_OPEN) open_conn(v, node);
     if (actions & HANDSHAKE_SEND) ptli_verbs_send_handshake(v, node);
     return true;
 }
@@ -326,7 +328,7 @@ void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actio
             return;
         }
     }
-    if (!act(v, node, actions, received) || given_up) {
+    if (!connection_act(v, node, actions, received) || given_up) {
         ptli_verbs_unreachable(v, node);
     } else if (!node->handshake.wanted && !node->handshake.open) {
         /* Dropped, perhaps with something left to send. */
@@ -340,11 +342,11 @@ void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actio
 
 /* Posting.  Something is awaited from the peer, and no signalled work request is outstanding that
  * would fail if the peer were gone. */
-static bool watched(const struct ptli_link *link)
+static bool watched(const struct ptli_conn *conn)
 {
-    const struct ptli_node *node = link->node;
-    if (link->broken || node->link != link ||
-        (int32_t)(link->signalled - atomic_load(&link->done)) > 0)
+    const struct ptli_node *node = conn->node;
+    if (conn->broken || node->conn != conn ||
+        (int32_t)(conn->signalled - atomic_load(&conn->done)) > 0)
         return false;
     if (node->unanswered) return true;
     for (const struct ptli_route *route = node->routes; route; route = route->next)
@@ -355,16 +357,16 @@ static bool watched(const struct ptli_link *link)
 bool ptli_verbs_watching(struct ptli_verbs *v)
 {
     ptli_mutex_lock(&v->posting.lock);
-    struct ptli_link *link = v->links;
-    while (link && !watched(link)) link = link->next;
+    struct ptli_conn *conn = v->conns;
+    while (conn && !watched(conn)) conn = conn->next;
     ptli_mutex_unlock(&v->posting.lock);
-    return link != NULL;
+    return conn != NULL;
 }
 
-bool ptli_verbs_linked(struct ptli_verbs *v)
+bool ptli_verbs_any_conn(struct ptli_verbs *v)
 {
     ptli_mutex_lock(&v->posting.lock);
-    const bool any = v->links != NULL;
+    const bool any = v->conns != NULL;
     ptli_mutex_unlock(&v->posting.lock);
     return any;
 }
@@ -372,9 +374,9 @@ bool ptli_verbs_linked(struct ptli_verbs *v)
 void ptli_verbs_look(struct ptli_verbs *v)
 {
     ptli_mutex_lock(&v->posting.lock);
-    for (struct ptli_link *link = v->links; link; link = link->next) {
-        if (!link->active && watched(link)) ptli_verbs_nudge(link, IBV_WR_RDMA_WRITE);
-        link->active = false;
+    for (struct ptli_conn *conn = v->conns; conn; conn = conn->next) {
+        if (!conn->active && watched(conn)) ptli_verbs_nudge(conn, IBV_WR_RDMA_WRITE);
+        conn->active = false;
     }
     ptli_mutex_unlock(&v->posting.lock);
 }
@@ -385,16 +387,16 @@ bool ptli_verbs_farewell(struct ptli_verbs *v)
 {
     bool left = false;
     ptli_mutex_lock(&v->posting.lock);
-    for (struct ptli_link *link = v->links; link; link = link->next) {
-        if (link->broken || (link->node->link != link && !link->leaving)) continue;
-        if (!link->goodbye_sent) link->goodbye_sent = ptli_verbs_control(link, PTLI_GOODBYE);
-        left |= !link->goodbye_sent || !link->goodbye_received || ptli_verbs_in_flight(link);
+    for (struct ptli_conn *conn = v->conns; conn; conn = conn->next) {
+        if (conn->broken || (conn->node->conn != conn && !conn->leaving)) continue;
+        if (!conn->goodbye_sent) conn->goodbye_sent = ptli_verbs_control(conn, PTLI_GOODBYE);
+        left |= !conn->goodbye_sent || !conn->goodbye_received || ptli_verbs_in_flight(conn);
     }
     ptli_mutex_unlock(&v->posting.lock);
     return !left;
 }
 
-void ptli_verbs_links_free(struct ptli_verbs *v)
+void ptli_verbs_conns_free(struct ptli_verbs *v)
 {
-    while (v->links) forget(v, v->links);
+    while (v->conns) connection_forget(v, v->conns);
 }
