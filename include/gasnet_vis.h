@@ -33,7 +33,12 @@ typedef struct {
 /* --- Entry points of the library; not for clients --- */
 
 /* The form of a call: how the caller synchronises.  */
-enum gasnete_vis_form { GASNETE_VIS_BULK, GASNETE_VIS_NB, GASNETE_VIS_NBI };
+enum gasnete_vis_form {
+    GASNETE_VIS_BULK,
+    GASNETE_VIS_NB,
+    GASNETE_VIS_NBI,
+    GASNETE_VIS_NBI_GROUPED /* a put that counts in GEX_EC_LC */
+};
 
 extern gasnet_handle_t gasnete_putv(enum gasnete_vis_form form, gasnet_node_t dstnode,
                                     size_t dstcount, gasnet_memvec_t const *dstlist,
@@ -309,6 +314,87 @@ extern size_t gasnett_format_putsgets(char *buf, void *unused, gasnet_node_t nod
                                       const size_t *dststrides, void *srcaddr,
                                       const size_t *srcstrides, const size_t *count,
                                       size_t stridelevels);
+
+/* --- GASNet-EX --- */
+
+/* The same transfers: Blocking, NB with an event, NBI as implicit operations.  Results of type int
+ * are 0.  flags: GEX_FLAG_IMMEDIATE changes nothing; with GEX_FLAG_ENABLE_LEAF_LC the source of a put
+ * is free when the leaf GEX_EC_LC of its event is complete (NB), or when GEX_EC_LC is synchronised
+ * (NBI).  Lists, and the memory of both sides, must stay unchanged until the operation is complete.
+ *
+ * Strided: pieces of elemsz bytes, of which level i has count[i], dststrides[i] and srcstrides[i]
+ * bytes from each other.  Strides may be negative and in any order; these arrays may change on
+ * return.  An elemsz or count of 0: nothing is transferred. */
+extern gasnet_handle_t gasnete_ex_vector(int put, enum gasnete_vis_form form,
+                                         gex_Rank_t node, size_t dstcount,
+                                         const gex_Memvec_t *dstlist, size_t srccount,
+                                         const gex_Memvec_t *srclist);
+extern gasnet_handle_t gasnete_ex_indexed(int put, enum gasnete_vis_form form,
+                                          gex_Rank_t node, size_t dstcount, void *const *dstlist,
+                                          size_t dstlen, size_t srccount, void *const *srclist,
+                                          size_t srclen);
+extern gasnet_handle_t gasnete_ex_strided(int put, enum gasnete_vis_form form,
+                                          gex_Rank_t node, void *dst, const ptrdiff_t *dststrides,
+                                          void *src, const ptrdiff_t *srcstrides, size_t elemsz,
+                                          const size_t *count, size_t stridelevels);
+
+/* Defines the three forms of a call: its name, its parameters after tm, and what it calls. */
+#define GASNETI_VIS_FORMS(name, parameters, call)                                                  \
+    GASNETI_INLINE int gex_VIS_##name##Blocking parameters                                         \
+    {                                                                                              \
+        const enum gasnete_vis_form form = GASNETE_VIS_BULK;                                       \
+        (void)flags;                                                                               \
+        (void)call;                                                                                \
+        return 0;                                                                                  \
+    }                                                                                              \
+    GASNETI_INLINE gex_Event_t gex_VIS_##name##NB parameters GASNETI_MUST_SYNC;                    \
+    GASNETI_INLINE gex_Event_t gex_VIS_##name##NB parameters                                       \
+    {                                                                                              \
+        const enum gasnete_vis_form form = GASNETE_VIS_NB;                                         \
+        (void)flags;                                                                               \
+        return call;                                                                               \
+    }                                                                                              \
+    GASNETI_INLINE int gex_VIS_##name##NBI parameters                                              \
+    {                                                                                              \
+        const enum gasnete_vis_form form =                                                         \
+            flags & GEX_FLAG_ENABLE_LEAF_LC ? GASNETE_VIS_NBI_GROUPED : GASNETE_VIS_NBI;           \
+        (void)call;                                                                                \
+        return 0;                                                                                  \
+    }
+GASNETI_VIS_FORMS(VectorPut,
+                  (gex_TM_t tm, gex_Rank_t rank, size_t dstcount, const gex_Memvec_t dstlist[],
+                   size_t srccount, const gex_Memvec_t srclist[], gex_Flags_t flags),
+                  gasnete_ex_vector(1, form, gasneti_jobrank(tm, rank), dstcount, dstlist, srccount,
+                                    srclist))
+GASNETI_VIS_FORMS(VectorGet,
+                  (gex_TM_t tm, size_t dstcount, const gex_Memvec_t dstlist[], gex_Rank_t rank,
+                   size_t srccount, const gex_Memvec_t srclist[], gex_Flags_t flags),
+                  gasnete_ex_vector(0, form, gasneti_jobrank(tm, rank), dstcount, dstlist, srccount,
+                                    srclist))
+GASNETI_VIS_FORMS(IndexedPut,
+                  (gex_TM_t tm, gex_Rank_t rank, size_t dstcount, void *const dstlist[],
+                   size_t dstlen, size_t srccount, void *const srclist[], size_t srclen,
+                   gex_Flags_t flags),
+                  gasnete_ex_indexed(1, form, gasneti_jobrank(tm, rank), dstcount, dstlist, dstlen,
+                                     srccount, srclist, srclen))
+GASNETI_VIS_FORMS(IndexedGet,
+                  (gex_TM_t tm, size_t dstcount, void *const dstlist[], size_t dstlen,
+                   gex_Rank_t rank, size_t srccount, void *const srclist[], size_t srclen,
+                   gex_Flags_t flags),
+                  gasnete_ex_indexed(0, form, gasneti_jobrank(tm, rank), dstcount, dstlist, dstlen,
+                                     srccount, srclist, srclen))
+GASNETI_VIS_FORMS(StridedPut,
+                  (gex_TM_t tm, gex_Rank_t rank, void *dst, const ptrdiff_t dststrides[], void *src,
+                   const ptrdiff_t srcstrides[], size_t elemsz, const size_t count[],
+                   size_t stridelevels, gex_Flags_t flags),
+                  gasnete_ex_strided(1, form, gasneti_jobrank(tm, rank), dst, dststrides, src,
+                                     srcstrides, elemsz, count, stridelevels))
+GASNETI_VIS_FORMS(StridedGet,
+                  (gex_TM_t tm, void *dst, const ptrdiff_t dststrides[], gex_Rank_t rank, void *src,
+                   const ptrdiff_t srcstrides[], size_t elemsz, const size_t count[],
+                   size_t stridelevels, gex_Flags_t flags),
+                  gasnete_ex_strided(0, form, gasneti_jobrank(tm, rank), dst, dststrides, src,
+                                     srcstrides, elemsz, count, stridelevels))
 
 GASNETI_EXPORTS_END
 #endif

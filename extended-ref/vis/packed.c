@@ -78,7 +78,7 @@ static size_t packed_fill(gasnete_vis_pair_t *pair, char *message, void *pieces,
     gasnete_vis_write(&writer, pieces);
     while (filled + gasnete_vis_written(&writer) < room &&
            (taken = gasnete_vis_next(pair, room - filled - gasnete_vis_written(&writer), &match))) {
-        gasnete_vis_gather(message + filled, match.src, match.length, (ptrdiff_t)match.src_stride,
+        gasnete_vis_gather(message + filled, match.src, match.length, match.src_stride,
                            match.times);
         gasnete_vis_add(&writer, match.dst, match.length, match.dst_stride, match.times);
         filled += taken;

@@ -70,15 +70,15 @@ static inline void gasnete_vis_add_piece(gasnete_vis_writer_t *writer, uintptr_t
 /* Adds `times` pieces of nbytes >= 1 at a distance of `stride` bytes.  From the third piece on all
  * pieces but the last join one group, that of the second piece.  */
 static inline void gasnete_vis_add(gasnete_vis_writer_t *writer, const void *first, size_t nbytes,
-                                   size_t stride, size_t times)
+                                   ptrdiff_t stride, size_t times)
 {
     uintptr_t at = (uintptr_t)first;
-    if (stride == nbytes) nbytes *= times, times = 1;
+    if (stride == (ptrdiff_t)nbytes) nbytes *= times, times = 1;
     for (size_t i = 0; i < times && i < 3; i++, at += stride)
         gasnete_vis_add_piece(writer, at, nbytes);
     if (times <= 3) return;
     writer->times += times - 3;
-    writer->at += (times - 3) * stride;
+    writer->at += (ptrdiff_t)(times - 3) * stride;
     writer->end = writer->at - stride + nbytes;
 }
 

@@ -20,8 +20,9 @@ void gasnete_vis_put_each(gasnet_node_t node, gasnete_vis_pair_t *pair, gasnetc_
     gasnete_vis_match_t match;
     while (gasnete_vis_next(pair, SIZE_MAX, &match))
         for (size_t i = 0; i < match.times; i++)
-            gasnete_transfer_put_bulk(node, match.dst + i * match.dst_stride,
-                                      match.src + i * match.src_stride, match.length, counter);
+            gasnete_transfer_put_bulk(node, match.dst + (ptrdiff_t)i * match.dst_stride,
+                                      match.src + (ptrdiff_t)i * match.src_stride, match.length,
+                                      counter);
 }
 
 void gasnete_vis_get_each(gasnet_node_t node, gasnete_vis_pair_t *pair, gasnetc_counter_t *counter)
@@ -29,8 +30,9 @@ void gasnete_vis_get_each(gasnet_node_t node, gasnete_vis_pair_t *pair, gasnetc_
     gasnete_vis_match_t match;
     while (gasnete_vis_next(pair, SIZE_MAX, &match))
         for (size_t i = 0; i < match.times; i++)
-            gasnete_transfer_get(node, match.dst + i * match.dst_stride,
-                                 match.src + i * match.src_stride, match.length, counter);
+            gasnete_transfer_get(node, match.dst + (ptrdiff_t)i * match.dst_stride,
+                                 match.src + (ptrdiff_t)i * match.src_stride, match.length,
+                                 counter);
 }
 
 /* The buffer is used again as soon as its put has returned.  */
@@ -41,8 +43,7 @@ void gasnete_vis_put_copied(gasnet_node_t node, gasnete_vis_pair_t *pair, size_t
     char *buffer = gasnete_vis_buffer(room), *dst = pair->dst.at;
     gasnete_vis_match_t match;
     while ((taken = gasnete_vis_next(pair, room - filled, &match)) != 0) {
-        gasnete_vis_gather(buffer + filled, match.src, match.length, (ptrdiff_t)match.src_stride,
-                           match.times);
+        gasnete_vis_gather(buffer + filled, match.src, match.length, match.src_stride, match.times);
         filled += taken;
         if (filled < room) continue;
         gasnete_transfer_put(node, dst, buffer, filled, counter);
@@ -66,7 +67,7 @@ void gasnete_vis_get_copied(gasnet_node_t node, gasnete_vis_pair_t *pair, size_t
         for (size_t used = 0, taken;
              used < part && (taken = gasnete_vis_next(pair, part - used, &match)) != 0;
              used += taken)
-            gasnete_vis_scatter(match.dst, match.length, (ptrdiff_t)match.dst_stride, match.times,
+            gasnete_vis_scatter(match.dst, match.length, match.dst_stride, match.times,
                                 buffer + used);
     }
     free(buffer);
@@ -118,7 +119,7 @@ void gasnete_vis_listed(gasnet_node_t node, bool put, gasnete_vis_pair_t *pair,
     gasnete_vis_match_t match;
     while (gasnete_vis_next(pair, SIZE_MAX, &match)) {
         char *local = put ? match.src : match.dst;
-        const size_t stride = put ? match.src_stride : match.dst_stride;
+        const ptrdiff_t stride = put ? match.src_stride : match.dst_stride;
         for (size_t i = 0; i < match.times; i++, local += stride) {
             list.piece[list.count++] = (gasnetc_piece_t){local, match.length};
             list.nbytes += match.length;

@@ -24,6 +24,7 @@ typedef struct vis_call {
     enum gasnete_vis_form form;
     gasnet_node_t node;
     const gasnete_vis_side_t *dst, *src;
+    bool classic; /* of GASNet-1, which has rules that GASNet-EX has not (gasnete_vis_valid) */
 } vis_call_t;
 
 static const gasnete_vis_side_t *vis_remote(const vis_call_t *call)
@@ -33,13 +34,17 @@ static const gasnete_vis_side_t *vis_remote(const vis_call_t *call)
 
 static const char *vis_name(const vis_call_t *call)
 {
-#define FORMS(name)                                                                                \
+#define FORMS(name, ex)                                                                            \
     {                                                                                              \
-        "gasnet_" name "_bulk", "gasnet_" name "_nb_bulk", "gasnet_" name "_nbi_bulk"              \
+        {"gex_VIS_" ex "Blocking", "gex_VIS_" ex "NB", "gex_VIS_" ex "NBI", "gex_VIS_" ex "NBI"},  \
+        {                                                                                          \
+            "gasnet_" name "_bulk", "gasnet_" name "_nb_bulk", "gasnet_" name "_nbi_bulk", ""      \
+        }                                                                                          \
     }
-    static const char *const names[2][3][3] = {{FORMS("putv"), FORMS("puti"), FORMS("puts")},
-                                               {FORMS("getv"), FORMS("geti"), FORMS("gets")}};
-    return names[call->direction][call->dst->kind][call->form];
+    static const char *const names[2][3][2][4] = {
+        {FORMS("putv", "VectorPut"), FORMS("puti", "IndexedPut"), FORMS("puts", "StridedPut")},
+        {FORMS("getv", "VectorGet"), FORMS("geti", "IndexedGet"), FORMS("gets", "StridedGet")}};
+    return names[call->direction][call->dst->kind][call->classic][call->form];
 }
 
 /* --- checks --- */
@@ -52,7 +57,7 @@ static void vis_check(const vis_call_t *call)
     const char *const names[] = {"destination", "source"}, *why;
     gasnete_check_transfer(vis_name(call), call->node);
     for (int i = 0; i < 2; i++)
-        if (!gasnete_vis_valid(sides[i], &why))
+        if (call->classic && !gasnete_vis_valid(sides[i], &why))
             gasneti_fatal("%s: the %s %s", vis_name(call), names[i], why);
     gasnete_vis_walk_t walk;
     gasnete_vis_begin(&walk, vis_remote(call));
@@ -80,7 +85,8 @@ static void vis_copy(gasnete_vis_pair_t *pair, uintptr_t dst_offset, uintptr_t s
         char *dst = (char *)((uintptr_t)match.dst + dst_offset);
         const char *src = (const char *)((uintptr_t)match.src + src_offset);
         for (size_t i = 0; i < match.times; i++)
-            memmove(dst + i * match.dst_stride, src + i * match.src_stride, match.length);
+            memmove(dst + (ptrdiff_t)i * match.dst_stride, src + (ptrdiff_t)i * match.src_stride,
+                    match.length);
     }
 }
 
@@ -128,6 +134,12 @@ static void vis_start(const vis_call_t *call, gasnete_vis_pair_t *pair,
     }
 }
 
+static enum gasnete_set vis_set(const vis_call_t *call)
+{
+    if (call->direction == GET) return GASNETE_GETS;
+    return call->form == GASNETE_VIS_NBI ? GASNETE_PUTS : GASNETE_GROUPED_PUTS;
+}
+
 /* Starts the transfer to or from another rank, and waits or returns a handle as the form says.  */
 static gasnet_handle_t vis_transfer(const vis_call_t *call, gasnete_vis_pair_t *pair,
                                     const gasnete_vis_shape_t *dst, const gasnete_vis_shape_t *src)
@@ -141,8 +153,9 @@ static gasnet_handle_t vis_transfer(const vis_call_t *call, gasnete_vis_pair_t *
         gasnetc_wait(&blocking);
         return GASNET_INVALID_HANDLE;
     case GASNETE_VIS_NBI:
+    case GASNETE_VIS_NBI_GROUPED:
         me = gasnete_self();
-        vis_start(call, pair, dst, src, me->implicit[call->direction == PUT ? GASNETE_PUTS : GASNETE_GETS]);
+        vis_start(call, pair, dst, src, me->implicit[vis_set(call)]);
         return GASNET_INVALID_HANDLE;
     default:
         me = gasnete_self();
@@ -189,7 +202,8 @@ static gasnete_vis_side_t vis_indexed(size_t count, void *const *list, size_t le
         .kind = GASNETE_VIS_INDEXED, .count = count, .list = list, .length = length};
 }
 
-static gasnete_vis_side_t vis_strided(void *start, const size_t *strides, const size_t *count,
+/* strides: of size_t or ptrdiff_t. */
+static gasnete_vis_side_t vis_strided(void *start, const void *strides, const size_t *count,
                                       size_t stridelevels)
 {
     return (gasnete_vis_side_t){.kind = GASNETE_VIS_STRIDED,
@@ -204,7 +218,7 @@ gasnet_handle_t gasnete_putv(enum gasnete_vis_form form, gasnet_node_t dstnode, 
                              gasnet_memvec_t const *srclist)
 {
     gasnete_vis_side_t dst = vis_vector(dstcount, dstlist), src = vis_vector(srccount, srclist);
-    return vis_call(&(vis_call_t){PUT, form, dstnode, &dst, &src});
+    return vis_call(&(vis_call_t){PUT, form, dstnode, &dst, &src, true});
 }
 
 gasnet_handle_t gasnete_getv(enum gasnete_vis_form form, size_t dstcount,
@@ -212,7 +226,7 @@ gasnet_handle_t gasnete_getv(enum gasnete_vis_form form, size_t dstcount,
                              gasnet_memvec_t const *srclist)
 {
     gasnete_vis_side_t dst = vis_vector(dstcount, dstlist), src = vis_vector(srccount, srclist);
-    return vis_call(&(vis_call_t){GET, form, srcnode, &dst, &src});
+    return vis_call(&(vis_call_t){GET, form, srcnode, &dst, &src, true});
 }
 
 gasnet_handle_t gasnete_puti(enum gasnete_vis_form form, gasnet_node_t dstnode, size_t dstcount,
@@ -221,7 +235,7 @@ gasnet_handle_t gasnete_puti(enum gasnete_vis_form form, gasnet_node_t dstnode, 
 {
     gasnete_vis_side_t dst = vis_indexed(dstcount, dstlist, dstlen),
                        src = vis_indexed(srccount, srclist, srclen);
-    return vis_call(&(vis_call_t){PUT, form, dstnode, &dst, &src});
+    return vis_call(&(vis_call_t){PUT, form, dstnode, &dst, &src, true});
 }
 
 gasnet_handle_t gasnete_geti(enum gasnete_vis_form form, size_t dstcount, void *const *dstlist,
@@ -230,7 +244,7 @@ gasnet_handle_t gasnete_geti(enum gasnete_vis_form form, size_t dstcount, void *
 {
     gasnete_vis_side_t dst = vis_indexed(dstcount, dstlist, dstlen),
                        src = vis_indexed(srccount, srclist, srclen);
-    return vis_call(&(vis_call_t){GET, form, srcnode, &dst, &src});
+    return vis_call(&(vis_call_t){GET, form, srcnode, &dst, &src, true});
 }
 
 gasnet_handle_t gasnete_puts(enum gasnete_vis_form form, gasnet_node_t dstnode, void *dstaddr,
@@ -239,7 +253,7 @@ gasnet_handle_t gasnete_puts(enum gasnete_vis_form form, gasnet_node_t dstnode, 
 {
     gasnete_vis_side_t dst = vis_strided(dstaddr, dststrides, count, stridelevels),
                        src = vis_strided(srcaddr, srcstrides, count, stridelevels);
-    return vis_call(&(vis_call_t){PUT, form, dstnode, &dst, &src});
+    return vis_call(&(vis_call_t){PUT, form, dstnode, &dst, &src, true});
 }
 
 gasnet_handle_t gasnete_gets(enum gasnete_vis_form form, void *dstaddr, const size_t *dststrides,
@@ -248,5 +262,68 @@ gasnet_handle_t gasnete_gets(enum gasnete_vis_form form, void *dstaddr, const si
 {
     gasnete_vis_side_t dst = vis_strided(dstaddr, dststrides, count, stridelevels),
                        src = vis_strided(srcaddr, srcstrides, count, stridelevels);
-    return vis_call(&(vis_call_t){GET, form, srcnode, &dst, &src});
+    return vis_call(&(vis_call_t){GET, form, srcnode, &dst, &src, true});
+}
+
+/* --- GASNet-EX --- */
+
+gasnet_handle_t gasnete_ex_vector(int put, enum gasnete_vis_form form, gex_Rank_t node,
+                                  size_t dstcount, const gex_Memvec_t *dstlist, size_t srccount,
+                                  const gex_Memvec_t *srclist)
+{
+    gasnete_vis_side_t dst = vis_vector(dstcount, (const gasnet_memvec_t *)(const void *)dstlist),
+                       src = vis_vector(srccount, (const gasnet_memvec_t *)(const void *)srclist);
+    return vis_call(&(vis_call_t){put ? PUT : GET, form, node, &dst, &src, false});
+}
+
+gasnet_handle_t gasnete_ex_indexed(int put, enum gasnete_vis_form form, gex_Rank_t node,
+                                   size_t dstcount, void *const *dstlist, size_t dstlen,
+                                   size_t srccount, void *const *srclist, size_t srclen)
+{
+    gasnete_vis_side_t dst = vis_indexed(dstcount, dstlist, dstlen),
+                       src = vis_indexed(srccount, srclist, srclen);
+    return vis_call(&(vis_call_t){put ? PUT : GET, form, node, &dst, &src, false});
+}
+
+/* The levels that are repeated, of which memory has no more than fit in these arrays. */
+typedef struct vis_levels {
+    ptrdiff_t dst[GASNETE_VIS_LEVELS], src[GASNETE_VIS_LEVELS];
+    size_t counts[GASNETE_VIS_LEVELS + 1];
+    size_t used;
+} vis_levels_t;
+
+/* Returns false for a section of no bytes. */
+static bool vis_take_levels(vis_levels_t *levels, const ptrdiff_t *dststrides,
+                            const ptrdiff_t *srcstrides, size_t elemsz, const size_t *count,
+                            size_t stridelevels)
+{
+    levels->counts[0] = elemsz;
+    levels->used = 0;
+    if (elemsz == 0) return false;
+    for (size_t i = 0; i < stridelevels; i++)
+        if (count[i] == 0) return false;
+    for (size_t i = 0; i < stridelevels; i++) {
+        if (count[i] == 1) continue;
+        if (levels->used == GASNETE_VIS_LEVELS)
+            gasneti_fatal("a strided transfer has more than %d levels that are repeated, and so is "
+                          "larger than memory",
+                          GASNETE_VIS_LEVELS);
+        levels->dst[levels->used] = dststrides[i];
+        levels->src[levels->used] = srcstrides[i];
+        levels->counts[++levels->used] = count[i];
+    }
+    return true;
+}
+
+gasnet_handle_t gasnete_ex_strided(int put, enum gasnete_vis_form form, gex_Rank_t node, void *dst,
+                                   const ptrdiff_t *dststrides, void *src,
+                                   const ptrdiff_t *srcstrides, size_t elemsz, const size_t *count,
+                                   size_t stridelevels)
+{
+    vis_levels_t levels;
+    if (!vis_take_levels(&levels, dststrides, srcstrides, elemsz, count, stridelevels))
+        return GASNET_INVALID_HANDLE;
+    const gasnete_vis_side_t to = vis_strided(dst, levels.dst, levels.counts, levels.used),
+                             from = vis_strided(src, levels.src, levels.counts, levels.used);
+    return vis_call(&(vis_call_t){put ? PUT : GET, form, node, &to, &from, false});
 }

@@ -6,19 +6,24 @@
  * memory.  */
 static bool walk_levels(gasnete_vis_section_t *section, const gasnete_vis_side_t *side)
 {
-    const size_t *strides = side->list, *counts = side->counts;
+    const ptrdiff_t *strides = side->list;
+    const size_t *counts = side->counts;
     section->block = counts[0];
     section->levels = 0;
     for (size_t i = 0; i <= side->count; i++)
         if (counts[i] == 0) section->block = 0;
     if (section->block == 0) return true;
     for (size_t i = 0; i < side->count; i++) {
-        size_t stride = strides[i], count = counts[i + 1];
+        const ptrdiff_t stride = strides[i];
+        const size_t count = counts[i + 1];
         gasnete_vis_level_t *below = section->levels ? &section->level[section->levels - 1] : NULL;
+        ptrdiff_t touching;
         if (count == 1) continue;
-        if (!below && stride == section->block) {
+        if (!below && stride >= 0 && (size_t)stride == section->block) {
             if (__builtin_mul_overflow(section->block, count, &section->block)) return false;
-        } else if (below && stride == below->stride * below->count) {
+        } else if (below &&
+                   !__builtin_mul_overflow(below->stride, (ptrdiff_t)below->count, &touching) &&
+                   stride == touching) {
             if (__builtin_mul_overflow(below->count, count, &below->count)) return false;
         } else {
             if (section->levels == GASNETE_VIS_LEVELS) return false;
@@ -36,18 +41,19 @@ static gasnete_vis_shape_t walk_section_shape(const gasnete_vis_side_t *side)
     if (!walk_levels(&section, side)) return walk_too_large;
     if (section.block == 0) return (gasnete_vis_shape_t){0};
     uintptr_t low = (uintptr_t)side->start, high;
-    size_t runs = 1, bytes, span = section.block;
+    size_t runs = 1, bytes;
+    if (__builtin_add_overflow(low, section.block, &high)) return walk_too_large;
     for (size_t i = 0; i < section.levels; i++) {
         const gasnete_vis_level_t *level = &section.level[i];
-        size_t distance;
+        const bool back = level->stride < 0;
+        size_t distance = back ? 0 - (size_t)level->stride : (size_t)level->stride;
         if (__builtin_mul_overflow(runs, level->count, &runs) ||
-            __builtin_mul_overflow(level->count - 1, level->stride, &distance) ||
-            __builtin_add_overflow(span, distance, &span))
+            __builtin_mul_overflow(level->count - 1, distance, &distance) ||
+            (back ? __builtin_sub_overflow(low, distance, &low)
+                  : __builtin_add_overflow(high, distance, &high)))
             return walk_too_large;
     }
-    if (__builtin_mul_overflow(runs, section.block, &bytes) ||
-        __builtin_add_overflow(low, span, &high))
-        return walk_too_large;
+    if (__builtin_mul_overflow(runs, section.block, &bytes)) return walk_too_large;
     return (gasnete_vis_shape_t){runs, bytes, low, high};
 }
 
@@ -106,7 +112,7 @@ void gasnete_vis_next_row(gasnete_vis_walk_t *walk)
             walk->row = section->level[0].count;
             return;
         }
-        walk->start -= level->count * level->stride;
+        walk->start -= (ptrdiff_t)level->count * level->stride;
         level->made = 0;
     }
 }

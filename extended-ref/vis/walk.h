@@ -2,9 +2,10 @@
  * two such walks in step; pure.
  *
  * A run is as long as memory is contiguous: adjacent entries of a list are one run, and so are
- * levels of a section that touch.  Runs of a section that follow each other at one distance are
- * taken together.  The bytes of all runs, in the order of the walk, are the stream that
- * gasnet_vis.h defines.  The description must stay unchanged until the walk ends.
+ * levels of a section that touch.  Strides have a sign, and need not grow from level to level. Runs
+ * of a section that follow each other at one distance are taken together.  The bytes of all runs,
+ * in the order of the walk, are the stream that gasnet_vis.h defines.  The description must stay
+ * unchanged until the walk ends.
  */
 #ifndef GASNETE_VIS_WALK_H
 #define GASNETE_VIS_WALK_H
@@ -28,10 +29,11 @@ typedef struct gasnete_vis_side {
 } gasnete_vis_side_t;
 
 /* A level of a section that is repeated at least twice and does not touch the level below.  Each
- * level at least doubles the section, so that addresses of 64 bits allow no more.  */
+ * level at least doubles the section, so that sizes of 64 bits allow no more.  */
 enum { GASNETE_VIS_LEVELS = 64 };
 typedef struct gasnete_vis_level {
-    size_t stride, count;
+    ptrdiff_t stride;
+    size_t count;
     size_t made; /* repetitions before the present one */
 } gasnete_vis_level_t;
 
@@ -56,10 +58,10 @@ bool gasnete_vis_valid(const gasnete_vis_side_t *side, const char **why);
 /* The state of a walk.  Its present run may be followed by further runs of the same row: runs of
  * one length at equal distances.  */
 typedef struct gasnete_vis_walk {
-    char *at;      /* the rest of the present run */
-    size_t length; /* 0 at the end */
-    size_t row;    /* runs of the row from the present one on */
-    size_t stride; /* their distance */
+    char *at;         /* the rest of the present run */
+    size_t length;    /* 0 at the end */
+    size_t row;       /* runs of the row from the present one on */
+    ptrdiff_t stride; /* their distance */
     const gasnete_vis_side_t *side;
     /* lists */
     size_t index; /* of the first entry that was not looked at */
@@ -119,7 +121,7 @@ static inline void gasnete_vis_leave(gasnete_vis_walk_t *walk, char *start, size
         gasnete_vis_next_run(walk);
     } else if (walk->row > runs) {
         walk->row -= runs;
-        walk->at = start + runs * walk->stride;
+        walk->at = start + (ptrdiff_t)runs * walk->stride;
         walk->length = walk->section.block;
     } else {
         gasnete_vis_next_row(walk);
@@ -143,10 +145,10 @@ static inline void gasnete_vis_advance(gasnete_vis_walk_t *walk, size_t nbytes, 
 /* The number of pieces of nbytes <= walk->length that follow each other at one distance, which is
  * *stride. */
 static inline size_t gasnete_vis_regular(const gasnete_vis_walk_t *walk, size_t nbytes,
-                                         size_t *stride)
+                                         ptrdiff_t *stride)
 {
     if (nbytes < walk->length) {
-        *stride = nbytes;
+        *stride = (ptrdiff_t)nbytes;
         return walk->length / nbytes;
     }
     *stride = walk->stride;
@@ -162,7 +164,7 @@ typedef struct gasnete_vis_pair {
  * side.  */
 typedef struct gasnete_vis_match {
     char *dst, *src;
-    size_t dst_stride, src_stride;
+    ptrdiff_t dst_stride, src_stride;
     size_t length, times;
 } gasnete_vis_match_t;
 
@@ -179,7 +181,7 @@ static inline size_t gasnete_vis_next(gasnete_vis_pair_t *pair, size_t most,
     match->src = src->at;
     match->length = length;
     if (dst->row == 1 && src->row == 1 && dst->length == length && src->length == length) {
-        match->dst_stride = match->src_stride = length;
+        match->dst_stride = match->src_stride = (ptrdiff_t)length;
         match->times = 1;
         gasnete_vis_leave(dst, NULL, 1);
         gasnete_vis_leave(src, NULL, 1);
