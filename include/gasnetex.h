@@ -138,6 +138,7 @@
 #include "gasnet_am_calls.h"
 #include "gasnet_ex_am.h"
 #include "gasnet_ex_rma.h"
+#include "gasnet_ex_coll.h"
 
 #undef GASNETI_IN_GASNET_H
 #endif

@@ -3,7 +3,7 @@ GASNET_INCLUDES = -I$(top_srcdir)/include -I$(top_builddir)/include
 
 include_HEADERS += \
   include/gasnet.h include/gasnetex.h include/gasnet_fwd.h include/gasnet_ex_objects.h include/gasnet_am_calls.h include/gasnet_ex_am.h \
-  include/gasnet_ex_rma.h include/gasnet_barrier.h include/gasnet_transfer.h include/gasnet_mk.h include/gasnet_ratomic.h \
+  include/gasnet_ex_rma.h include/gasnet_ex_coll.h include/gasnet_barrier.h include/gasnet_transfer.h include/gasnet_mk.h include/gasnet_ratomic.h \
   include/gasnet_portable_platform.h \
   include/gasnet_core.h include/gasnet_am.h include/gasnet_hsl.h include/gasnet_mutex.h \
   include/gasnet_conduit_common.h include/gasnet_extended.h include/gasnet_coll.h include/gasnet_pshm.h include/gasnet_vis.h include/gasnet_types.h include/gasnet_linkcheck.h \

@@ -156,6 +156,14 @@ void gasnete_coll_pack(gasnete_coll_op_t *op)
     }
 }
 
+void gasnete_coll_pack_result(gasnete_coll_op_t *op)
+{
+    op->buffer[GASNETE_COLL_SRC] = op->buffer[GASNETE_COLL_DST] = op->one.dst;
+    op->memory = NULL;
+    if (op->schedule->scratch)
+        op->buffer[GASNETE_COLL_TMP] = images_alloc(op, op->schedule->scratch);
+}
+
 /* Copies the data that one image has received to the other images.  */
 static void images_share(const gasnete_coll_op_t *op, size_t nbytes)
 {

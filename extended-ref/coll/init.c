@@ -60,8 +60,7 @@ static void init_geometry(gasnete_coll_settings_t *settings)
         settings->radix = (uint32_t)tree->number;
 }
 
-/* The settings from the environment, equal on all ranks.  */
-static gasnete_coll_settings_t init_settings(void)
+gasnete_coll_settings_t gasnete_coll_settings(void)
 {
     gasnete_coll_settings_t settings = {
         .segment = (size_t)gasnetc_params.coll_segment,
@@ -81,7 +80,7 @@ static void init_node(const gasnet_image_t *images, const gasnet_coll_fn_entry_t
     digest = init_digest(images);
     gasnete_coll_team_all =
         gasnete_coll_team_new(gasnete_coll_team_id(), NULL, gasnetc_job.size, images);
-    gasnete_coll_team_all->settings = init_settings();
+    gasnete_coll_team_all->settings = gasnete_coll_settings();
     gasnete_coll_team_all->plain->settings = gasnete_coll_team_all->settings;
     gasnete_team_barrier_make(gasnete_coll_team_all, true);
     atomic_store_explicit(&gasnete_coll_progress_hook, gasnete_coll_work, memory_order_release);

@@ -15,9 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/completion.h"
 #include "extended-ref/coll/match.h"
 #include "extended-ref/coll/plans/plan.h"
 #include "extended-ref/coll/team.h"
+#include "extended-ref/ex/kernels.h"
 #include "gasnet.h"
 
 /* A handle; `pending` is complete at 0.  A thread's handles are in lists of its own.  */
@@ -34,12 +36,19 @@ typedef struct gasnete_coll_call {
     gasnete_team_t *team; /* the twin, if the flags contain NO_IMAGES */
     enum gasnete_coll_kind kind;
     int flags;
-    gasnet_image_t root; /* of rooted kinds; else 0 */
-    size_t nbytes;       /* of a block, or the whole vector of a reduction */
-    size_t unit;         /* bytes of an element; 0 if not a reduction */
-    gasnet_coll_fn_handle_t function;
+    gasnet_image_t root;              /* of rooted kinds; else 0 */
+    size_t nbytes;                    /* of a block, or the whole vector of a reduction */
+    size_t unit;                      /* bytes of an element; 0 if not a reduction */
+    gasnet_coll_fn_handle_t function; /* of the table of gasnet_coll_init */
     int argument;
     void *dst, *src; /* of this image */
+
+    /* Of GASNet-EX: */
+    gasnetc_counter_t *counter; /* counts the completion, and there is no handle; or NULL */
+    bool to_all;                /* a reduction whose result the root broadcasts */
+    gasnete_kernel_t kernel;    /* a reduction's operation, or NULL */
+    gex_Coll_ReduceFn_t user;   /* the client's function, or NULL; with `cdata` */
+    void *cdata;
 } gasnete_coll_call_t;
 
 typedef struct gasnete_coll_image {
@@ -128,6 +137,8 @@ void gasnete_coll_message_bad(const gasnete_coll_key_t *key, size_t nbytes, cons
 void gasnete_coll_pack(gasnete_coll_op_t *op);
 /* Copies results to the images, and frees the memory.  */
 void gasnete_coll_unpack(gasnete_coll_op_t *op);
+/* gasnete_coll_pack for the broadcast of a reduction `to_all`; gasnete_coll_unpack ends it.  */
+void gasnete_coll_pack_result(gasnete_coll_op_t *op);
 
 /* --- reduce.c --- */
 
@@ -137,12 +148,17 @@ void gasnete_coll_functions(const gasnet_coll_fn_entry_t *table, size_t count);
 void gasnete_coll_check_function(const char *call, gasnet_coll_fn_handle_t function);
 /* A digest of the table's flags.  */
 uint32_t gasnete_coll_functions_digest(void);
-bool gasnete_coll_in_order(gasnet_coll_fn_handle_t function);
+bool gasnete_coll_in_order(const gasnete_coll_call_t *call);
 /* True if only a thread of the client's may combine operands of the call.  */
 bool gasnete_coll_needs_client(const gasnete_coll_call_t *call);
 /* to = left op right, of nbytes each; to may be left.  */
 void gasnete_coll_combine(const gasnete_coll_call_t *call, void *to, const void *left,
                           const void *right, size_t nbytes);
+
+/* --- init.c --- */
+
+/* The settings from the environment, equal on all ranks.  */
+gasnete_coll_settings_t gasnete_coll_settings(void);
 
 /* --- handles.c --- */
 

@@ -37,22 +37,45 @@ void gasnete_coll_check_function(const char *call, gasnet_coll_fn_handle_t funct
                       call, (int)function);
 }
 
-bool gasnete_coll_in_order(gasnet_coll_fn_handle_t function)
+static bool reduce_by_table(const gasnete_coll_call_t *call)
 {
-    return functions[function].flags & GASNET_COLL_NONCOMM;
+    return !call->kernel && !call->user;
+}
+
+bool gasnete_coll_in_order(const gasnete_coll_call_t *call)
+{
+    return reduce_by_table(call) && functions[call->function].flags & GASNET_COLL_NONCOMM;
 }
 
 bool gasnete_coll_needs_client(const gasnete_coll_call_t *call)
 {
-    return call->kind == GASNETE_COLL_REDUCE &&
+    return call->kind == GASNETE_COLL_REDUCE && reduce_by_table(call) &&
            !(functions[call->function].flags & GASNET_COLL_AMSAFE);
+}
+
+/* Combines by the client's function, which writes to its right operand.  Where that is the place of
+ * the left one, the operands change places: the operation is commutative.  */
+static void reduce_by_user(const gasnete_coll_call_t *call, void *to, const void *left,
+                           const void *right, size_t count)
+{
+    if (to == left) {
+        call->user(right, to, count, call->cdata);
+        return;
+    }
+    if (to != right) memcpy(to, right, count * call->unit);
+    call->user(left, to, count, call->cdata);
 }
 
 void gasnete_coll_combine(const gasnete_coll_call_t *call, void *to, const void *left,
                           const void *right, size_t nbytes)
 {
-    const gasnet_coll_fn_entry_t *entry = &functions[call->function];
     size_t count = nbytes / call->unit;
-    if (count)
-        entry->fnptr(to, count, left, count, right, call->unit, (int)entry->flags, call->argument);
+    if (count == 0) return;
+    if (call->kernel)
+        call->kernel(to, left, right, count);
+    else if (call->user)
+        reduce_by_user(call, to, left, right, count);
+    else
+        functions[call->function].fnptr(to, count, left, count, right, call->unit,
+                                        (int)functions[call->function].flags, call->argument);
 }

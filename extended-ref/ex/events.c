@@ -25,12 +25,15 @@ static gasnete_op_t *event_record_of(gex_Event_t event)
     return gasnete_op_of(event_is_leaf(event) ? event_root_of(event) : event);
 }
 
+enum { POLLS = 32 }; /* of a wait before it begins to yield its processor */
+
+/* Operations of the network end soon, collectives when other processes have got on. */
 void gasnete_event_wait(gex_Event_t event)
 {
-    if (event_is_leaf(event))
-        gasnetc_wait(&event_record_of(event)->counter);
-    else
-        gasnete_wait_syncnb(event);
+    gasnetc_counter_t *counter = &event_record_of(event)->counter;
+    for (int i = 0; i < POLLS && !gasnetc_counter_done(counter); i++) gasnetc_poll();
+    gasneti_wait_until(gasnetc_counter_done(counter));
+    gasnete_event_end(event);
 }
 
 #if GASNET_DEBUG
@@ -108,10 +111,10 @@ int gex_Event_TestAll(gex_Event_t *events, size_t n, gex_Flags_t flags)
 void gex_Event_WaitAll(gex_Event_t *events, size_t n, gex_Flags_t flags)
 {
     (void)flags;
-    for (size_t i = 0; i < n; i++)
-        if (event_is_leaf(events[i])) {
+    for (int leaves = 1; leaves >= 0; leaves--)
+        for (size_t i = 0; i < n; i++) {
+            if (events[i] == GEX_EVENT_INVALID || event_is_leaf(events[i]) != leaves) continue;
             gasnete_event_wait(events[i]);
             events[i] = GEX_EVENT_INVALID;
         }
-    gasnete_wait_syncnb_all(events, n);
 }

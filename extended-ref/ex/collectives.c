@@ -1,0 +1,125 @@
+/* collectives.c - the collectives of GASNet-EX: calls of the engine (coll/op.h) whose completion
+ * counts in the record of an event.
+ *
+ * Their team is one of its own, with the ranks of the job, which is made by the first call; equally
+ * on all ranks, since collectives are in the same order.
+ */
+#include <string.h>
+
+#include "core/am/context.h"
+#include "core/lock.h"
+#include "core/report.h"
+#include "extended-ref/coll/op.h"
+#include "extended-ref/ex/kernels.h"
+#include "extended-ref/handles.h"
+#include "extended-ref/progress.h"
+#include "gasnet.h"
+
+static gasnete_team_t *collectives_team(const char *call, gex_TM_t tm, gex_Rank_t root)
+{
+    static gasneti_lock_t lock; /* protects: */
+    static gasnete_team_t *team;
+    gex_TM_t all;
+    gasnet_QueryGexObjects(NULL, NULL, &all, NULL);
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate(call);
+    if (tm != all) gasneti_fatal("%s is given %p, which is no team", call, (void *)tm);
+    if (root >= all->size)
+        gasneti_fatal("%s is called with root %u: the team has %u ranks", call, root, all->size);
+    gasneti_lock(&lock);
+    if (!team) {
+        team = gasnete_coll_team_new(gasnete_coll_team_id(), NULL, all->size, NULL);
+        team->settings = gasnete_coll_settings();
+        atomic_store_explicit(&gasnete_coll_progress_hook, gasnete_coll_work, memory_order_release);
+    }
+    gasneti_unlock(&lock);
+    return team;
+}
+
+static gex_Event_t collectives_begin(gasnete_coll_call_t call)
+{
+    gasnete_thread_t *me = gasnete_self();
+    gasnete_op_t *op = gasnete_op_new(me, GASNETE_OP_HANDLE);
+    op->counter.issued++;
+    call.counter = &op->counter;
+    gasnete_coll_begin(&call, 0, NULL, false);
+    if (!gasnetc_counter_done(&op->counter)) return op;
+    gasnete_op_free(me, op);
+    return GEX_EVENT_INVALID;
+}
+
+gex_Event_t gex_Coll_BarrierNB(gex_TM_t tm, gex_Flags_t flags)
+{
+    (void)flags;
+    return collectives_begin((gasnete_coll_call_t){
+        .name = __func__, .team = collectives_team(__func__, tm, 0), .kind = GASNETE_COLL_BARRIER});
+}
+
+void gex_Coll_BarrierBlocking(gex_TM_t tm, gex_Flags_t flags)
+{
+    gex_Event_Wait(gex_Coll_BarrierNB(tm, flags));
+}
+
+gex_Event_t gex_Coll_BroadcastNB(gex_TM_t tm, gex_Rank_t root, void *dst, const void *src,
+                                 size_t nbytes, gex_Flags_t flags)
+{
+    (void)flags;
+    gasnete_team_t *team = collectives_team(__func__, tm, root);
+    if (team->rank == root && dst != src && nbytes) memcpy(dst, src, nbytes);
+    return collectives_begin((gasnete_coll_call_t){.name = __func__,
+                                                   .team = team,
+                                                   .kind = GASNETE_COLL_BROADCAST,
+                                                   .root = root,
+                                                   .nbytes = nbytes,
+                                                   .dst = dst,
+                                                   .src = dst});
+}
+
+static gex_Event_t collectives_reduce(const char *name, gex_TM_t tm, gex_Rank_t root, bool to_all,
+                                      void *dst, const void *src, gex_DT_t dt, size_t dt_sz,
+                                      size_t dt_cnt, gex_OP_t op, gex_Coll_ReduceFn_t user_op,
+                                      void *user_cdata)
+{
+    gasnete_coll_call_t call = {.name = name,
+                                .team = collectives_team(name, tm, root),
+                                .kind = GASNETE_COLL_REDUCE,
+                                .to_all = to_all,
+                                .root = root,
+                                .unit = dt_sz,
+                                .function = (gasnet_coll_fn_handle_t)op,
+                                .argument = (int)dt,
+                                .dst = dst,
+                                .src = (void *)(uintptr_t)src};
+    size_t size;
+    if (op == GEX_OP_USER) {
+        call.user = user_op;
+        call.cdata = user_cdata;
+    } else {
+        call.kernel = gasnete_kernel(dt, op, &size);
+        if (!call.kernel || size != dt_sz)
+            gasneti_fatal("%s is called with operation 0x%x for type 0x%x of %zu bytes, which have "
+                          "no such operation or size",
+                          name, op, dt, dt_sz);
+    }
+    if (!call.user && !call.kernel) gasneti_fatal("%s is given a NULL function", name);
+    if (dt_sz == 0 || __builtin_mul_overflow(dt_sz, dt_cnt, &call.nbytes))
+        gasneti_fatal("%s is called with %zu elements of %zu bytes", name, dt_cnt, dt_sz);
+    return collectives_begin(call);
+}
+
+gex_Event_t gex_Coll_ReduceToOneNB(gex_TM_t tm, gex_Rank_t root, void *dst, const void *src,
+                                   gex_DT_t dt, size_t dt_sz, size_t dt_cnt, gex_OP_t op,
+                                   gex_Coll_ReduceFn_t user_op, void *user_cdata, gex_Flags_t flags)
+{
+    (void)flags;
+    return collectives_reduce(__func__, tm, root, false, dst, src, dt, dt_sz, dt_cnt, op, user_op,
+                              user_cdata);
+}
+
+gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t tm, void *dst, const void *src, gex_DT_t dt,
+                                   size_t dt_sz, size_t dt_cnt, gex_OP_t op,
+                                   gex_Coll_ReduceFn_t user_op, void *user_cdata, gex_Flags_t flags)
+{
+    (void)flags;
+    return collectives_reduce(__func__, tm, 0, true, dst, src, dt, dt_sz, dt_cnt, op, user_op,
+                              user_cdata);
+}
