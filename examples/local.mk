@@ -4,7 +4,7 @@ examples_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/$(
 # Real executables rather than libtool's wrapper scripts: debuggers and launchers look into them.
 examples_ldflags = -no-install
 
-noinst_PROGRAMS += examples/hello examples/ring examples/heat examples/halo examples/latency examples/samplesort examples/cg
+noinst_PROGRAMS += examples/hello examples/ring examples/heat examples/halo examples/latency examples/samplesort examples/cg examples/ex
 
 examples_hello_SOURCES = examples/hello.c
 examples_hello_CPPFLAGS = $(examples_cppflags)
@@ -40,3 +40,8 @@ examples_cg_SOURCES = examples/cg.c
 examples_cg_CPPFLAGS = $(examples_cppflags)
 examples_cg_LDFLAGS = $(examples_ldflags)
 examples_cg_LDADD = libgasnet-$(FIRST_CONDUIT)-seq.la -lm
+
+examples_ex_SOURCES = examples/ex.c
+examples_ex_CPPFLAGS = $(examples_cppflags)
+examples_ex_LDFLAGS = $(examples_ldflags)
+examples_ex_LDADD = libgasnet-$(FIRST_CONDUIT)-seq.la

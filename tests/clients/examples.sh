@@ -22,5 +22,6 @@ for n in 1 2 5; do
     verifies $n samplesort 20000
     verifies $n samplesort 1
     verifies $n cg 40
+    verifies $n ex
 done
 tap_end
