@@ -43,12 +43,12 @@ typedef struct {
 
 /* A handler of Active Messages.  Clients initialise it by position. */
 typedef struct {
-    gex_AM_Index_t gex_index;  /* GEX_AM_INDEX_BASE..255; 0: registration chooses it */
+    gex_AM_Index_t gex_index; /* GEX_AM_INDEX_BASE..255; 0: registration chooses it */
     gex_AM_Fn_t gex_fnptr;
-    gex_Flags_t gex_flags;     /* GEX_FLAG_AM_*: at least one category and one direction */
-    unsigned int gex_nargs;    /* 0..16, of every message that names the handler */
-    const void *gex_cdata;     /* the client's; may be NULL */
-    const char *gex_name;      /* for error messages; may be NULL */
+    gex_Flags_t gex_flags;  /* GEX_FLAG_AM_*: at least one category and one direction */
+    unsigned int gex_nargs; /* 0..16, of every message that names the handler */
+    const void *gex_cdata;  /* the client's; may be NULL */
+    const char *gex_name;   /* for error messages; may be NULL */
 } gex_AM_Entry_t;
 #define GEX_AM_INDEX_BASE 128
 
@@ -60,12 +60,12 @@ typedef struct {
     int gex_is_req;                  /* non-zero: a Request */
     int gex_is_long;                 /* non-zero: a Long */
 } gex_Token_Info_t;
-#define GEX_TI_SRCRANK 1U
-#define GEX_TI_ENTRY   2U
-#define GEX_TI_IS_REQ  4U
-#define GEX_TI_IS_LONG 8U
-#define GEX_TI_EP      16U
-#define GEX_TI_ALL     31U
+#define GEX_TI_SRCRANK             1U
+#define GEX_TI_ENTRY               2U
+#define GEX_TI_IS_REQ              4U
+#define GEX_TI_IS_LONG             8U
+#define GEX_TI_EP                  16U
+#define GEX_TI_ALL                 31U
 #define GASNET_SUPPORTS_TI_SRCRANK 1
 #define GASNET_SUPPORTS_TI_ENTRY   1
 #define GASNET_SUPPORTS_TI_IS_REQ  1
@@ -79,8 +79,8 @@ typedef const struct {
 
 /* A thread that GEX_FLAG_DEFER_THREADS leaves to the client. */
 typedef struct {
-    const char *gex_device_list;    /* devices that it serves, separated by commas */
-    unsigned int gex_thread_roles;  /* GEX_THREAD_ROLE_*, or'd */
+    const char *gex_device_list;   /* devices that it serves, separated by commas */
+    unsigned int gex_thread_roles; /* GEX_THREAD_ROLE_*, or'd */
     void *(*gex_progress_fn)(void *);
     void *gex_progress_arg;
 } gex_ProgressThreadInfo_t;

@@ -7,15 +7,20 @@
 #ifndef _GEX_GASNET_FWD_H
 #define _GEX_GASNET_FWD_H
 
+/* As in gasnet_basic.h, which may come after this header. */
+#if defined(__STRICT_ANSI__) && !defined(_DEFAULT_SOURCE) && !defined(_GNU_SOURCE) &&              \
+    !defined(_POSIX_C_SOURCE) && !defined(_POSIX_SOURCE) && !defined(_XOPEN_SOURCE)
+#define _DEFAULT_SOURCE 1
+#endif
 #include <stdint.h>
 
 /* --- Scalar types --- */
 
-typedef uint32_t gex_Rank_t;            /* a member of a team, from 0; gasnet_node_t */
-typedef uint16_t gex_EP_Index_t;        /* an endpoint of a process; 0: the primordial one */
-typedef uint32_t gex_Flags_t;           /* GEX_FLAG_*, or'd */
-typedef uint32_t gex_DT_t;              /* one of GEX_DT_* */
-typedef uint32_t gex_OP_t;              /* one of GEX_OP_*, or an or of several where a call says so */
+typedef uint32_t gex_Rank_t;     /* a member of a team, from 0; gasnet_node_t */
+typedef uint16_t gex_EP_Index_t; /* an endpoint of a process; 0: the primordial one */
+typedef uint32_t gex_Flags_t;    /* GEX_FLAG_*, or'd */
+typedef uint32_t gex_DT_t;       /* one of GEX_DT_* */
+typedef uint32_t gex_OP_t;       /* one of GEX_OP_*, or an or of several where a call says so */
 typedef uint32_t gex_EP_Capabilities_t; /* GEX_EP_CAPABILITY_*, or'd */
 typedef void *gex_Addr_t;
 typedef struct gex_Event_s *gex_Event_t; /* an operation in flight; gasnet_handle_t */
@@ -29,7 +34,7 @@ typedef struct {
 
 /* --- Events --- */
 
-#define GEX_EVENT_INVALID ((gex_Event_t)0)           /* of an operation that is complete */
+#define GEX_EVENT_INVALID ((gex_Event_t)0)            /* of an operation that is complete */
 #define GEX_EVENT_NO_OP   ((gex_Event_t)(uintptr_t)1) /* an immediate call that did nothing */
 
 /* Local completion, where a call takes a gex_Event_t *: before the call returns; with the operation
@@ -43,11 +48,12 @@ typedef struct {
 /* Messages, transfers and atomics: return without effect where the call would wait. */
 #define GEX_FLAG_IMMEDIATE (1U << 0)
 
-/* Atomics: the operation is a release, an acquire; the target is this rank, in its neighbourhood. */
-#define GEX_FLAG_AD_REL       (1U << 1)
-#define GEX_FLAG_AD_ACQ       (1U << 2)
-#define GEX_FLAG_AD_MY_RANK   (1U << 11)
-#define GEX_FLAG_AD_MY_NBRHD  (1U << 12)
+/* Atomics: the operation is a release, an acquire; the target is this rank, in its neighbourhood.
+ */
+#define GEX_FLAG_AD_REL          (1U << 1)
+#define GEX_FLAG_AD_ACQ          (1U << 2)
+#define GEX_FLAG_AD_MY_RANK      (1U << 11)
+#define GEX_FLAG_AD_MY_NBRHD     (1U << 12)
 #define GEX_FLAG_RANK_IS_JOBRANK (1U << 13) /* also gex_TM_Create */
 
 /* Promises about local and remote addresses; accepted and unused. */
@@ -64,10 +70,10 @@ typedef struct {
 #define GEX_FLAG_AM_PREPARE_LEAST_CLIENT (1U << 11)
 #define GEX_FLAG_AM_PREPARE_LEAST_ALLOC  (1U << 12)
 
-#define GEX_FLAG_ENABLE_LEAF_LC     (1U << 11) /* vector, indexed and strided puts */
-#define GEX_FLAG_GLOBALLY_QUIESCED  (1U << 13) /* gex_TM_Destroy */
-#define GEX_FLAG_PEER_NEVER_NBRHD   (1U << 14) /* transfers: a promise; unused */
-#define GEX_FLAG_PEER_NEVER_SELF    (1U << 15) /* transfers: a promise; unused */
+#define GEX_FLAG_ENABLE_LEAF_LC    (1U << 11) /* vector, indexed and strided puts */
+#define GEX_FLAG_GLOBALLY_QUIESCED (1U << 13) /* gex_TM_Destroy */
+#define GEX_FLAG_PEER_NEVER_NBRHD  (1U << 14) /* transfers: a promise; unused */
+#define GEX_FLAG_PEER_NEVER_SELF   (1U << 15) /* transfers: a promise; unused */
 
 /* gex_AD_Create */
 #define GEX_FLAG_AD_FAVOR_MY_RANK  (1U << 0)

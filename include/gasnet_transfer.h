@@ -1,5 +1,5 @@
-/* gasnet_transfer.h - puts, gets and their synchronisation as the library exports them: the functions
- * to which the inline calls of both interfaces lead.
+/* gasnet_transfer.h - puts, gets and their synchronisation as the library exports them: the
+ * functions to which the inline calls of both interfaces lead.
  *
  * Private part of gasnetex.h; nothing in it is for clients.
  */

@@ -318,24 +318,23 @@ extern size_t gasnett_format_putsgets(char *buf, void *unused, gasnet_node_t nod
 /* --- GASNet-EX --- */
 
 /* The same transfers: Blocking, NB with an event, NBI as implicit operations.  Results of type int
- * are 0.  flags: GEX_FLAG_IMMEDIATE changes nothing; with GEX_FLAG_ENABLE_LEAF_LC the source of a put
- * is free when the leaf GEX_EC_LC of its event is complete (NB), or when GEX_EC_LC is synchronised
- * (NBI).  Lists, and the memory of both sides, must stay unchanged until the operation is complete.
+ * are 0.  flags: GEX_FLAG_IMMEDIATE changes nothing; with GEX_FLAG_ENABLE_LEAF_LC the source of a
+ * put is free when the leaf GEX_EC_LC of its event is complete (NB), or when GEX_EC_LC is
+ * synchronised (NBI).  Lists, and the memory of both sides, must stay unchanged until the operation
+ * is complete.
  *
  * Strided: pieces of elemsz bytes, of which level i has count[i], dststrides[i] and srcstrides[i]
  * bytes from each other.  Strides may be negative and in any order; these arrays may change on
  * return.  An elemsz or count of 0: nothing is transferred. */
-extern gasnet_handle_t gasnete_ex_vector(int put, enum gasnete_vis_form form,
-                                         gex_Rank_t node, size_t dstcount,
-                                         const gex_Memvec_t *dstlist, size_t srccount,
-                                         const gex_Memvec_t *srclist);
-extern gasnet_handle_t gasnete_ex_indexed(int put, enum gasnete_vis_form form,
-                                          gex_Rank_t node, size_t dstcount, void *const *dstlist,
-                                          size_t dstlen, size_t srccount, void *const *srclist,
-                                          size_t srclen);
-extern gasnet_handle_t gasnete_ex_strided(int put, enum gasnete_vis_form form,
-                                          gex_Rank_t node, void *dst, const ptrdiff_t *dststrides,
-                                          void *src, const ptrdiff_t *srcstrides, size_t elemsz,
+extern gasnet_handle_t gasnete_ex_vector(int put, enum gasnete_vis_form form, gex_Rank_t node,
+                                         size_t dstcount, const gex_Memvec_t *dstlist,
+                                         size_t srccount, const gex_Memvec_t *srclist);
+extern gasnet_handle_t gasnete_ex_indexed(int put, enum gasnete_vis_form form, gex_Rank_t node,
+                                          size_t dstcount, void *const *dstlist, size_t dstlen,
+                                          size_t srccount, void *const *srclist, size_t srclen);
+extern gasnet_handle_t gasnete_ex_strided(int put, enum gasnete_vis_form form, gex_Rank_t node,
+                                          void *dst, const ptrdiff_t *dststrides, void *src,
+                                          const ptrdiff_t *srcstrides, size_t elemsz,
                                           const size_t *count, size_t stridelevels);
 
 /* Defines the three forms of a call: its name, its parameters after tm, and what it calls. */

@@ -57,6 +57,15 @@
 #endif
 #include "gasnet_conduit.h"
 
+/* Handlers may run in a thread of the library, if GASNET_RCV_THREAD is set in the environment.  */
+#if GASNETI_HSL_LOCKS
+#define GASNET_HIDDEN_AM_CONCURRENCY_LEVEL 1
+#undef GASNET_RCV_THREAD
+#define GASNET_RCV_THREAD 1
+#else
+#define GASNET_HIDDEN_AM_CONCURRENCY_LEVEL 0
+#endif
+
 /* --- Versions, segment mode, limits --- */
 #define GASNET_SPEC_VERSION_MAJOR 1
 #define GASNET_SPEC_VERSION_MINOR 8

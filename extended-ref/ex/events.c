@@ -46,7 +46,9 @@ int gasneti_event_done(gex_Event_t event)
 /* The event is complete; a leaf ends with its record. */
 void gasnete_event_end(gex_Event_t event)
 {
-    if (!event_is_leaf(event)) gasnete_op_free(gasnete_self(), gasnete_op_of(event));
+    if (event_is_leaf(event)) return;
+    gasnete_op_t *op = gasnete_op_of(event);
+    gasnete_op_push(GASNETI_ONE_THREAD ? op->home : &gasnete_self()->ops, op);
 }
 
 /* Completes what is complete; counts what was and what was not. */

@@ -107,7 +107,7 @@ provider() {
 wanted() { [ "${TEST_SANITIZER:-$1}" = "$1" ]; }
 
 asan=address,undefined
-programs="testhello testam testamsize testamflood testputget testhandles testvalue testbarrier testlock testvis"
+programs="testhello testam testamsize testamflood testputget testhandles testvalue testbarrier testlock testvis testex"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-seq"); done
 targets+=(tests/testpshm-ibv-seq tests/testflow-ibv-seq tests/testcoll-ibv-seq tests/collmix-ibv-seq softhca_soak softhca_stress softhca_cycles)
@@ -118,7 +118,7 @@ events=()
 if [ -e "$main_build/libdapl_events.la" ]; then events=(other/dapl/tests/{machine,calls,rules_events,rules_waits,rules_cno,order,races,races_life,once,verbs,rails}); fi
 targets+=(other/dapl/tests/channels "${events[@]}")
 [ ${#events[@]} -eq 0 ] || targets+=(other/dapl/tests/provider_rules libdapl_provider.la)
-portals_programs="testam testputget testamflood"
+portals_programs="testam testputget testamflood testex"
 targets+=(gasnetrun_portals)
 for program in $portals_programs; do targets+=("tests/$program-portals-seq"); done
 mapfile -t units < <(cd "$main_build/tests" && find unit sim -maxdepth 1 -type f -perm -u+x ! -name '*.*' ! -name '*_static' | sed 's|^|tests/|')
@@ -130,7 +130,7 @@ if wanted address && build $asan "${targets[@]}" "${units[@]}"; then
     for program in $portals_programs; do job $asan 2 "$program-portals-seq"; done
     sharing $asan 4 testamflood-ibv-seq
     sharing $asan 4 testflow-ibv-seq storm 200
-    for program in testpshm testam testamsize testamflood testputget testbarrier; do near $asan 3 "$program-ibv-seq"; done
+    for program in testpshm testam testamsize testamflood testputget testbarrier testex; do near $asan 3 "$program-ibv-seq"; done
     for program in testam testamflood; do near $asan 3 "$program-portals-seq"; done
     near $asan 3 collmix-ibv-seq 1 4
     for program in testputget testvalue testsync; do reference $asan 2 "$program-ibv-seq"; done
@@ -151,7 +151,7 @@ if wanted address && build $asan "${targets[@]}" "${units[@]}"; then
     TEST_ROUNDS=/10 suite $asan sim
 fi
 
-programs="testthreads testam testamflood testlock testhandles testvis"
+programs="testthreads testam testamflood testlock testhandles testvis testex"
 targets=(gasnetrun_ibv tests/testoutside-ibv-par tests/testpshm-ibv-par)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
 targets+=(softhca_soak softhca_stress softhca_rules other/vapi/tests/{rules,overlap} tests/reference/libgasnet-ibv-par.la)

@@ -29,7 +29,8 @@ static const gex_Flags_t flags = GEX_FLAG_IMMEDIATE | GEX_FLAG_PEER_NEVER_SELF;
     GASNET_CLASSIC_VERSION_MAJOR != 1 || GEX_AM_INDEX_BASE > 128
 #error "versions"
 #endif
-#if !defined PLATFORM_COMPILER_IDSTR || !defined GASNET_SUPPORTS_TI_ENTRY ||                       \
+#if GASNET_HIDDEN_AM_CONCURRENCY_LEVEL < 0 || !defined PLATFORM_COMPILER_IDSTR ||                  \
+    !defined GASNET_SUPPORTS_TI_ENTRY ||                                                           \
     (defined GASNET_HAVE_MK_CLASS_CUDA_UVA && !GASNET_HAVE_MK_CLASS_CUDA_UVA)
 #error "macros that clients test"
 #endif
@@ -48,7 +49,7 @@ HOLDS(not_ready, GASNET_ERR_NOT_READY == 10004 && GASNET_OK == 0);
 HOLDS(fetching, GEX_OP_TO_FETCHING(GEX_OP_ADD) == GEX_OP_FADD &&
                     GEX_OP_TO_NONFETCHING(GEX_OP_SWAP) == GEX_OP_SET);
 
-#define TWO 1, 2
+#define TWO      1, 2
 #define SHORT(n) gex_AM_RequestShort##n
 
 GASNETT_BEGIN_EXTERNC
@@ -80,6 +81,9 @@ int main(int argc, char **argv)
     const char *text = "source";
     char data[8] = "";
     const gex_EP_Location_t location = {0, 0};
+    gex_Memvec_t pieces[1];
+    pieces[0].gex_addr = data;
+    pieces[0].gex_len = 0;
     (void)argc, (void)argv;
     if (gex_Client_Init(&client, &ep, &tm, "client", NULL, NULL, GEX_FLAG_DEFER_THREADS)) return 1;
     gex_EP_RegisterHandlers(ep, table, sizeof table / sizeof *table);
@@ -98,6 +102,8 @@ int main(int argc, char **argv)
     if (gex_Event_Test(event) == GASNET_ERR_NOT_READY) gex_Event_WaitAll(&event, 1, 0);
     gex_RMA_PutNBI(tm, 0, data, text, 6, GEX_EVENT_GROUP, 0);
     gex_NBI_Wait(GEX_EC_PUT | GEX_EC_LC, 0);
+    gex_VIS_VectorPutBlocking(tm, 0, 1, pieces, 1, pieces, 0);
+    gex_Event_Wait(gex_Coll_BarrierNB(tm, 0));
     gex_HSL_Lock(&lock);
     gex_HSL_Unlock(&lock);
     gex_TM_SetCData(tm, text);
