@@ -246,8 +246,10 @@ void gasnetc_post_with_credit(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am
     }
 }
 
-/* send_after_payload for an immediate message: takes its credit and its buffer before it puts the
- * payload, and then waits for the own device alone. */
+/* send_after_payload for an immediate message: takes its credit before it puts the payload, and
+ * then waits for the own device alone.  A buffer for the message must be free before, but is not
+ * kept meanwhile: the payload may need it, and a thread that waits for one buffer must not hold
+ * another (GASNET_BBUF_COUNT). */
 static bool try_after_payload(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
                               gasnetc_sending_t how)
 {
@@ -257,11 +259,10 @@ static bool try_after_payload(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am
     char *bytes = in_bbuf ? gasnetc_bbuf_try() : stack;
     flow_message_t flow;
     if (!bytes) return false;
-    if (!take_credit(peer, request ? FLOW_REQUEST : FLOW_REPLY, &flow)) {
-        if (in_bbuf) gasnetc_bbuf_free(bytes);
-        return false;
-    }
+    if (in_bbuf) gasnetc_bbuf_free(bytes);
+    if (!take_credit(peer, request ? FLOW_REQUEST : FLOW_REPLY, &flow)) return false;
     put_payload(peer, am, how, true);
+    if (in_bbuf) bytes = gasnetc_bbuf_wait(true);
     write_prefix(bytes, am, request, 0);
     gasnetc_post_with_credit(peer, am, bytes, length, in_bbuf, &flow, NULL);
     return true;
