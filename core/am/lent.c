@@ -54,6 +54,8 @@ void gasnetc_take_back(gasnetc_lent_t *lent)
 {
     gasneti_lock(&lent->peer->lock);
     flow_not_sent(lent->peer, &lent->flow);
+    const bool overdue = flow_overdue(lent->peer);
     gasneti_unlock(&lent->peer->lock);
     if (lent->in_bbuf) gasnetc_bbuf_free(lent->bytes);
+    if (overdue) gasnetc_send_hidden_reply(lent->peer, NULL);
 }
