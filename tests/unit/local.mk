@@ -154,7 +154,7 @@ tests_unit_host_lists_SOURCES = tests/unit/host_lists.c
 tests_unit_host_lists_LDADD = tests/unit/libcheck.a other/launch/liblauncher.la
 
 # On the scripted network.
-check_PROGRAMS += tests/unit/am_engine tests/unit/am_flow tests/unit/am_loopback \
+check_PROGRAMS += tests/unit/am_engine tests/unit/am_immediate tests/unit/am_flow tests/unit/am_loopback \
 	tests/unit/am_malformed tests/unit/am_wire tests/unit/handlers tests/unit/params \
 	tests/unit/leases tests/unit/params_init tests/unit/rdma_engine tests/unit/remote_flags tests/unit/connecting
 # Where processes share memory, with a word to sleep on.
@@ -207,6 +207,9 @@ tests_unit_connecting_LDADD = $(unit_ldadd)
 tests_unit_am_engine_SOURCES = tests/unit/am_engine.c
 tests_unit_am_engine_CPPFLAGS = $(unit_cppflags)
 tests_unit_am_engine_LDADD = $(unit_ldadd)
+tests_unit_am_immediate_SOURCES = tests/unit/am_immediate.c
+tests_unit_am_immediate_CPPFLAGS = $(unit_cppflags)
+tests_unit_am_immediate_LDADD = $(unit_ldadd)
 tests_unit_am_flow_SOURCES = tests/unit/am_flow.c
 tests_unit_am_flow_CPPFLAGS = $(unit_cppflags)
 tests_unit_am_flow_LDADD = $(unit_ldadd)

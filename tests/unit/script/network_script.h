@@ -6,6 +6,8 @@
 #ifndef NETWORK_SCRIPT_H
 #define NETWORK_SCRIPT_H
 
+#define NET_HAS_READY
+
 #include "core/network_defaults.h"
 
 #define NET_BUFFERS          0
@@ -67,6 +69,13 @@ static inline enum net_result net_am(net_peer_t *peer, void *data, const net_reg
 {
     (void)answers;
     return net_script_am(peer, data, local, length, wants_reply, sent);
+}
+
+bool net_script_ready(void);
+static inline bool net_ready(net_peer_t *peer)
+{
+    (void)peer;
+    return net_script_ready();
 }
 
 static inline unsigned net_reap(void)
