@@ -144,6 +144,27 @@ static bool send_by_shm(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool reques
     return true;
 }
 
+/* An immediate Long to a shared-memory peer, which copies its payload when it has a slot. */
+static bool try_long_by_shm(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request)
+{
+    const size_t length = gasnetc_am_prefix(GASNETC_AM_LONG, (unsigned)am->numargs);
+    const enum gasnetc_shm_kind kind = request ? GASNETC_SHM_REQUESTS : GASNETC_SHM_REPLIES;
+    gasneti_lock(&peer->lock);
+    char *bytes =
+        request ? gasnetc_shm_request_slot(peer, length) : gasnetc_shm_reply_slot(peer, length);
+    if (bytes) {
+        gasnetc_shm_put(peer->net.rank, am->dst, am->src, am->nbytes);
+        write_prefix(bytes, am, request, 0);
+        gasnetc_shm_written(peer, kind, length);
+        count_sent(peer->counts, am, request ? FLOW_REQUEST : FLOW_REPLY, false);
+    } else {
+        gasnetc_count_stall(peer, NET_NO_CREDIT);
+    }
+    gasneti_unlock(&peer->lock);
+    if (bytes) gasneti_self()->counts.longs_unpacked++;
+    return bytes;
+}
+
 /* A message that the network does not send inline. */
 static bool send_from_bbuf(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request, uint8_t flags,
                            size_t length, size_t payload_bytes, bool immediate)
@@ -275,9 +296,10 @@ static bool send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request,
 {
     if (am.nbytes == 0) return send_message(peer, &am, request, 0, false, answers, how.immediate);
     gasnetc_check_remote(peer, (uintptr_t)am.dst, am.nbytes, "an AMLong");
+    if (how.immediate && gasnetc_shm_of(peer)) return try_long_by_shm(peer, &am, request);
     if (gasnetc_shm_put(peer->net.rank, am.dst, am.src, am.nbytes)) {
         gasneti_self()->counts.longs_unpacked++;
-        return send_message(peer, &am, request, 0, false, answers, how.immediate);
+        return send_message(peer, &am, request, 0, false, answers, false);
     }
     if (am.nbytes <= (size_t)gasnetc_params.packedlong_limit || (LONG_REPLIES_PACKED && !request)) {
         gasneti_self()->counts.longs_packed++;

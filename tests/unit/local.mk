@@ -162,6 +162,10 @@ check_PROGRAMS += tests/unit/waiting
 tests_unit_waiting_SOURCES = tests/unit/waiting.c core/progress/poll.c core/rings/local_rings.c
 tests_unit_waiting_CPPFLAGS = $(unit_cppflags) -UGASNETI_PSHM -DGASNETI_PSHM=1
 tests_unit_waiting_LDADD = $(unit_ldadd)
+check_PROGRAMS += tests/unit/am_immediate_shm
+tests_unit_am_immediate_shm_SOURCES = tests/unit/am_immediate_shm.c core/am/am_send.c
+tests_unit_am_immediate_shm_CPPFLAGS = $(unit_cppflags) -UGASNETI_PSHM -DGASNETI_PSHM=1
+tests_unit_am_immediate_shm_LDADD = $(unit_ldadd)
 # With the Extended API above.
 check_PROGRAMS += tests/unit/synchronisation
 tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/programs/synchronisation_rows.h extended-ref/handles.c extended-ref/records.c \
