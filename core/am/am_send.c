@@ -337,6 +337,12 @@ HOT bool send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t l
     return true;
 }
 
+void gasnetc_no_reply(const gasnetc_token_t *token)
+{
+    gasneti_fatal("a handler may reply once, and only to a Request: this is %s",
+                  token->answer == GASNETC_ANSWERED ? "its second Reply" : "a Reply's handler");
+}
+
 HOT bool send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t limit,
                     gasnetc_sending_t how)
 {
@@ -344,9 +350,7 @@ HOT bool send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t 
     if (GASNETC_CHECKING) gasnetc_check_token("an Active Message Reply", token);
     if (am->nbytes > limit || (unsigned)am->numargs > GASNETC_AM_MAX_ARGS)
         check_outgoing(0, *am, limit);
-    if (token->answer != GASNETC_ANSWER_OPEN)
-        gasneti_fatal("a handler may reply once, and only to a Request: this is %s",
-                      token->answer == GASNETC_ANSWERED ? "its second Reply" : "a Reply's handler");
+    if (token->answer != GASNETC_ANSWER_OPEN) gasnetc_no_reply(token);
     if (GASNETC_CHECKING) gasnetc_check_reply(token);
     token->answer = GASNETC_ANSWERED;
     bool sent = true;

@@ -179,6 +179,7 @@ int gasnete_commit(gex_AM_SrcDesc_t desc, gex_Flags_t form, gex_AM_Index_t handl
     /* Handlers that run meanwhile may prepare a Reply, which has a description of its own. */
     bool sent;
     if (sd->lent) {
+        if (sd->token && sd->token->answer != GASNETC_ANSWER_OPEN) gasnetc_no_reply(sd->token);
         sent = gasnetc_send_lent(&sd->network, handler, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
         if (sent && sd->token) sd->token->answer = GASNETC_ANSWERED;
     } else {
