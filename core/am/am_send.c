@@ -294,6 +294,7 @@ static bool try_after_payload(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am
 static bool send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request,
                       gasnetc_sending_t how, net_message_t *answers)
 {
+    bool sent = true;
     if (am.nbytes == 0) return send_message(peer, &am, request, 0, false, answers, how.immediate);
     gasnetc_check_remote(peer, (uintptr_t)am.dst, am.nbytes, "an AMLong");
     if (how.immediate && gasnetc_shm_of(peer)) return try_long_by_shm(peer, &am, request);
@@ -302,14 +303,18 @@ static bool send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request,
         return send_message(peer, &am, request, 0, false, answers, false);
     }
     if (am.nbytes <= (size_t)gasnetc_params.packedlong_limit || (LONG_REPLIES_PACKED && !request)) {
-        gasneti_self()->counts.longs_packed++;
-        return send_message(peer, &am, request, GASNETC_AM_PACKED, true, answers, how.immediate);
+        sent = send_message(peer, &am, request, GASNETC_AM_PACKED, true, answers, how.immediate);
+        gasneti_self()->counts.longs_packed += sent;
+        return sent;
     }
-    gasneti_self()->counts.longs_unpacked++;
-    if (NET_PAIRS_LONGS) return send_pair(peer, &am, request, how, answers);
-    if (how.immediate && !REMOTE_PENDS) return try_after_payload(peer, &am, request, how);
-    send_after_payload(peer, am, request, how);
-    return true;
+    if (NET_PAIRS_LONGS)
+        sent = send_pair(peer, &am, request, how, answers);
+    else if (how.immediate && !REMOTE_PENDS)
+        sent = try_after_payload(peer, &am, request, how);
+    else
+        send_after_payload(peer, am, request, how);
+    gasneti_self()->counts.longs_unpacked += sent;
+    return sent;
 }
 
 /* Sends a Request to this rank itself.  Then polls, because a program may wait for another rank's

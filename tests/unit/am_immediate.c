@@ -8,6 +8,7 @@
 #include "core/am/am.h"
 #include "core/am/lent.h"
 #include "core/job/progress.h"
+#include "core/job/thread.h"
 #include "core/params/params.h"
 #include "core/rdma/buffers.h"
 #include "core/rdma/bounce.h"
@@ -84,12 +85,12 @@ static void bank_and_surplus(void)
 /* --- what a refusal must not change --- */
 
 typedef struct state {
-    uint16_t available, banked, surplus;
-    unsigned ams, puts, free_bbufs, runs, polls, waiting;
+    unsigned available, banked, surplus, ams, puts, free_bbufs, runs, polls, waiting, longs;
 } state_t;
 
 static state_t state_now(void)
 {
+    const gasnetc_counts_t *counts = &gasneti_self()->counts;
     return (state_t){.available = credits()->available,
                      .banked = credits()->banked,
                      .surplus = credits()->surplus,
@@ -98,7 +99,8 @@ static state_t state_now(void)
                      .free_bbufs = unit_free_bbufs(),
                      .runs = runs,
                      .polls = net_script.polls,
-                     .waiting = net_script_waiting()};
+                     .waiting = net_script_waiting(),
+                     .longs = (unsigned)counts->longs_packed + (unsigned)counts->longs_unpacked};
 }
 
 static bool unchanged(state_t before, const char *what, const char *why)

@@ -166,6 +166,10 @@ check_PROGRAMS += tests/unit/am_immediate_shm
 tests_unit_am_immediate_shm_SOURCES = tests/unit/am_immediate_shm.c core/am/am_send.c
 tests_unit_am_immediate_shm_CPPFLAGS = $(unit_cppflags) -UGASNETI_PSHM -DGASNETI_PSHM=1
 tests_unit_am_immediate_shm_LDADD = $(unit_ldadd)
+check_PROGRAMS += tests/unit/am_pairs
+tests_unit_am_pairs_SOURCES = tests/unit/am_pairs.c core/am/am_send.c
+tests_unit_am_pairs_CPPFLAGS = $(unit_cppflags) -DNET_SCRIPT_PAIRS=1
+tests_unit_am_pairs_LDADD = $(unit_ldadd)
 # With the Extended API above.
 check_PROGRAMS += tests/unit/synchronisation
 tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/programs/synchronisation_rows.h extended-ref/handles.c extended-ref/records.c \
@@ -174,7 +178,7 @@ tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/programs
 tests_unit_synchronisation_CPPFLAGS = $(unit_cppflags)
 tests_unit_synchronisation_LDADD = $(unit_ldadd)
 check_PROGRAMS += tests/unit/ex_events
-tests_unit_ex_events_SOURCES = tests/unit/ex_events.c extended-ref/ex/messages.c extended-ref/ex/puts.c extended-ref/handles.c extended-ref/records.c \
+tests_unit_ex_events_SOURCES = tests/unit/ex_events.c extended-ref/checks.c extended-ref/ex/messages.c extended-ref/ex/puts.c extended-ref/handles.c extended-ref/records.c \
 	extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c extended-ref/putget.c extended-ref/regions.c \
 	extended-ref/transfer.h extended-ref/transfer_rdma.h extended-ref/value.c
 tests_unit_ex_events_CPPFLAGS = $(unit_cppflags)
