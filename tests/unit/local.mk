@@ -178,7 +178,7 @@ tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/programs
 tests_unit_synchronisation_CPPFLAGS = $(unit_cppflags)
 tests_unit_synchronisation_LDADD = $(unit_ldadd)
 check_PROGRAMS += tests/unit/ex_events
-tests_unit_ex_events_SOURCES = tests/unit/ex_events.c extended-ref/checks.c extended-ref/ex/messages.c extended-ref/ex/puts.c extended-ref/handles.c extended-ref/records.c \
+tests_unit_ex_events_SOURCES = tests/unit/ex_events.c extended-ref/ex/messages.c extended-ref/ex/puts.c extended-ref/handles.c extended-ref/records.c \
 	extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c extended-ref/putget.c extended-ref/regions.c \
 	extended-ref/transfer.h extended-ref/transfer_rdma.h extended-ref/value.c
 tests_unit_ex_events_CPPFLAGS = $(unit_cppflags)
