@@ -244,7 +244,8 @@ GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareReplyLong(gex_Token_t token, const
  * buffer is stored now.  A Request may poll; a Reply runs no handler.
  *
  * gex_AM_Commit<call><M>_v2(sd, handler, nbytes, [dest,] flags, arguments): with GEX_FLAG_IMMEDIATE
- * returns non-zero where it would have to wait; nothing is sent, and sd is still valid. */
+ * returns non-zero where it would have to wait; nothing is sent, and sd is still valid.  Such a
+ * Request has polled, as the thread must not. */
 extern int gasnete_commit(gex_AM_SrcDesc_t sd, gex_Flags_t form, gex_AM_Index_t handler,
                           size_t nbytes, void *dest, gex_Flags_t flags, int numargs,
                           const gex_AM_Arg_t *args);

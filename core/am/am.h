@@ -82,6 +82,9 @@ typedef struct gasnetc_sending {
 bool gasnetc_am_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, gasnetc_sending_t how);
 bool gasnetc_am_reply(gasnet_token_t token, const gasnetc_outgoing_t *am, gasnetc_sending_t how);
 
+/* Fatal: the token's handler has replied, or runs for a Reply. */
+void gasnetc_no_reply(const gasnetc_token_t *token) __attribute__((noreturn, cold));
+
 /* Delivers a Request or Reply to this rank itself: runs the handler before it returns. */
 void gasnetc_loopback(gasnetc_outgoing_t am, bool request);
 

@@ -144,6 +144,27 @@ static bool send_by_shm(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool reques
     return true;
 }
 
+/* An immediate Long to a shared-memory peer, which copies its payload when it has a slot. */
+static bool try_long_by_shm(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request)
+{
+    const size_t length = gasnetc_am_prefix(GASNETC_AM_LONG, (unsigned)am->numargs);
+    const enum gasnetc_shm_kind kind = request ? GASNETC_SHM_REQUESTS : GASNETC_SHM_REPLIES;
+    gasneti_lock(&peer->lock);
+    char *bytes =
+        request ? gasnetc_shm_request_slot(peer, length) : gasnetc_shm_reply_slot(peer, length);
+    if (bytes) {
+        gasnetc_shm_put(peer->net.rank, am->dst, am->src, am->nbytes);
+        write_prefix(bytes, am, request, 0);
+        gasnetc_shm_written(peer, kind, length);
+        count_sent(peer->counts, am, request ? FLOW_REQUEST : FLOW_REPLY, false);
+    } else {
+        gasnetc_count_stall(peer, NET_NO_CREDIT);
+    }
+    gasneti_unlock(&peer->lock);
+    if (bytes) gasneti_self()->counts.longs_unpacked++;
+    return bytes;
+}
+
 /* A message that the network does not send inline. */
 static bool send_from_bbuf(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request, uint8_t flags,
                            size_t length, size_t payload_bytes, bool immediate)
@@ -246,8 +267,10 @@ void gasnetc_post_with_credit(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am
     }
 }
 
-/* send_after_payload for an immediate message: takes its credit and its buffer before it puts the
- * payload, and then waits for the own device alone. */
+/* send_after_payload for an immediate message: takes its credit before it puts the payload, and
+ * then waits for the own device alone.  A buffer for the message must be free before, but is not
+ * kept meanwhile: the payload may need it, and a thread that waits for one buffer must not hold
+ * another (GASNET_BBUF_COUNT). */
 static bool try_after_payload(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
                               gasnetc_sending_t how)
 {
@@ -257,11 +280,10 @@ static bool try_after_payload(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am
     char *bytes = in_bbuf ? gasnetc_bbuf_try() : stack;
     flow_message_t flow;
     if (!bytes) return false;
-    if (!take_credit(peer, request ? FLOW_REQUEST : FLOW_REPLY, &flow)) {
-        if (in_bbuf) gasnetc_bbuf_free(bytes);
-        return false;
-    }
+    if (in_bbuf) gasnetc_bbuf_free(bytes);
+    if (!take_credit(peer, request ? FLOW_REQUEST : FLOW_REPLY, &flow)) return false;
     put_payload(peer, am, how, true);
+    if (in_bbuf) bytes = gasnetc_bbuf_wait(true);
     write_prefix(bytes, am, request, 0);
     gasnetc_post_with_credit(peer, am, bytes, length, in_bbuf, &flow, NULL);
     return true;
@@ -272,30 +294,36 @@ static bool try_after_payload(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am
 static bool send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request,
                       gasnetc_sending_t how, net_message_t *answers)
 {
+    bool sent = true;
     if (am.nbytes == 0) return send_message(peer, &am, request, 0, false, answers, how.immediate);
     gasnetc_check_remote(peer, (uintptr_t)am.dst, am.nbytes, "an AMLong");
+    if (how.immediate && gasnetc_shm_of(peer)) return try_long_by_shm(peer, &am, request);
     if (gasnetc_shm_put(peer->net.rank, am.dst, am.src, am.nbytes)) {
         gasneti_self()->counts.longs_unpacked++;
-        return send_message(peer, &am, request, 0, false, answers, how.immediate);
+        return send_message(peer, &am, request, 0, false, answers, false);
     }
     if (am.nbytes <= (size_t)gasnetc_params.packedlong_limit || (LONG_REPLIES_PACKED && !request)) {
-        gasneti_self()->counts.longs_packed++;
-        return send_message(peer, &am, request, GASNETC_AM_PACKED, true, answers, how.immediate);
+        sent = send_message(peer, &am, request, GASNETC_AM_PACKED, true, answers, how.immediate);
+        gasneti_self()->counts.longs_packed += sent;
+        return sent;
     }
-    gasneti_self()->counts.longs_unpacked++;
-    if (NET_PAIRS_LONGS) return send_pair(peer, &am, request, how, answers);
-    if (how.immediate && !REMOTE_PENDS) return try_after_payload(peer, &am, request, how);
-    send_after_payload(peer, am, request, how);
-    return true;
+    if (NET_PAIRS_LONGS)
+        sent = send_pair(peer, &am, request, how, answers);
+    else if (how.immediate && !REMOTE_PENDS)
+        sent = try_after_payload(peer, &am, request, how);
+    else
+        send_after_payload(peer, am, request, how);
+    gasneti_self()->counts.longs_unpacked += sent;
+    return sent;
 }
 
 /* Sends a Request to this rank itself.  Then polls, because a program may wait for another rank's
  * message in a loop of such Requests; but not inside a handler, where handlers would run inside
- * handlers. */
-static void send_to_self(gasnetc_outgoing_t am)
+ * handlers, and not for an immediate one, which runs no other handler. */
+static void send_to_self(gasnetc_outgoing_t am, bool immediate)
 {
     gasnetc_loopback(am, true);
-    if (!gasneti_handler_depth()) gasnetc_poll();
+    if (!immediate && !gasneti_handler_depth()) gasnetc_poll();
 }
 
 HOT bool send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit,
@@ -310,8 +338,14 @@ HOT bool send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t l
         return am->category == GASNETC_AM_LONG
                    ? send_long(&gasnetc_peers[dest], *am, true, how, NULL)
                    : send_message(&gasnetc_peers[dest], am, true, 0, true, NULL, how.immediate);
-    send_to_self(copy_of(am));
+    send_to_self(copy_of(am), how.immediate);
     return true;
+}
+
+void gasnetc_no_reply(const gasnetc_token_t *token)
+{
+    gasneti_fatal("a handler may reply once, and only to a Request: this is %s",
+                  token->answer == GASNETC_ANSWERED ? "its second Reply" : "a Reply's handler");
 }
 
 HOT bool send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t limit,
@@ -321,9 +355,7 @@ HOT bool send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t 
     if (GASNETC_CHECKING) gasnetc_check_token("an Active Message Reply", token);
     if (am->nbytes > limit || (unsigned)am->numargs > GASNETC_AM_MAX_ARGS)
         check_outgoing(0, *am, limit);
-    if (token->answer != GASNETC_ANSWER_OPEN)
-        gasneti_fatal("a handler may reply once, and only to a Request: this is %s",
-                      token->answer == GASNETC_ANSWERED ? "its second Reply" : "a Reply's handler");
+    if (token->answer != GASNETC_ANSWER_OPEN) gasnetc_no_reply(token);
     if (GASNETC_CHECKING) gasnetc_check_reply(token);
     token->answer = GASNETC_ANSWERED;
     bool sent = true;

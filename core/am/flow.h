@@ -38,6 +38,9 @@ HOT bool flow_may_send(gasnetc_peer_t *peer, flow_message_t *message);
 /* False: flow_may_send for a Request would be false. */
 HOT bool flow_has_credit(const gasnetc_peer_t *peer);
 HOT void flow_not_sent(gasnetc_peer_t *peer, const flow_message_t *message);
+/* True if a hidden Reply is due: flow_not_sent has banked credits which others were banked beside
+ * since flow_may_send. */
+HOT bool flow_overdue(const gasnetc_peer_t *peer);
 
 /* The `answers` of net_am and net_long for a Reply with this token. */
 HOT net_message_t *flow_answers(const gasnetc_token_t *token);

@@ -45,6 +45,11 @@ HOT void flow_not_sent(gasnetc_peer_t *peer, const flow_message_t *message)
     if (message->kind == FLOW_REQUEST) gasnetc_credits_untake(&peer->credits, message->needs_recv);
 }
 
+HOT bool flow_overdue(const gasnetc_peer_t *peer)
+{
+    return peer->credits.banked > peer->credits.slack;
+}
+
 HOT net_message_t *flow_answers(const gasnetc_token_t *token)
 {
     (void)token;

@@ -5,12 +5,14 @@
 #include "core/job/progress.h"
 #include "core/job/thread.h"
 #include "core/rdma/bounce.h"
+#include "core/rdma/remote.h"
 
 void *gasnetc_lend(gasnetc_lent_t *lent, gasnetc_peer_t *peer, const gasnetc_token_t *token,
                    unsigned numargs, size_t nbytes, bool immediate)
 {
     const enum flow_kind kind = token ? FLOW_REPLY : FLOW_REQUEST;
     const size_t prefix = gasnetc_am_prefix(GASNETC_AM_MEDIUM, numargs);
+    if (!token) remote_settle(); /* before it has a credit, which the messages may need */
     lent->peer = peer;
     lent->answers = token ? flow_answers(token) : NULL;
     lent->numargs = numargs;
@@ -54,6 +56,8 @@ void gasnetc_take_back(gasnetc_lent_t *lent)
 {
     gasneti_lock(&lent->peer->lock);
     flow_not_sent(lent->peer, &lent->flow);
+    const bool overdue = flow_overdue(lent->peer);
     gasneti_unlock(&lent->peer->lock);
     if (lent->in_bbuf) gasnetc_bbuf_free(lent->bytes);
+    if (overdue) gasnetc_send_hidden_reply(lent->peer, NULL);
 }

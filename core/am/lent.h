@@ -30,7 +30,8 @@ void *gasnetc_lend(gasnetc_lent_t *lent, gasnetc_peer_t *peer, const gasnetc_tok
 bool gasnetc_send_lent(gasnetc_lent_t *lent, gasnet_handler_t handler, size_t nbytes,
                        const gasnet_handlerarg_t *args, bool immediate);
 
-/* Takes the buffer back without sending. */
+/* Takes the buffer back without sending.  May send a hidden Reply, and then waits for this rank's
+ * own device. */
 void gasnetc_take_back(gasnetc_lent_t *lent);
 
 #endif

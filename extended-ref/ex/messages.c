@@ -3,6 +3,7 @@
 #include "core/am/am.h"
 #include "core/am/context.h"
 #include "core/am/lent.h"
+#include "core/job/progress.h"
 #include "core/report.h"
 #include "core/shm/messages.h"
 #include "extended-ref/ex/negotiated.h"
@@ -164,6 +165,8 @@ static gasnete_negotiated_t *negotiated_of(gex_AM_SrcDesc_t desc, gex_Flags_t fo
     return sd;
 }
 
+/* A Commit that is refused polls, or for a Reply reaps: the client may not before it tries again.
+ */
 int gasnete_commit(gex_AM_SrcDesc_t desc, gex_Flags_t form, gex_AM_Index_t handler, size_t nbytes,
                    void *dest, gex_Flags_t flags, int numargs, const gex_AM_Arg_t *args)
 {
@@ -176,6 +179,7 @@ int gasnete_commit(gex_AM_SrcDesc_t desc, gex_Flags_t form, gex_AM_Index_t handl
     /* Handlers that run meanwhile may prepare a Reply, which has a description of its own. */
     bool sent;
     if (sd->lent) {
+        if (sd->token && sd->token->answer != GASNETC_ANSWER_OPEN) gasnetc_no_reply(sd->token);
         sent = gasnetc_send_lent(&sd->network, handler, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
         if (sent && sd->token) sd->token->answer = GASNETC_ANSWERED;
     } else {
@@ -183,7 +187,10 @@ int gasnete_commit(gex_AM_SrcDesc_t desc, gex_Flags_t form, gex_AM_Index_t handl
                                                        sd->desc.addr, nbytes, dest, numargs, args);
         sent = message_send(sd->node, sd->token, &am, sd->lc_opt, flags);
     }
-    if (sent) sd->form = 0;
+    if (sent)
+        sd->form = 0;
+    else
+        gasnetc_stall(sd->token);
     return !sent;
 }
 

@@ -154,7 +154,7 @@ tests_unit_host_lists_SOURCES = tests/unit/host_lists.c
 tests_unit_host_lists_LDADD = tests/unit/libcheck.a other/launch/liblauncher.la
 
 # On the scripted network.
-check_PROGRAMS += tests/unit/am_engine tests/unit/am_flow tests/unit/am_loopback \
+check_PROGRAMS += tests/unit/am_engine tests/unit/am_immediate tests/unit/am_flow tests/unit/am_loopback \
 	tests/unit/am_malformed tests/unit/am_wire tests/unit/handlers tests/unit/params \
 	tests/unit/leases tests/unit/params_init tests/unit/rdma_engine tests/unit/remote_flags tests/unit/connecting
 # Where processes share memory, with a word to sleep on.
@@ -162,6 +162,14 @@ check_PROGRAMS += tests/unit/waiting
 tests_unit_waiting_SOURCES = tests/unit/waiting.c core/progress/poll.c core/rings/local_rings.c
 tests_unit_waiting_CPPFLAGS = $(unit_cppflags) -UGASNETI_PSHM -DGASNETI_PSHM=1
 tests_unit_waiting_LDADD = $(unit_ldadd)
+check_PROGRAMS += tests/unit/am_immediate_shm
+tests_unit_am_immediate_shm_SOURCES = tests/unit/am_immediate_shm.c core/am/am_send.c
+tests_unit_am_immediate_shm_CPPFLAGS = $(unit_cppflags) -UGASNETI_PSHM -DGASNETI_PSHM=1
+tests_unit_am_immediate_shm_LDADD = $(unit_ldadd)
+check_PROGRAMS += tests/unit/am_pairs
+tests_unit_am_pairs_SOURCES = tests/unit/am_pairs.c core/am/am_send.c
+tests_unit_am_pairs_CPPFLAGS = $(unit_cppflags) -DNET_SCRIPT_PAIRS=1
+tests_unit_am_pairs_LDADD = $(unit_ldadd)
 # With the Extended API above.
 check_PROGRAMS += tests/unit/synchronisation
 tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/programs/synchronisation_rows.h extended-ref/handles.c extended-ref/records.c \
@@ -169,6 +177,12 @@ tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/programs
 	extended-ref/transfer.h extended-ref/transfer_rdma.h extended-ref/value.c
 tests_unit_synchronisation_CPPFLAGS = $(unit_cppflags)
 tests_unit_synchronisation_LDADD = $(unit_ldadd)
+check_PROGRAMS += tests/unit/ex_events
+tests_unit_ex_events_SOURCES = tests/unit/ex_events.c extended-ref/ex/messages.c extended-ref/ex/puts.c extended-ref/handles.c extended-ref/records.c \
+	extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c extended-ref/putget.c extended-ref/regions.c \
+	extended-ref/transfer.h extended-ref/transfer_rdma.h extended-ref/value.c
+tests_unit_ex_events_CPPFLAGS = $(unit_cppflags)
+tests_unit_ex_events_LDADD = $(unit_ldadd)
 check_PROGRAMS += tests/unit/advice
 tests_unit_advice_SOURCES = tests/unit/advice.c core/ib/advice.c
 tests_unit_advice_CPPFLAGS = $(AM_CPPFLAGS)
@@ -207,6 +221,9 @@ tests_unit_connecting_LDADD = $(unit_ldadd)
 tests_unit_am_engine_SOURCES = tests/unit/am_engine.c
 tests_unit_am_engine_CPPFLAGS = $(unit_cppflags)
 tests_unit_am_engine_LDADD = $(unit_ldadd)
+tests_unit_am_immediate_SOURCES = tests/unit/am_immediate.c
+tests_unit_am_immediate_CPPFLAGS = $(unit_cppflags)
+tests_unit_am_immediate_LDADD = $(unit_ldadd)
 tests_unit_am_flow_SOURCES = tests/unit/am_flow.c
 tests_unit_am_flow_CPPFLAGS = $(unit_cppflags)
 tests_unit_am_flow_LDADD = $(unit_ldadd)

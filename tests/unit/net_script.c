@@ -234,11 +234,24 @@ static enum net_result answer(void)
     return NET_CONNECTING;
 }
 
+static enum net_result refuse_am(void)
+{
+    net_script.refused_ams--;
+    net_script.busy_answers++;
+    idle = 0;
+    return net_script.refused_as;
+}
+
 static void launch(net_script_event_t *event, const gasnetc_sent_t *sent)
 {
     const transfer_t transfer = {event, !net_script.hold};
     event->sent = *sent;
     script_append(&transfers, script_copy(&transfer, sizeof transfer));
+}
+
+bool net_script_ready(void)
+{
+    return !net_script.unready;
 }
 
 enum net_result net_script_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
@@ -291,7 +304,7 @@ enum net_result net_script_am(net_peer_t *peer, void *data, const net_region_t *
 {
     if (length == 0 || length > net_script.caps.am_max) broken("net_am of %zu bytes", length);
     check_local("net_am", data, local, length);
-    enum net_result result = answer();
+    enum net_result result = net_script.refused_ams ? refuse_am() : answer();
     if (result != NET_POSTED) return result;
     net_script_event_t *event = record(NET_SCRIPT_AM, peer->rank);
     event->local = data;

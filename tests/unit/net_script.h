@@ -54,11 +54,15 @@ typedef struct net_script_event {
 
 typedef struct net_script {
     /* Orders. */
-    struct net_caps caps;      /* the capabilities that net_open reports */
-    unsigned busy;             /* number of postings that are answered NET_BUSY before the next
-                                  is taken */
-    unsigned connecting;       /* number of postings that are answered NET_CONNECTING before
-                                  those */
+    struct net_caps caps; /* the capabilities that net_open reports */
+    unsigned busy;        /* number of postings that are answered NET_BUSY before the next
+                             is taken */
+    unsigned connecting;  /* number of postings that are answered NET_CONNECTING before
+                             those */
+    unsigned refused_ams; /* number of Active Messages that are answered refused_as before those,
+                             while puts and gets are taken */
+    enum net_result refused_as;
+    bool unready;              /* net_ready is false */
     bool hold;                 /* nothing completes except by net_script_complete */
     bool no_spare;             /* net_refill moves the message */
     int refuse;                /* errno with which net_register refuses, 0: it does not */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/am/lent.h"
 #include "core/job/progress.h"
 #include "core/params/params.h"
 #include "core/rdma/rdma_internal.h"
@@ -408,6 +409,24 @@ static void any_order(void)
     end();
 }
 
+/* Memory has been unmapped, and a Request is sent from a buffer of the library. */
+static void lent_request(void)
+{
+    gasnetc_lent_t lent;
+    begin(0);
+    for (int reply = 1; reply >= 0; reply--) {
+        gasnetc_token_t token = {.peer = &gasnetc_peers[1]};
+        atomic_fetch_add(&gasnetc_unmapped_reported, 1);
+        gasnetc_lend(&lent, &gasnetc_peers[1], reply ? &token : NULL, 0, 100, false);
+        gasnetc_take_back(&lent);
+        const bool settled = gasnetc_unmapped_reported == gasnetc_unmapped_settled;
+        check(settled == !reply, "a buffer is lent for a %s %s memory that was unmapped",
+              reply ? "Reply" : "Request",
+              reply ? "without regard to" : "when no peer accesses any more");
+    }
+    end();
+}
+
 int main(int argc, char **argv)
 {
     static const size_t lengths[] = {1, 72, 73, 4096, 4097, 12000};
@@ -421,6 +440,7 @@ int main(int argc, char **argv)
     in_parts(PUT_BULK);
     in_parts(GET);
     refusals();
+    lent_request();
     for (int round = 0; round < 20; round++) any_order();
     check_all("transfers of any kind, length and place arrive whole");
     return check_end();

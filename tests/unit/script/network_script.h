@@ -6,6 +6,15 @@
 #ifndef NETWORK_SCRIPT_H
 #define NETWORK_SCRIPT_H
 
+#define NET_HAS_READY
+/* 1: tests/unit/am_pairs.c plays a network that pairs header and payload of a Long. */
+#ifndef NET_SCRIPT_PAIRS
+#define NET_SCRIPT_PAIRS 0
+#endif
+#if NET_SCRIPT_PAIRS
+#define NET_HAS_LONG
+#endif
+
 #include "core/network_defaults.h"
 
 #define NET_BUFFERS          0
@@ -14,7 +23,7 @@
 enum {
     NET_STACK_MESSAGE = 512,
     NET_DELIVER_MAX = 8,
-    NET_PAIRS_LONGS = 0,
+    NET_PAIRS_LONGS = NET_SCRIPT_PAIRS,
     NET_REAP_TELLS = 0,
 };
 
@@ -68,6 +77,25 @@ static inline enum net_result net_am(net_peer_t *peer, void *data, const net_reg
     (void)answers;
     return net_script_am(peer, data, local, length, wants_reply, sent);
 }
+
+bool net_script_ready(void);
+static inline bool net_ready(net_peer_t *peer)
+{
+    (void)peer;
+    return net_script_ready();
+}
+
+#if NET_SCRIPT_PAIRS
+enum net_result net_script_long(net_peer_t *peer, void *header, size_t length,
+                                const net_payload_t *payload, const gasnetc_sent_t *sent);
+static inline enum net_result net_long(net_peer_t *peer, void *header, size_t length,
+                                       const net_payload_t *payload, net_message_t *answers,
+                                       const gasnetc_sent_t *sent)
+{
+    (void)answers;
+    return net_script_long(peer, header, length, payload, sent);
+}
+#endif
 
 static inline unsigned net_reap(void)
 {
