@@ -291,11 +291,11 @@ static bool send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request,
 
 /* Sends a Request to this rank itself.  Then polls, because a program may wait for another rank's
  * message in a loop of such Requests; but not inside a handler, where handlers would run inside
- * handlers. */
-static void send_to_self(gasnetc_outgoing_t am)
+ * handlers, nor in an immediate call, which runs no handler but that of its own message. */
+static void send_to_self(gasnetc_outgoing_t am, bool immediate)
 {
     gasnetc_loopback(am, true);
-    if (!gasneti_handler_depth()) gasnetc_poll();
+    if (!immediate && !gasneti_handler_depth()) gasnetc_poll();
 }
 
 HOT bool send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit,
@@ -310,7 +310,7 @@ HOT bool send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t l
         return am->category == GASNETC_AM_LONG
                    ? send_long(&gasnetc_peers[dest], *am, true, how, NULL)
                    : send_message(&gasnetc_peers[dest], am, true, 0, true, NULL, how.immediate);
-    send_to_self(copy_of(am));
+    send_to_self(copy_of(am), how.immediate);
     return true;
 }
 

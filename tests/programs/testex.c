@@ -246,7 +246,8 @@ static void requests(void)
         gex_AM_RequestShort2(test_tm, peer(), h_short, 0, i, i + 1);
         gex_AM_RequestShort(pair, peer(), h_short, 0, i, i + 1);
         event = GEX_EVENT_NO_OP;
-        gex_AM_RequestMedium1(test_tm, peer(), h_medium, outside, gex_AM_LUBRequestMedium(), &event, 0, i);
+        gex_AM_RequestMedium1(test_tm, peer(), h_medium, outside, gex_AM_LUBRequestMedium(), &event,
+                              0, i);
         gex_Event_Wait(event);
         gex_AM_RequestMedium(pair, peer(), h_medium, outside, (size_t)i, GEX_EVENT_NOW, 0, i);
         gex_AM_RequestMedium1(pair, peer(), h_medium, outside, 100, GEX_EVENT_GROUP, 0, i);
@@ -290,8 +291,8 @@ static void immediate(void)
     test_fill(outside, LONG, 9);
     for (int i = 0; i < rounds / 10; i++) {
         gex_Event_t event;
-        while (gex_AM_RequestMedium1(test_tm, peer(), h_medium, outside, gex_AM_LUBRequestMedium(), &event,
-                                     GEX_FLAG_IMMEDIATE, 9)) {
+        while (gex_AM_RequestMedium1(test_tm, peer(), h_medium, outside, gex_AM_LUBRequestMedium(),
+                                     &event, GEX_FLAG_IMMEDIATE, 9)) {
             refused++;
             gasnet_AMPoll();
         }
@@ -548,6 +549,23 @@ static void tests_do_not_poll(void)
     await_all();
 }
 
+/* An immediate Request to this rank runs its own handler, but does not poll: with nobody else who
+ * does, an answer that has arrived stays unhandled. */
+static void immediate_to_self(void)
+{
+    const int before = test_get(&answers);
+    const int rounds = 20000;
+    gex_AM_RequestMedium1(test_tm, peer(), h_medium, outside, 0, GEX_EVENT_NOW, 0, 0);
+    for (int i = 0; i < rounds; i++)
+        test_check(gex_AM_RequestShort2(test_tm, (gex_Rank_t)test_rank, h_short, GEX_FLAG_IMMEDIATE,
+                                        i, i + 1) == 0,
+                   "an immediate Request to this rank is refused");
+    if (!gex_System_QueryHiddenAMConcurrencyLevel() && test_size > 1)
+        test_check(test_get(&answers) == before, "an immediate Request has polled");
+    due_shorts += rounds, due_mediums++, due_answers++;
+    await_all();
+}
+
 /* Both interfaces in one program. */
 static void both(void)
 {
@@ -584,6 +602,7 @@ int main(int argc, char **argv)
         {"EX 9.1: arrays of events and leaves", arrays},
         {"EX 9.2: access regions", access_regions},
         {"EX 19.1: tests do not poll", tests_do_not_poll},
+        {"EX 7.4: immediate Requests to this rank do not poll", immediate_to_self},
         {"EX 14.3: both interfaces", both},
         {"EX 7: each message arrived once", each_once},
     };
