@@ -13,6 +13,7 @@
  * A Request may poll and so run any handler; a Reply runs none.  With GEX_FLAG_IMMEDIATE neither
  * does: the call returns non-zero, and has sent nothing and stored nothing, if it would have to
  * wait for a credit, a buffer, or the connection at first use, which is begun; other results are 0.
+ * The handler of a Request to this rank itself runs inside the call, also of an immediate one.
  *
  * lc_opt, of Mediums and Longs: when the source may be changed.  GEX_EVENT_NOW: when the call
  * returns.  GEX_EVENT_GROUP, of Requests: when GEX_EC_AM is synchronised.  Otherwise: where to

@@ -319,7 +319,7 @@ static bool send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request,
 
 /* Sends a Request to this rank itself.  Then polls, because a program may wait for another rank's
  * message in a loop of such Requests; but not inside a handler, where handlers would run inside
- * handlers, and not for an immediate one, which runs no other handler. */
+ * handlers, nor in an immediate call, which runs no handler but that of its own message. */
 static void send_to_self(gasnetc_outgoing_t am, bool immediate)
 {
     gasnetc_loopback(am, true);

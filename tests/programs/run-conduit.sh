@@ -55,7 +55,7 @@ run_one() { # SPAWNER MODE N PROGRAM "NAME=VALUE..." [ARGUMENT...]
     shift 5
     local binary=$TEST_BUILD/tests/$program-$conduit-$mode
     local name="$program${*:+ $*} $mode n=$n $spawner"
-    local log=$TEST_LOG/$conduit-${name// /_}.log
+    local log=$TEST_LOG/$conduit-${name//[ \/]/_}.log
     [ -z "$TEST_LIST" ] || { echo "$name${environment:+ $environment}" && return; }
     [ -x "$binary" ] || { tap_ok 1 "$name: $binary is not built" && return; }
     if [ "$spawner" = mpi ]; then export TEST_MPI_TRAP=1; else unset TEST_MPI_TRAP; fi

@@ -52,7 +52,7 @@ void test_phase(const char *format, ...)
     alarm(hang_seconds);
 }
 
-static void start_watchdog(void)
+void test_watch(void)
 {
     const char *term = getenv("TEST_HANG");
     if (term) hang_seconds = (unsigned)atoi(term);
@@ -126,16 +126,34 @@ static void require(int status, const char *call)
     gasnet_exit(4);
 }
 
+/* Requests of the interface that the program speaks. */
+static int tell_word(int r, gasnet_handler_t handler, uint32_t value)
+{
+    const gasnet_handlerarg_t arg = (gasnet_handlerarg_t)value;
+    if (test_tm) return gex_AM_RequestShort1(test_tm, (gex_Rank_t)r, handler, 0, arg);
+    return gasnet_AMRequestShort1((gasnet_node_t)r, handler, arg);
+}
+
+static int tell_words(int r, uint64_t a, int is_segment, uint64_t size)
+{
+    const gasnet_handlerarg_t args[] = {(gasnet_handlerarg_t)(a >> 32), (gasnet_handlerarg_t)a,
+                                        (gasnet_handlerarg_t)(size >> 32),
+                                        (gasnet_handlerarg_t)size};
+    if (test_tm)
+        return gex_AM_RequestShort5(test_tm, (gex_Rank_t)r, H_TELL, 0, args[0], args[1], is_segment,
+                                    args[2], args[3]);
+    return gasnet_AMRequestShort5((gasnet_node_t)r, H_TELL, args[0], args[1], is_segment, args[2],
+                                  args[3]);
+}
+
 uint32_t test_sync_sum(uint32_t mine)
 {
     rounds++;
-    require(gasnet_AMRequestShort1(0, H_ARRIVE, (gasnet_handlerarg_t)mine), "sync: arrive");
+    require(tell_word(0, H_ARRIVE, mine), "sync: arrive");
     if (test_rank == 0) {
         GASNET_BLOCKUNTIL(test_get(&arrived) == rounds * test_size);
         uint32_t sum = __atomic_exchange_n(&arrived_sum, 0, __ATOMIC_ACQ_REL);
-        for (int r = 0; r < test_size; r++)
-            require(gasnet_AMRequestShort1((gasnet_node_t)r, H_RELEASE, (gasnet_handlerarg_t)sum),
-                    "sync: release");
+        for (int r = 0; r < test_size; r++) require(tell_word(r, H_RELEASE, sum), "sync: release");
     }
     GASNET_BLOCKUNTIL(test_get(&released) == rounds);
     return released_sum;
@@ -160,7 +178,7 @@ static void joined(void)
 
 void test_init(int *argc, char ***argv)
 {
-    start_watchdog();
+    test_watch();
     int status = gasnet_init(argc, argv);
     if (status != GASNET_OK) {
         fprintf(stderr, "# gasnet_init: %s (%s)\n", gasnet_ErrorName(status),
@@ -176,11 +194,7 @@ static void agree_on_seed(void)
         const char *text = gasnet_getenv("TEST_SEED");
         uint64_t seed = text ? strtoull(text, NULL, 0)
                              : test_mix((uint64_t)time(NULL) ^ (uint64_t)getpid() << 40) >> 20;
-        for (int r = 0; r < test_size; r++)
-            require(gasnet_AMRequestShort5((gasnet_node_t)r, H_TELL,
-                                           (gasnet_handlerarg_t)(seed >> 32),
-                                           (gasnet_handlerarg_t)seed, 0, 0, 0),
-                    "send the seed");
+        for (int r = 0; r < test_size; r++) require(tell_words(r, seed, 0, 0), "send the seed");
         printf("# TEST_SEED=%llu, %d ranks\n", (unsigned long long)seed, test_size);
     }
     GASNET_BLOCKUNTIL(test_get(&seeded) == 1);
@@ -191,14 +205,9 @@ static void agree_on_segments(uintptr_t size)
 {
     void *mine =
         size ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
-    const uint64_t base = (uintptr_t)mine, length = size;
     if (mine == MAP_FAILED) gasnet_exit(4);
     for (int r = 0; r < test_size; r++)
-        require(gasnet_AMRequestShort5((gasnet_node_t)r, H_TELL, (gasnet_handlerarg_t)(base >> 32),
-                                       (gasnet_handlerarg_t)base, 1,
-                                       (gasnet_handlerarg_t)(length >> 32),
-                                       (gasnet_handlerarg_t)length),
-                "send the segment");
+        require(tell_words(r, (uintptr_t)mine, 1, size), "send the segment");
     GASNET_BLOCKUNTIL(test_get(&segments) == test_size);
 }
 
@@ -234,25 +243,43 @@ void test_start(int *argc, char ***argv, gasnet_handlerentry_t *table, int entri
     test_attach(table, entries, segsize);
 }
 
-void test_ex_start(int *argc, char ***argv, gex_AM_Entry_t *table, size_t entries,
-                   uintptr_t segsize)
+/* After gex_Client_Init. */
+static void ex_joined(gex_Client_t client, gex_TM_t tm)
 {
     enum { REQUESTS = GEX_FLAG_AM_SHORT | GEX_FLAG_AM_REQUEST };
     static gex_AM_Entry_t helpers[HELPERS] = {
         {H_ARRIVE, (gex_AM_Fn_t)arrive, REQUESTS, 1, NULL, "arrive"},
         {H_RELEASE, (gex_AM_Fn_t)release, REQUESTS, 1, NULL, "release"},
         {H_TELL, (gex_AM_Fn_t)take_words, REQUESTS, 5, NULL, "tell"}};
+    test_client = client;
+    test_tm = tm;
+    joined();
+    require(gex_EP_RegisterHandlers(gex_TM_QueryEP(tm), helpers, HELPERS),
+            "gex_EP_RegisterHandlers");
+}
+
+void test_ex_join(gex_Client_t client, gex_TM_t tm)
+{
+    ex_joined(client, tm);
+    gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
+    require(gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS), "gasnet_barrier_wait");
+    agree_on_seed();
+}
+
+void test_ex_start(int *argc, char ***argv, gex_AM_Entry_t *table, size_t entries,
+                   uintptr_t segsize)
+{
+    gex_Client_t client;
     gex_EP_t ep;
+    gex_TM_t tm;
     gex_Segment_t segment;
-    start_watchdog();
-    int status =
-        gex_Client_Init(&test_client, &ep, &test_tm, "TEST", argc, argv, GEX_FLAG_USES_GASNET1);
+    test_watch();
+    int status = gex_Client_Init(&client, &ep, &tm, "TEST", argc, argv, GEX_FLAG_USES_GASNET1);
     if (status != GASNET_OK) {
         fprintf(stderr, "# gex_Client_Init: %s\n", gasnet_ErrorName(status));
         exit(4);
     }
-    joined();
-    require(gex_EP_RegisterHandlers(ep, helpers, HELPERS), "gex_EP_RegisterHandlers");
+    ex_joined(client, tm);
     require(gex_EP_RegisterHandlers(ep, table, entries), "gex_EP_RegisterHandlers");
     test_phase("gex_Segment_Attach");
     require(gex_Segment_Attach(&segment, test_tm, segsize), "gex_Segment_Attach");
@@ -287,16 +314,21 @@ void test_run(const struct test_rule *rules, int count)
 /* Of the address sanitizer: reports memory that nothing points to, and returns whether there is. */
 int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
-void test_finish(void)
+int test_close(void)
 {
     test_phase("the end of the job");
     if (getenv("TEST_LEAKS") && __lsan_do_recoverable_leak_check)
         lines_failed += __lsan_do_recoverable_leak_check() != 0;
     if (test_rank == 0) printf("1..%d\n", lines);
     fflush(stdout);
-    test_sync();
+    const int status = test_sync_sum((uint32_t)(lines_failed || lines == 0)) != 0;
     if (getenv("TEST_MPI_TRAP")) mpi_trap(0);
-    gasnet_exit(lines_failed || lines == 0);
+    return status;
+}
+
+void test_finish(void)
+{
+    gasnet_exit(test_close());
 }
 
 int test_thin(void)

@@ -48,10 +48,18 @@ extern gex_TM_t test_tm;
 void test_ex_start(int *argc, char ***argv, gex_AM_Entry_t *table, size_t entries,
                    uintptr_t segsize);
 
+/* For programs that make the calls of start themselves.  test_watch: first, starts the watchdog.
+ * test_ex_join: collective, after gex_Client_Init, before or after the segment is attached; sets
+ * all of the above but test_seg, and takes the handlers 253..255. */
+void test_watch(void);
+void test_ex_join(gex_Client_t client, gex_TM_t tm);
+
 /* Runs every rule (or those whose name contains $TEST_ONLY). */
 void test_run(const struct test_rule *rules, int count);
 /* Prints the plan and ends the job: 0 if every rule held on every rank. */
 void test_finish(void) __attribute__((noreturn));
+/* All of test_finish but the end: returns the status of the job, the same on all ranks. */
+int test_close(void);
 
 /* Collective: all ranks arrive before any leaves.  Returns the sum of what the ranks gave. */
 uint32_t test_sync_sum(uint32_t mine);
