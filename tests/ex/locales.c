@@ -13,6 +13,7 @@
 #include "tests/programs/test.h"
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 enum {
     TASKS = 4,            /* of each locale, in each rule */
@@ -555,7 +556,7 @@ static void short_tasks(void)
 static int never;
 static void *block_without_calls(void *unused)
 {
-    yield_until(&never, 1);
+    for (;;) pause();
     return unused;
 }
 static void *block_in_poll(void *unused)
@@ -565,7 +566,10 @@ static void *block_in_poll(void *unused)
 }
 static void *transfer_for_ever(void *arg)
 {
-    for (;;) put_once(arg);
+    for (;;) {
+        put_once(arg);
+        usleep(100); /* threads that never sleep make the launcher wait longer */
+    }
     return NULL;
 }
 static void *leave(void *status)
