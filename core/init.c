@@ -389,8 +389,7 @@ int gasnetc_may_attach(const char *call, const char *init)
                       call, init, init);
     if (gasnetc_phase == GASNETC_BEFORE_INIT)
         return gasneti_error(GASNET_ERR_NOT_INIT, call, "called before %s", init);
-    if (attached)
-        return gasneti_error(GASNET_ERR_NOT_INIT, call, "called a second time");
+    if (attached) return gasneti_error(GASNET_ERR_NOT_INIT, call, "called a second time");
     if (GASNETC_CHECKING) gasnetc_check_client_code(call);
     return GASNET_OK;
 }

@@ -167,8 +167,10 @@ static const struct {
     gex_EC_t category;
     enum gasnete_set set;
 } handles_sets[] = {
-    {GEX_EC_PUT, GASNETE_PUTS},          {GEX_EC_PUT | GEX_EC_LC, GASNETE_GROUPED_PUTS},
-    {GEX_EC_GET, GASNETE_GETS},          {GEX_EC_AM, GASNETE_MESSAGES},
+    {GEX_EC_PUT, GASNETE_PUTS},
+    {GEX_EC_PUT | GEX_EC_LC, GASNETE_GROUPED_PUTS},
+    {GEX_EC_GET, GASNETE_GETS},
+    {GEX_EC_AM, GASNETE_MESSAGES},
 };
 enum { HANDLES_SETS = sizeof handles_sets / sizeof *handles_sets };
 
@@ -190,8 +192,7 @@ static inline void handles_wait_sets(const char *call, gex_EC_t mask)
 static inline int handles_test_sets(gasnete_thread_t *me, gex_EC_t mask)
 {
     for (int i = 0; i < HANDLES_SETS; i++)
-        if (mask & handles_sets[i].category &&
-            !gasnetc_counter_done(&me->own[handles_sets[i].set]))
+        if (mask & handles_sets[i].category && !gasnetc_counter_done(&me->own[handles_sets[i].set]))
             return GASNET_ERR_NOT_READY;
     return GASNET_OK;
 }

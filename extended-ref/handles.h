@@ -37,7 +37,7 @@ typedef struct gasnete_thread {
     uint32_t index;
     gasnete_pool_t values;              /* of value.c */
     gasnete_negotiated_t negotiated[2]; /* a Request, a Reply */
-    void *coll;            /* the thread's record in collectives, or NULL; coll/handles.c */
+    void *coll; /* the thread's record in collectives, or NULL; coll/handles.c */
 } gasnete_thread_t;
 
 /* Rare parts of the inline functions below.  */

@@ -197,7 +197,8 @@ HOT void putget_implicit_far(enum gasnetc_form form, gasnet_node_t node, void *d
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer(putget_names[form], node);
     if (putget_is_far(node) && me != NULL)
-        putget_start(form, node, dst, src, nbytes, me->implicit[is_get(form) ? GASNETE_GETS : GASNETE_PUTS]);
+        putget_start(form, node, dst, src, nbytes,
+                     me->implicit[is_get(form) ? GASNETE_GETS : GASNETE_PUTS]);
     else
         putget_implicit_slow(node, dst, src, nbytes, form);
 }

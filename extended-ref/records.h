@@ -33,7 +33,7 @@ typedef struct gex_Event_s {
     gasnetc_counter_t counter; /* first: the address of the record is that of the counter */
     uint32_t state;            /* enum gasnete_op_state */
     struct gasnete_pool *home; /* the pool that lends it */
-    struct gex_Event_s *next;   /* in the list of free ones */
+    struct gex_Event_s *next;  /* in the list of free ones */
 } gasnete_op_t;
 
 /* The free records of one kind that belong to no pool; shared by all threads.  */

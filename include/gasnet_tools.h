@@ -5,7 +5,7 @@
  * is defined, or if a macro such as _REENTRANT shows that the program has threads.
  * GASNETT_LITE_MODE offers timers and fences only.
  */
-#if !defined(_INCLUDED_GASNETEX_H) &&                                                                \
+#if !defined(_INCLUDED_GASNETEX_H) &&                                                              \
     (defined(GASNET_SEQ) || defined(GASNET_PARSYNC) || defined(GASNET_PAR))
 #error "gasnet_tools.h was included before gasnet.h: include gasnet.h first"
 #endif
@@ -23,7 +23,7 @@
 #define GASNETI_TOOLS_THREAD_TEXT       "LITE"
 #define GASNETI_WORD_TOOLS_THREAD(name) name##_LITE
 #elif defined(GASNETT_THREAD_SAFE) || defined(GASNET_PAR) || defined(GASNET_PARSYNC) ||            \
-    (!defined(_INCLUDED_GASNETEX_H) &&                                                               \
+    (!defined(_INCLUDED_GASNETEX_H) &&                                                             \
      (defined(_REENTRANT) || defined(_THREAD_SAFE) || defined(PTHREAD_MUTEX_INITIALIZER)))
 #undef GASNETT_THREAD_SAFE
 #define GASNETT_THREAD_SAFE             1

@@ -212,7 +212,8 @@ void gasnet_coll_tune_generic_op(gasnet_team_handle_t team, gasnet_coll_optype_t
     gasnet_coll_wait_sync(handle);
     /* The operation has checked the arguments.  */
     if (has_root(key.kind)) key.root = gasnete_coll_rank_of_image(own, args.rootimg);
-    key.in_order = key.kind == GASNETE_COLL_REDUCE && gasnete_coll_in_order(&(gasnete_coll_call_t){.function = args.func});
+    key.in_order = key.kind == GASNETE_COLL_REDUCE &&
+                   gasnete_coll_in_order(&(gasnete_coll_call_t){.function = args.func});
     const gasnete_coll_plan_t plan = gasnete_coll_team_plan(own, &key);
     if (best_algidx) *best_algidx = plan.algorithm;
     if (num_params) *num_params = GASNET_COLL_NUM_PARAM_TYPES;
