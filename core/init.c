@@ -371,11 +371,23 @@ int gasnetc_init(const char *call, int *argc, char ***argv)
     return GASNET_OK;
 }
 
+unsigned gasnetc_threads(void)
+{
+    return GASNETC_RCV_THREAD && GASNETC_THREADED && gasnetc_params.rcv_thread && gasneti_nodes > 1
+               ? gasnetc_receive_channels()
+               : 0;
+}
+
+void gasnetc_start_threads(void)
+{
+    if (gasnetc_threads()) gasnetc_receive_thread_start();
+}
+
 int gasnet_init(int *argc, char ***argv)
 {
     const int result = gasnetc_init("gasnet_init", argc, argv);
     if (result == GASNET_OK) {
-        gasnetc_receive_threads_start();
+        gasnetc_start_threads();
         gasnetc_enter_phase(GASNETC_BEFORE_ATTACH);
         bootstrap_meanwhile(gasnetc_poll_in_attach);
     }

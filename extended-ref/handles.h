@@ -16,7 +16,6 @@
 #include "core/completion.h"
 #include "core/job/rank.h"
 #include "core/job/thread.h"
-#include "extended-ref/ex/negotiated.h"
 #include "extended-ref/records.h"
 
 /* The sets of a thread's implicit operations.  A put is in one of two, by whether a client can wait
@@ -35,8 +34,8 @@ typedef struct gasnete_thread {
     gasnete_op_t *region;                      /* the open access region, or NULL */
     gasnetc_counter_t own[GASNETE_SETS];
     uint32_t index;
-    gasnete_pool_t values;              /* of value.c */
-    gasnete_negotiated_t negotiated[2]; /* a Request, a Reply */
+    gasnete_pool_t values;                 /* of value.c */
+    struct gasnete_negotiated *negotiated; /* [2], a Request and a Reply, or NULL; ex/messages.c */
     void *coll; /* the thread's record in collectives, or NULL; coll/handles.c */
 } gasnete_thread_t;
 

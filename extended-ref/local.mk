@@ -1,6 +1,6 @@
 # extended-ref: the Extended API over the core.  Each conduit library lists extended_sources, once per
 # threading mode, and with them the transport of puts and gets: extended_by_rdma; or, with -DGASNETE_BY_AM,
-# extended_by_am, which needs no more than the Core API.
+# extended_by_am, which needs no more than the Core API; and extended_start, which needs the start of the core.
 nobase_dist_doc_DATA += extended-ref/coll/plans/README.md
 coll_plan_sources = \
 	extended-ref/coll/plans/plan.c extended-ref/coll/plans/plan.h \
@@ -61,6 +61,7 @@ extended_sources = \
 	extended-ref/vis/pieces.c extended-ref/vis/pieces.h \
 	extended-ref/vis/runs.c extended-ref/vis/vis.c extended-ref/vis/vis.h \
 	extended-ref/vis/walk.c extended-ref/vis/walk.h
+extended_start = extended-ref/ex/start.c
 extended_by_rdma = extended-ref/transfer_rdma.h extended-ref/barrier/puts.c
 extended_by_am = extended-ref/transfer_am.h extended-ref/transfer_am.c
 

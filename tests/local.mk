@@ -88,11 +88,11 @@ if CONDUIT_IBV
 # that are linked already: tests/builds/reference.sh.  -rpath makes it a shared one.
 check_LTLIBRARIES += tests/reference/libgasnet-ibv-seq.la tests/reference/libgasnet-ibv-par.la
 reference_ldflags = $(conduit_ldflags) -Wl,-rpath,$(abs_top_builddir)/.libs -rpath $(abs_top_builddir)/tests/reference
-tests_reference_libgasnet_ibv_seq_la_SOURCES = $(extended_sources) $(extended_by_am)
+tests_reference_libgasnet_ibv_seq_la_SOURCES = $(extended_sources) $(extended_start) $(extended_by_am)
 tests_reference_libgasnet_ibv_seq_la_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ -DGASNETE_BY_AM
 tests_reference_libgasnet_ibv_seq_la_LIBADD = ibv-conduit/libcore-seq.la $(ibv_conduit_libadd)
 tests_reference_libgasnet_ibv_seq_la_LDFLAGS = $(reference_ldflags)
-tests_reference_libgasnet_ibv_par_la_SOURCES = $(extended_sources) $(extended_by_am)
+tests_reference_libgasnet_ibv_par_la_SOURCES = $(extended_sources) $(extended_start) $(extended_by_am)
 tests_reference_libgasnet_ibv_par_la_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_PAR -DGASNETE_BY_AM
 tests_reference_libgasnet_ibv_par_la_LIBADD = ibv-conduit/libcore-par.la $(ibv_conduit_libadd)
 tests_reference_libgasnet_ibv_par_la_LDFLAGS = $(reference_ldflags)

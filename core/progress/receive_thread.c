@@ -12,11 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/job/job.h"
 #include "core/job/progress.h"
 #include "core/job/thread.h"
 #include "core/network.h"
-#include "core/params/params.h"
 #include "core/report.h"
 #include "core/shm/messages.h"
 #include "other/base/quiet_thread.h"
@@ -74,17 +72,14 @@ void *gasnetc_receive_thread(void *number)
     return NULL;
 }
 
-unsigned gasnetc_receive_threads(void)
+unsigned gasnetc_receive_channels(void)
 {
-    if (!GASNETC_RCV_THREAD || !GASNETC_THREADED || !gasnetc_params.rcv_thread ||
-        gasnetc_job.size == 1)
-        return 0;
     return net_rx_channels() + gasnetc_shm_has_sleeper();
 }
 
-void gasnetc_receive_threads_start(void)
+void gasnetc_receive_thread_start(void)
 {
-    const unsigned channels = gasnetc_receive_threads();
+    const unsigned channels = gasnetc_receive_channels();
     int error = 0;
     for (unsigned i = 0; !error && i < channels; i++)
         error = gasneti_quiet_thread(NULL, 0, gasnetc_receive_thread, (void *)(uintptr_t)i);

@@ -5,13 +5,13 @@
 #ifndef GASNETC_RECEIVE_THREAD_H
 #define GASNETC_RECEIVE_THREAD_H
 
-/* The number of these threads in this process; 0: none is wanted, or there are no peers. */
-unsigned gasnetc_receive_threads(void);
+/* The number of these threads, if there are to be any. */
+unsigned gasnetc_receive_channels(void);
 
 /* The body of the thread with this number; does not return. */
 void *gasnetc_receive_thread(void *number);
 
 /* Starts the threads, at the end of init.  They live until the process ends. */
-void gasnetc_receive_threads_start(void);
+void gasnetc_receive_thread_start(void);
 
 #endif

@@ -90,7 +90,9 @@ static gasnete_negotiated_t *negotiated_begin(gex_Rank_t node, gasnetc_token_t *
                                               size_t least, size_t most, gex_Event_t *lc_opt,
                                               unsigned nargs)
 {
-    gasnete_negotiated_t *sd = &gasnete_self()->negotiated[token != NULL];
+    gasnete_thread_t *me = gasnete_self();
+    if (!me->negotiated) me->negotiated = gasnete_alloc(2 * sizeof *me->negotiated);
+    gasnete_negotiated_t *sd = &me->negotiated[token != NULL];
     const bool medium = category == GEX_FLAG_AM_MEDIUM;
     const size_t limit = medium || !client_buf ? GASNETC_MAX_MEDIUM
                          : token               ? GASNETC_MAX_LONG_REPLY
@@ -158,8 +160,9 @@ gex_AM_SrcDesc_t gasnete_prepare_reply(gex_Token_t token, gex_Flags_t category,
 /* The description that Commit or Cancel is given. */
 static gasnete_negotiated_t *negotiated_of(gex_AM_SrcDesc_t desc, gex_Flags_t form)
 {
-    gasnete_negotiated_t *sd = &gasnete_self()->negotiated[(form & GEX_FLAG_AM_REPLY) != 0];
-    if (desc != &sd->desc || sd->form != form)
+    gasnete_negotiated_t *all = gasnete_self()->negotiated;
+    gasnete_negotiated_t *sd = all ? &all[(form & GEX_FLAG_AM_REPLY) != 0] : NULL;
+    if (!sd || desc != &sd->desc || sd->form != form)
         gasneti_fatal("a payload is committed or cancelled that this thread has not prepared, or "
                       "for another kind of message");
     return sd;

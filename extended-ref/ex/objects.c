@@ -1,28 +1,26 @@
-/* objects.c - the primordial objects of GASNet-EX, start and attach, and what the objects tell.  */
+/* objects.c - the primordial objects of GASNet-EX, and what they tell.  */
 #include "extended-ref/ex/objects.h"
 
 #include "core/am/am.h"
 #include "core/am/am_wire.h"
 #include "core/am/context.h"
 #include "core/job/job.h"
-#include "core/progress/receive_thread.h"
 #include "core/rdma/segment.h"
 #include "core/report.h"
 #include "extended-ref/shm_transfer.h"
 #include "gasnet.h"
-#include "other/launch/bootstrap.h"
 
-static struct gex_Client_s client = {.name = "LEGACY", .flags = GEX_FLAG_USES_GASNET1};
-static struct gex_Segment_s segment = {.client = &client};
-struct gex_EP_s gasneti_ep0 = {.client = &client};
-static struct gex_TM_s all = {.ep = &gasneti_ep0};
+struct gex_Client_s gasnete_client = {.name = "LEGACY", .flags = GEX_FLAG_USES_GASNET1};
+static struct gex_Segment_s segment = {.client = &gasnete_client};
+struct gex_EP_s gasneti_ep0 = {.client = &gasnete_client};
+struct gex_TM_s gasnete_all = {.ep = &gasneti_ep0};
 
 /* --- start --- */
 
 void gasnete_objects_init(void)
 {
-    all.rank = gasnetc_job.rank;
-    all.size = gasnetc_job.size;
+    gasnete_all.rank = gasnetc_job.rank;
+    gasnete_all.size = gasnetc_job.size;
     gasnete_system_init();
 }
 
@@ -35,41 +33,13 @@ void gasnete_objects_attach(void)
     gasneti_ep0.segment = &segment;
 }
 
-int gex_Client_Init(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm_p, const char *name,
-                    int *argc, char ***argv, gex_Flags_t flags)
-{
-    const int result = gasnetc_init("gex_Client_Init", argc, argv);
-    if (result != GASNET_OK) return result;
-    client.name = name;
-    client.flags = flags;
-    if (!(flags & GEX_FLAG_DEFER_THREADS)) gasnetc_receive_threads_start();
-    gasnet_QueryGexObjects(client_p, ep_p, tm_p, NULL);
-    return GASNET_OK;
-}
-
 void gasnet_QueryGexObjects(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm_p,
                             gex_Segment_t *segment_p)
 {
-    if (client_p) *client_p = &client;
+    if (client_p) *client_p = &gasnete_client;
     if (ep_p) *ep_p = &gasneti_ep0;
-    if (tm_p) *tm_p = &all;
+    if (tm_p) *tm_p = &gasnete_all;
     if (segment_p) *segment_p = gasneti_ep0.segment;
-}
-
-int gex_Segment_Attach(gex_Segment_t *segment_p, gex_TM_t tm, uintptr_t size)
-{
-    static const char call[] = "gex_Segment_Attach";
-    int result = gasnetc_may_attach(call, "gex_Client_Init");
-    if (result != GASNET_OK) return result;
-    if (tm != &all)
-        return gasneti_error(GASNET_ERR_BAD_ARG, call, "%p is not the team of all ranks",
-                             (void *)tm);
-    if (size == 0) return gasneti_error(GASNET_ERR_BAD_ARG, call, "a segment of 0 bytes");
-    bootstrap_meanwhile(gasnetc_poll_in_attach);
-    result = gasnetc_attach_segment(size, gasnetc_poll_in_attach);
-    bootstrap_meanwhile(NULL);
-    if (result == GASNET_OK) *segment_p = gasneti_ep0.segment;
-    return result;
 }
 
 /* --- teams --- */
@@ -82,10 +52,10 @@ void gasneti_no_such_ep(gex_EP_Index_t index)
 #if GASNET_DEBUG
 void gasneti_check_member(gex_TM_t tm, gex_Rank_t rank)
 {
-    if (tm != &all && tm != gex_TM_Pair(&gasneti_ep0, 0))
+    if (tm != &gasnete_all && tm != gex_TM_Pair(&gasneti_ep0, 0))
         gasneti_fatal("%p is neither a team nor a pair of endpoints", (void *)tm);
-    if (rank >= all.size)
-        gasneti_fatal("rank %u is not one of the %u ranks of the team", rank, all.size);
+    if (rank >= gasnete_all.size)
+        gasneti_fatal("rank %u is not one of the %u ranks of the team", rank, gasnete_all.size);
 }
 
 #endif

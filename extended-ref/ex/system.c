@@ -3,7 +3,6 @@
 
 #include "core/job/job.h"
 #include "core/params/params.h"
-#include "core/progress/receive_thread.h"
 #include "core/report.h"
 #include "core/shm/shm.h"
 #include "extended-ref/ex/objects.h"
@@ -94,32 +93,4 @@ void gex_System_SetVerboseErrors(int enable)
 uint64_t gex_System_QueryMaxThreads(void)
 {
     return GASNETI_MAX_THREADS == 1 ? 1 : (uint64_t)gasnetc_params.max_threads;
-}
-
-int gex_System_QueryHiddenAMConcurrencyLevel(void)
-{
-    return gasnetc_receive_threads() > 0;
-}
-
-int gex_System_QueryProgressThreads(gex_Client_t client, unsigned int *count_p,
-                                    const gex_ProgressThreadInfo_t **info_p, gex_Flags_t flags)
-{
-    static const char call[] = "gex_System_QueryProgressThreads";
-    static gex_ProgressThreadInfo_t *threads;
-    if (!client || !count_p || !info_p || flags)
-        return gasneti_error(GASNET_ERR_BAD_ARG, call, "%s",
-                             flags ? "flags other than 0" : "a NULL argument");
-    if (!(client->flags & GEX_FLAG_DEFER_THREADS) || threads)
-        return gasneti_error(GASNET_ERR_RESOURCE, call, "%s",
-                             threads ? "called a second time"
-                                     : "gex_Client_Init was not given GEX_FLAG_DEFER_THREADS");
-    const unsigned count = gasnetc_receive_threads();
-    threads = calloc(count + 1, sizeof *threads);
-    if (!threads) gasneti_fatal("out of memory for a list of %u threads", count);
-    for (unsigned i = 0; i < count; i++)
-        threads[i] = (gex_ProgressThreadInfo_t){gasnetc_caps.device, GEX_THREAD_ROLE_RCV,
-                                                gasnetc_receive_thread, (void *)(uintptr_t)i};
-    *count_p = count;
-    *info_p = threads;
-    return GASNET_OK;
 }

@@ -345,6 +345,8 @@ void gasnetc_out_of_segment(const gasnetc_peer_t *peer, uintptr_t start, size_t 
                   (unsigned long)start, peer->net.rank);
 }
 
+bool gasneti_verbose_errors = true;
+
 int gasneti_error(int code, const char *function, const char *format, ...)
 {
     (void)function, (void)format;

@@ -372,7 +372,7 @@ static void payload_first(bool ordered)
     const net_script_event_t *sent = net_script_get_event(NET_SCRIPT_AM, 0);
     for (int i = 0; i < 5; i++) {
         const net_script_event_t *put = net_script_get_event(NET_SCRIPT_PUT, i);
-        check_each(net_script_order(put) < net_script_order(sent), "the message overtakes");
+        check_each(put->number < sent->number, "the message overtakes");
         check_each(ordered || put->complete, "the message is sent before the payload is there");
     }
     complete_all();
