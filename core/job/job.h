@@ -52,7 +52,8 @@ enum gasnetc_phase { GASNETC_BEFORE_INIT, GASNETC_BEFORE_ATTACH, GASNETC_RUNNING
 /* Collective: starts this process's part in the job.  When it returns GASNET_OK, messages, polls,
  * barriers and collectives work on all ranks, and segments may be attached. */
 int gasnetc_init(const char *call, int *argc, char ***argv);
-/* The threads of the library in this process: core/progress/receive_thread.h, if they are wanted. */
+/* The threads of the library in this process: core/progress/receive_thread.h, if they are wanted.
+ */
 unsigned gasnetc_threads(void);
 void gasnetc_start_threads(void);
 /* GASNET_OK if the call that attaches is legal now; `init`: the call that comes before it. */

@@ -62,6 +62,7 @@ for cc in gcc clang; do
         ex_compile "$cc -std=$std" $cc -x c -std=$std $fast_flags -DGASNET_SEQ -Wno-overlength-strings
     done
     for std in c++11 c++17 c++20 c++23; do
+        $cxx -std=$std -x c++ -E /dev/null >/dev/null 2>&1 || std=c++2b # the name before the standard was out
         # shellcheck disable=SC2086
         ex_compile "$cxx -std=$std" $cxx -x c++ -std=$std $fast_flags -DGASNET_PAR
     done

@@ -128,8 +128,8 @@ int main(void) { return (int)gasnett_ticks_now(); }' |
 }
 if [ -e .libs/libgasnet_tools-seq.so ]; then
     this=$([ $debug -eq 1 ] && echo DEBUG || echo NDEBUG) other=$([ $debug -eq 1 ] && echo NDEBUG || echo DEBUG)
-    mismatch "thread-safe objects do not link with the SEQ tools" "gasnett_linkcheck_PAR_${this}_1" -DGASNET_$this -DGASNETT_THREAD_SAFE
-    mismatch "objects of the other build do not link" "gasnett_linkcheck_SEQ_${other}_1" -DGASNET_$other
+    mismatch "thread-safe objects do not link with the SEQ tools" "gasnett_linkcheck_PAR_${this}_20" -DGASNET_$this -DGASNETT_THREAD_SAFE
+    mismatch "objects of the other build do not link" "gasnett_linkcheck_SEQ_${other}_20" -DGASNET_$other
 fi
 for mode in seq par; do
     tests/tools/lite-$mode | grep -qx "RELEASE=.*,LITE,timers_posixrt,membars_native"

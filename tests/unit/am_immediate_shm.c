@@ -86,9 +86,9 @@ static gasnetc_outgoing_t outgoing(uint8_t category, size_t nbytes)
 static void refused(const char *name, uint8_t category, size_t nbytes)
 {
     static const char zero[SEGMENT];
+    begin();
     const gasnetc_outgoing_t filler = outgoing(GASNETC_AM_SHORT, 0);
     const gasnetc_outgoing_t am = outgoing(category, nbytes);
-    begin();
     for (int i = 0; i < SLOTS; i++)
         check_each(gasnetc_am_request(1, &filler, immediate), "Request %d is refused", i);
     const gasnetc_shm_out_t before = shm.out[GASNETC_SHM_REQUESTS];
