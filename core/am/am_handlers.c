@@ -227,7 +227,7 @@ static const char *promised(const gex_AM_Entry_t *handler, char text[96])
     };
     char numargs[16] = "any number of";
     if (handler->gex_nargs != GASNETC_ANY_NUMBER)
-        snprintf(numargs, sizeof numargs, "%d", handler->gex_nargs);
+        snprintf(numargs, sizeof numargs, "%u", handler->gex_nargs);
     snprintf(text, 96, "%s %s with %s arguments", categories[handler->gex_flags & FOR_CATEGORIES],
              directions[handler->gex_flags & GEX_FLAG_AM_REQREP], numargs);
     return text;

@@ -8,7 +8,7 @@
 # name of the C library that libgasnet defines, for GASNET_FIREHOSE_KEEP=interpose, is one of these.  Names of other interfaces: libsofthca stands in front of
 # libibverbs; libportals, libvapi and libmosal implement theirs; libmpga and libmtl_common are further names of libmosal.
 name_rules='
-libgasnet-[a-z]+-[a-z]+   gasnet[ceit]?_\w+|gasnett_\w+   gasnet_max_segsize|gasnett_backtrace_user|munmap|mmap(64)?|mremap|madvise|mprotect|shmat|s?brk|malloc_trim
+libgasnet-[a-z]+-[a-z]+   gasnet[ceit]?_\w+|gasnett_\w+|gex_\w+   gasnet_max_segsize|gasnett_backtrace_user|munmap|mmap(64)?|mremap|madvise|mprotect|shmat|s?brk|malloc_trim
 libgasnet_tools-[a-z]+    gasneti_\w+|gasnett_\w+|gasnet_frozen   gasnett_backtrace_user
 libsofthca                softhca_\w+|ibv_\w+|_ibv_query_gid_(ex|table)|(IBVERBS|SOFTHCA)_1\.[0-9]+
 libportals                Ptl\w+|ptl_(err|event)_str

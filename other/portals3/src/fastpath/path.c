@@ -31,10 +31,12 @@ HOT int path_message(struct ptli_posting *posting, struct ptli_route *route, con
     return sent ? PTL_OK : PTL_NO_SPACE;
 }
 
-/* Waits for the lock, which another thread holds. */
-static int waiting_message(ptl_path_t route, const void *data, ptl_size_t length,
-                           ptl_match_bits_t match_bits, ptl_size_t remote_offset,
-                           ptl_hdr_data_t hdr_data)
+/* Waits for the lock, which another thread holds. noinline, as the other waiting functions of this
+ * file: the path without waiting then makes no call but the post. */
+__attribute__((noinline)) static int waiting_message(ptl_path_t route, const void *data,
+                                                     ptl_size_t length, ptl_match_bits_t match_bits,
+                                                     ptl_size_t remote_offset,
+                                                     ptl_hdr_data_t hdr_data)
 {
     ptli_mutex_lock_slowly(&path_held(route)->lock);
     return path_message(path_held(route), route, data, length, match_bits, remote_offset, hdr_data);
@@ -114,8 +116,6 @@ HOT int path_wait(enum path_kind kind, ptl_path_t path, const void *local, ptl_s
                        NULL);
 }
 
-/* noinline, as path_work: without both, rows of tests/bench/portals_limits.sh need more, "poll that
- * finds nothing" 11 %, "put_nb + wait" 6 %. */
 #define PATH_SLOWLY(name, kind)                                                                    \
     __attribute__((noinline)) static int name(ptl_path_t path, const void *local,                  \
                                               ptl_size_t length, ptl_match_bits_t match_bits,      \
@@ -168,7 +168,7 @@ static inline int path_news(const struct ptli_engine *engine, uint64_t *seen)
 }
 
 /* An interface without paths.  */
-__attribute__((cold)) static int poll_elsewhere(ptl_handle_ni_t ni, uint64_t *seen)
+__attribute__((noinline, cold)) static int poll_elsewhere(ptl_handle_ni_t ni, uint64_t *seen)
 {
     int result;
     struct ptli_engine *engine = ptli_engine_of(ni, PTLI_NI, PTL_NI_INVALID, &result);
@@ -184,7 +184,8 @@ static inline bool is_noted(const struct ibv_wc *wc)
 }
 
 /* Slots have become free, for which something waits.  */
-__attribute__((cold)) static void path_advanced(struct ptli_verbs *v, struct ptli_conn *conn)
+__attribute__((noinline, cold)) static void path_advanced(struct ptli_verbs *v,
+                                                          struct ptli_conn *conn)
 {
     ptli_mutex_lock(&v->posting.lock);
     ptli_verbs_advanced(conn);

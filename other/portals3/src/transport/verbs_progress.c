@@ -55,7 +55,7 @@ static inline bool has_chores(const struct ptli_verbs *v)
     return v->leaving || v->held || v->starved || v->trouble;
 }
 
-static bool chores(struct ptli_verbs *v)
+__attribute__((noinline)) static bool chores(struct ptli_verbs *v)
 {
     bool any = false;
     if (v->leaving || v->trouble) any |= ptli_verbs_tend(v);
@@ -64,7 +64,7 @@ static bool chores(struct ptli_verbs *v)
     return any;
 }
 
-static bool listen_and_look(struct ptli_verbs *v)
+__attribute__((noinline)) static bool listen_and_look(struct ptli_verbs *v)
 {
     GASNETI_UNCANCELLED;
     bool any = ptli_verbs_handshakes(v);
@@ -79,7 +79,7 @@ static bool listen_and_look(struct ptli_verbs *v)
 
 /* Does the work that is due. `due` is cleared before the work is looked at, so work that is stored
  * later sets it again. */
-static bool work_due(struct ptli_verbs *v)
+__attribute__((noinline)) static bool work_due(struct ptli_verbs *v)
 {
     bool any = false;
     atomic_exchange(&v->face.due, false);
@@ -274,8 +274,6 @@ static inline bool caller_round(struct ptli_verbs *v)
     return any;
 }
 
-/* noinline, as take_what_comes and get_elsewhere in eq.c: without the three, "PtlEQGet that finds
- * nothing" of tests/bench.sh is 13 % more. */
 __attribute__((noinline)) static bool rounds_until(struct ptli_verbs *v, ptl_time_t timeout)
 {
     double until = gasneti_clock() + timeout / 1000.0;
