@@ -61,7 +61,7 @@ done
 # A client whose functions have all names of the inside, those of static functions too.
 inside_names() { # ARCHIVE...
     nm --defined-only "$@" | awk 'NF == 3 && $3 ~ /^[a-z][A-Za-z0-9_]*$/ { print $3 }' | sort -u |
-        grep -vE '^(gasnet|softhca_|ibv_|vapi_|mosal_|ptl_(err|event)_str$|main$)' |
+        grep -vE '^(gasnet|gex_|softhca_|ibv_|vapi_|mosal_|ptl_(err|event)_str$|main$)' |
         comm -23 - <(nm -D --defined-only "$(cc -print-file-name=libc.so.6)" "$(cc -print-file-name=libm.so.6)" |
             awk 'NF == 3 { sub(/@.*/, "", $3); print $3 }' | sort -u)
 }
