@@ -21,7 +21,6 @@ void gasnete_objects_init(void)
 {
     gasnete_all.rank = gasnetc_job.rank;
     gasnete_all.size = gasnetc_job.size;
-    gasnete_system_init();
 }
 
 void gasnete_objects_attach(void)

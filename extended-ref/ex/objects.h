@@ -9,12 +9,9 @@ extern struct gex_Client_s gasnete_client;
 extern struct gex_TM_s gasnete_all;
 #pragma GCC visibility pop
 
-/* Init: rank and size of the team of all ranks, and the lists of ranks of system.c. */
+/* Init: rank and size of the team of all ranks. */
 void gasnete_objects_init(void);
 /* Attach: the segment of the endpoint. */
 void gasnete_objects_attach(void);
-
-/* system.c: makes the lists of the neighbourhood and of the host. */
-void gasnete_system_init(void);
 
 #endif

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 
 #include "core/job/job.h"
+#include "core/lock.h"
 #include "core/params/params.h"
 #include "core/report.h"
 #include "core/shm/shm.h"
-#include "extended-ref/ex/objects.h"
 #include "gasnet.h"
 
 /* Ranks with the same number, in ascending order. */
@@ -16,14 +16,14 @@ typedef struct group {
     gex_Rank_t number;       /* of this rank */
 } group_t;
 
-static group_t neighbourhood, host;
+static group_t neighbourhood, host; /* made by the first query: few programs ask */
 
 static uint32_t system_host_of(uint32_t rank)
 {
     return gasnetc_job.host_of[rank];
 }
 
-static group_t system_group_of(uint32_t (*number_of)(uint32_t rank))
+static group_t system_make_group(uint32_t (*number_of)(uint32_t rank))
 {
     const uint32_t mine = number_of(gasnetc_job.rank);
     group_t group = {.number = mine};
@@ -45,10 +45,23 @@ static group_t system_group_of(uint32_t (*number_of)(uint32_t rank))
     return group;
 }
 
-void gasnete_system_init(void)
+static const group_t *system_group(group_t *group, uint32_t (*number_of)(uint32_t rank))
 {
-    neighbourhood = system_group_of(gasnetc_shm_supernode);
-    host = system_group_of(system_host_of);
+    static gasneti_lock_t lock;
+    gasneti_lock(&lock);
+    if (!group->ranks) *group = system_make_group(number_of);
+    gasneti_unlock(&lock);
+    return group;
+}
+
+static const group_t *system_neighbourhood(void)
+{
+    return system_group(&neighbourhood, gasnetc_shm_supernode);
+}
+
+static const group_t *system_host(void)
+{
+    return system_group(&host, system_host_of);
 }
 
 static void system_tell(const group_t *group, gex_RankInfo_t **info_p, gex_Rank_t *count_p,
@@ -61,21 +74,22 @@ static void system_tell(const group_t *group, gex_RankInfo_t **info_p, gex_Rank_
 
 void gex_System_QueryNbrhdInfo(gex_RankInfo_t **info_p, gex_Rank_t *count_p, gex_Rank_t *index_p)
 {
-    system_tell(&neighbourhood, info_p, count_p, index_p);
+    system_tell(system_neighbourhood(), info_p, count_p, index_p);
 }
 
 void gex_System_QueryHostInfo(gex_RankInfo_t **info_p, gex_Rank_t *count_p, gex_Rank_t *index_p)
 {
-    system_tell(&host, info_p, count_p, index_p);
+    system_tell(system_host(), info_p, count_p, index_p);
 }
 
 void gex_System_QueryMyPosition(gex_Rank_t *nbrhds_p, gex_Rank_t *nbrhd_p, gex_Rank_t *hosts_p,
                                 gex_Rank_t *host_p)
 {
-    if (nbrhds_p) *nbrhds_p = neighbourhood.groups;
-    if (nbrhd_p) *nbrhd_p = neighbourhood.number;
-    if (hosts_p) *hosts_p = host.groups;
-    if (host_p) *host_p = host.number;
+    const group_t *sharing = system_neighbourhood(), *same = system_host();
+    if (nbrhds_p) *nbrhds_p = sharing->groups;
+    if (nbrhd_p) *nbrhd_p = sharing->number;
+    if (hosts_p) *hosts_p = same->groups;
+    if (host_p) *host_p = same->number;
 }
 
 int gex_System_GetVerboseErrors(void)

@@ -238,8 +238,8 @@ static void leaf_then_root(void)
 static void put_leaf(size_t nbytes, bool in_segment)
 {
     char before[100000];
-    char *source = in_segment ? unit_segment(0) : outside;
     begin();
+    char *source = in_segment ? unit_segment(0) : outside;
     memcpy(before, source, nbytes);
     gex_Event_t leaf = GEX_EVENT_NO_OP;
     gex_Event_t put = gasnete_put_nb_leaf(1, unit_segment(1), source, nbytes, &leaf);
