@@ -378,6 +378,11 @@ unsigned gasnetc_threads(void)
                : 0;
 }
 
+void *gasnetc_thread(void *number)
+{
+    return GASNETC_RCV_THREAD && GASNETC_THREADED ? gasnetc_receive_thread(number) : NULL;
+}
+
 void gasnetc_start_threads(void)
 {
     if (gasnetc_threads()) gasnetc_receive_thread_start();

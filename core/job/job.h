@@ -55,6 +55,7 @@ int gasnetc_init(const char *call, int *argc, char ***argv);
 /* The threads of the library in this process: core/progress/receive_thread.h, if they are wanted.
  */
 unsigned gasnetc_threads(void);
+void *gasnetc_thread(void *number); /* the body of one, from 0; does not return */
 void gasnetc_start_threads(void);
 /* GASNET_OK if the call that attaches is legal now; `init`: the call that comes before it. */
 int gasnetc_may_attach(const char *call, const char *init);

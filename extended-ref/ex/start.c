@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "core/job/job.h"
-#include "core/progress/receive_thread.h"
 #include "core/report.h"
 #include "extended-ref/ex/objects.h"
 #include "gasnet.h"
@@ -60,7 +59,7 @@ int gex_System_QueryProgressThreads(gex_Client_t client, unsigned int *count_p,
     if (!threads) gasneti_fatal("out of memory for a list of %u threads", count);
     for (unsigned i = 0; i < count; i++)
         threads[i] = (gex_ProgressThreadInfo_t){gasnetc_caps.device, GEX_THREAD_ROLE_RCV,
-                                                gasnetc_receive_thread, (void *)(uintptr_t)i};
+                                                gasnetc_thread, (void *)(uintptr_t)i};
     *count_p = count;
     *info_p = threads;
     return GASNET_OK;
