@@ -60,7 +60,7 @@ gasneti_malformed(uint32_t rank, uint32_t length, const char *field)
                   length, gasneti_rank_name(rank), field);
 }
 
-/* Zeroed memory; fatal, naming what it is for, if there is none. */
+/* Zeroed memory; fatal without memory, naming what it was for. */
 static inline void *gasneti_calloc(size_t count, size_t size, const char *what)
 {
     void *memory = calloc(count, size);

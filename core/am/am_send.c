@@ -390,7 +390,7 @@ void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers)
 #define LONG(h, src, len, dst, n, a)                                                               \
     (&(gasnetc_outgoing_t){GASNETC_AM_LONG, h, n, a, src, len, dst})
 
-/* These calls are never refused. */
+/* Of the calls of GASNet-1, which are never refused. */
 static const gasnetc_sending_t waits = {GASNETC_LONG, NULL, false};
 static const gasnetc_sending_t waits_async = {GASNETC_LONG_ASYNC, NULL, false};
 

@@ -55,7 +55,7 @@ HOT void count_sent(gasnetc_peer_counts_t *counts, const gasnetc_outgoing_t *am,
     counts->am_bytes += am->nbytes;
 }
 
-/* Takes the credit of a message, before it is written; false: there is none now, or the peer is
+/* Takes the credit of a message, before it is written; false: no credit is left now, or the peer is
  * being connected.  flow_not_sent undoes it. */
 HOT bool take_credit(gasnetc_peer_t *peer, enum flow_kind kind, flow_message_t *flow)
 {

@@ -53,8 +53,8 @@ bool gasnete_coll_needs_client(const gasnete_coll_call_t *call)
            !(functions[call->function].flags & GASNET_COLL_AMSAFE);
 }
 
-/* Combines by the client's function, which writes to its right operand.  Where that is the place of
- * the left one, the operands change places: the operation is commutative.  */
+/* Combines by the client's function, which writes to its right operand.  If the
+ * result replaces the left one, the operands are exchanged: the operation is commutative.  */
 static void reduce_by_user(const gasnete_coll_call_t *call, void *to, const void *left,
                            const void *right, size_t count)
 {
