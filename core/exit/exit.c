@@ -280,6 +280,18 @@ static void warn_time_over(bool master)
     gasneti_warn("%s", line);
 }
 
+/* Ends the coordination if the launcher has ordered all processes to exit, which it may do late: a
+ * rank that has turned to messages meanwhile would wait for ranks that have left. */
+static void take_order_of_launcher(void)
+{
+    const uint32_t together = atomic_load(&launcher.together);
+    if (!together) return;
+    gasneti_lock(&the_exit.lock);
+    (void)gasnetc_exit_receive(&the_exit.protocol, 0, GASNETC_EXIT_TOGETHER,
+                               (uint8_t)(together - 1));
+    gasneti_unlock(&the_exit.lock);
+}
+
 /* Coordinates by the launcher: waits until all processes have announced their exit to it, or were
  * ordered by it to exit.  False if the launcher does not support this, or does not answer. */
 static bool agree_by_launcher(int code)
@@ -287,14 +299,7 @@ static bool agree_by_launcher(int code)
     double left = exit_deadline() - gasneti_clock();
     if (!bootstrap_leaving(code, left > 0 ? left : 0)) return false;
     bool noted = false;
-    while (state_now() == GASNETC_EXIT_WAITING) {
-        uint32_t together = atomic_load(&launcher.together);
-        gasneti_lock(&the_exit.lock);
-        if (together)
-            (void)gasnetc_exit_receive(&the_exit.protocol, 0, GASNETC_EXIT_TOGETHER,
-                                       (uint8_t)(together - 1));
-        gasneti_unlock(&the_exit.lock);
-        if (together) break;
+    while (take_order_of_launcher(), state_now() == GASNETC_EXIT_WAITING) {
         /* From now on the launcher ends the job at its own timeout. */
         if (!noted && atomic_load(&launcher.noted)) gasnetc_exit_arm(4 * exit_timeout());
         noted = atomic_load(&launcher.noted);
@@ -311,7 +316,8 @@ static void agree_among_nodes(gasnetc_exit_action_t action)
     bool master = false;
     enum gasnetc_exit_state state;
     perform(&action);
-    while ((state = state_now()) != GASNETC_EXIT_DONE && state != GASNETC_EXIT_FAILED) {
+    while (take_order_of_launcher(),
+           (state = state_now()) != GASNETC_EXIT_DONE && state != GASNETC_EXIT_FAILED) {
         const double passed = time_passed();
         gasneti_lock(&the_exit.lock);
         master = the_exit.protocol.state == GASNETC_EXIT_COLLECTING;
@@ -539,13 +545,15 @@ static void *act_for_receive_thread(void *unused)
 static void on_launcher_order(enum bootstrap_word word, int code)
 {
     const uint32_t with_code = 1 + (uint32_t)(code & 255);
-    int none = 0, probe = GASNETC_EXIT_PROBE;
+    int pending = 0;
     if (word == BOOTSTRAP_NOTED) atomic_store(&launcher.noted, true);
     if (word == BOOTSTRAP_TOGETHER) atomic_store(&launcher.together, with_code);
     if (word != BOOTSTRAP_LEAVE) return;
     atomic_store(&launcher.leave, with_code);
-    if (!atomic_compare_exchange_strong(&gasnetc_exit_pending, &none, GASNETC_EXIT_CALLED))
-        atomic_compare_exchange_strong(&gasnetc_exit_pending, &probe, GASNETC_EXIT_CALLED);
+    /* Replaces a probe, which a poll may take away meanwhile; any other pending exit stays. */
+    while ((pending == 0 || pending == GASNETC_EXIT_PROBE) &&
+           !atomic_compare_exchange_weak(&gasnetc_exit_pending, &pending, GASNETC_EXIT_CALLED))
+        continue;
     /* The receive thread sleeps until a message arrives, so another thread acts. */
     if (GASNETC_THREADED && gasnetc_params.rcv_thread)
         (void)gasneti_quiet_thread(NULL, 0, act_for_receive_thread, NULL);

@@ -117,7 +117,8 @@ action_t gasnetc_exit_receive(protocol_t *p, uint32_t from, enum gasnetc_exit_me
     case GASNETC_EXIT_ELECTED:
         return from == 0 && p->state == GASNETC_EXIT_WAITING ? become_master(p, code) : nothing;
     case GASNETC_EXIT_TOGETHER:
-        if (from != 0 || p->state != GASNETC_EXIT_WAITING) return nothing;
+        if (from != 0 || (p->state != GASNETC_EXIT_WAITING && p->state != GASNETC_EXIT_COLLECTING))
+            return nothing;
         p->code = code;
         p->state = GASNETC_EXIT_DONE;
         return nothing;

@@ -13,13 +13,17 @@ void gasneti_patience_begin(struct gasneti_patience *p, double now)
     *p = (struct gasneti_patience){.began = now, .last = now};
 }
 
-/* A long time between two calls means that the caller itself did not run; it counts as a short one,
- * since nothing is known of it. */
+static double at_most(double seconds, double most)
+{
+    return seconds < most ? seconds : most;
+}
+
+/* A long time between two calls means that the caller itself did not run.  It counts as a short
+ * one: the caller has heard no answers meanwhile, and the crowding is known only of the end. */
 void gasneti_patience_tick(struct gasneti_patience *p, double now, double crowding)
 {
-    const double known = 0.02;
-    double passed = now - p->last < known ? now - p->last : known;
-    p->share += passed / crowding;
+    p->waited += at_most(now - p->last, 0.1);
+    p->share += at_most(now - p->last, 0.02) / crowding;
     p->last = now;
 }
 
@@ -34,7 +38,7 @@ double gasneti_crowding(const struct gasneti_processors *processors, double runn
 double gasneti_patience_part(const struct gasneti_patience *p, double seconds)
 {
     const double by_share = p->share / GASNETI_PATIENCE_SHARE;
-    const double by_time = seconds > 0 ? (p->last - p->began) / seconds : by_share;
+    const double by_time = seconds > 0 ? p->waited / seconds : by_share;
     return by_time < by_share ? by_time : by_share;
 }
 

@@ -15,6 +15,7 @@
 
 struct gasneti_patience {
     double began, last; /* seconds of a clock that only goes forward */
+    double waited;      /* seconds since `began`, without what the caller itself slept through */
     double share;       /* seconds that a process which is always runnable could run */
 };
 

@@ -50,10 +50,12 @@ static struct {
     int others;           /* a thread that will, before it ends */
     int connecting;       /* number of tries for which each peer is still being connected */
     unsigned naps;        /* sleeps that the engine took for that */
+    int late_order;       /* the launcher's code, when this process has turned to messages */
 } scene;
 
 enum { SIZE = 3, ME = 1, MANY = 1000, POLLERS = 4 };
 
+static bootstrap_word_fn launcher_says;
 static int tried[MANY]; /* by peer, while that one was being connected */
 
 static void say(const char *text)
@@ -70,6 +72,8 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
         return NET_CONNECTING;
     }
     if (word0 == GASNETC_EXIT_CANDIDATE) atomic_store(&scene.wanted, true);
+    if (word0 == GASNETC_EXIT_CANDIDATE && scene.late_order)
+        launcher_says(BOOTSTRAP_TOGETHER, scene.late_order);
     if (word0 != GASNETC_EXIT_ANSWER) return NET_POSTED;
     atomic_store(&scene.refused, true);
     if (atomic_load(&scene.turns) < 100) return NET_BUSY;
@@ -132,7 +136,7 @@ void bootstrap_abort(int code)
 /* The processes have to agree among themselves. */
 void bootstrap_listen(bootstrap_word_fn on_word)
 {
-    (void)on_word;
+    launcher_says = on_word;
 }
 
 bool bootstrap_leaving(int code, double seconds)
@@ -251,6 +255,14 @@ static void *takes_order(void *unused)
     while (!atomic_load(&scene.wanted)) sched_yield();
     gasnetc_exit_system_message(2, GASNETC_EXIT_REQUEST, 7);
     return NULL;
+}
+/* The launcher, which did not answer in time, orders all processes to exit after all. */
+static void late_order(const void *unused)
+{
+    (void)unused;
+    begin(20);
+    scene.late_order = 9;
+    gasnetc_exit(5);
 }
 static void last_message(const void *unused)
 {
@@ -405,6 +417,8 @@ int main(int argc, char **argv)
          "goes on\n");
     play("IB-X4 no thread leaves before another thread's message has", last_message, 7,
          "leaves with 7, has answered\n");
+    play("IB-X4 an order of the launcher that comes late is obeyed", late_order, 9,
+         "leaves with 9\n");
     play("IB-A5 an order to exit is obeyed before attach", order_before_attach, 7,
          "leaves with 7\n");
     play("IB-X5 a thread that blocks signals, asked to end, runs the client's handler",

@@ -29,6 +29,13 @@ static void odd_messages(void)
     gasnetc_exit_receive(&p, 0, GASNETC_EXIT_ELECTED, 7);
     gasnetc_exit_passed(&p, 1);
     check(p.state == GASNETC_EXIT_DONE && p.code == 44, "IB-X4 what is done stays done");
+    gasnetc_exit_protocol_init(&p, 0, 3);
+    gasnetc_exit_want(&p, 3);
+    gasnetc_exit_passed(&p, 0.9);
+    check(p.state == GASNETC_EXIT_COLLECTING, "IB-X4 a master waits for answers");
+    gasnetc_exit_receive(&p, 0, GASNETC_EXIT_TOGETHER, 4);
+    check(p.state == GASNETC_EXIT_DONE && p.code == 4,
+          "IB-X4 until the launcher has ordered all ranks to exit");
     gasnetc_exit_protocol_init(&p, 2, 5);
     gasnetc_exit_action_t told = gasnetc_exit_receive(&p, 1, GASNETC_EXIT_REQUEST, 44);
     check(told.begin && p.code == 44, "IB-X5 a request that is the first news begins the exit");

@@ -44,6 +44,12 @@ static void patience(void)
     gasneti_patience_tick(&p, 200, 1);
     check(gasneti_patience_part(&p, 1) < 1,
           "IB-X8 a machine that stands still, twice, does not end it");
+    gasneti_patience_begin(&p, 0);
+    for (double now = 0; now < 0.4; now += 0.02) gasneti_patience_tick(&p, now, 1);
+    gasneti_patience_tick(&p, 2, 1);
+    check(gasneti_patience_part(&p, 1) < 0.6,
+          "IB-X8 a caller that slept through the second half has not waited it: an order that it "
+          "sends after the first half is not over at once");
     const struct gasneti_processors here = gasneti_processors();
     check(here.usable >= 0.01 && here.all >= here.usable && gasneti_running() >= 0,
           "this machine reports its load");
