@@ -293,7 +293,8 @@ void shca_tcp_send_push(struct shca_qp *qp)
     if (!r->out.reliable) r->process->wanted = now;
     tcp_send_wake_wire_thread(r->process, false);
     tcp_send_now_or_list(r);
-    if (!r->out.reliable && !r->process->up) tcp_send_pass_time(r);
+    /* The wire thread may sleep for long if all that it knows of is a destroyed target. */
+    if (r->process->gone || (!r->out.reliable && !r->process->up)) tcp_send_pass_time(r);
     tcp_send_reap(r);
 }
 
