@@ -17,10 +17,11 @@
 
 /* The Reply that an operation waits for. */
 enum gasnete_reply {
-    GASNETE_REPLY_DONE = 1, /* reports that the Request is done */
-    GASNETE_REPLY_GOT,      /* has the bytes of a get */
-    GASNETE_REPLY_GOT_LONG, /* has written them to `memory` */
-    GASNETE_REPLY_VIS_GOT,  /* has the bytes of many pieces */
+    GASNETE_REPLY_DONE = 1,   /* reports that the Request is done */
+    GASNETE_REPLY_GOT,        /* has the bytes of a get */
+    GASNETE_REPLY_GOT_LONG,   /* has written them to `memory` */
+    GASNETE_REPLY_VIS_GOT,    /* has the bytes of many pieces */
+    GASNETE_REPLY_ATOMIC_GOT, /* has an element as it was before an atomic operation */
 };
 
 typedef struct gasnete_operation {
