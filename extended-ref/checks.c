@@ -1,6 +1,8 @@
-/* checks.c - checks of the arguments of every transfer and barrier, in debug builds.
+/* checks.c - checks of the arguments of every transfer, barrier and atomic operation, in debug
+ * builds.
  *
- * Called by the inline functions of gasnet_extended.h, which are empty in production builds.
+ * Called by the inline functions of gasnet_extended.h, which are empty in production builds, and by
+ * ex/atomics.c.
  */
 #include "extended-ref/handles.h"
 
