@@ -35,7 +35,7 @@
 
 /* --- the operations --- */
 
-/* Those that have a fetching form, of which `pair` takes the statement of both.  Signed integers
+/* Operations that have a fetching form; `pair` takes the statement of both forms.  Signed integers
  * wrap as unsigned ones do. */
 /* clang-format off */
 #define INTEGER_PAIRS(pair, T, type) \
