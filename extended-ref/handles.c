@@ -167,10 +167,9 @@ static const struct {
     gex_EC_t category;
     enum gasnete_set set;
 } handles_sets[] = {
-    {GEX_EC_PUT, GASNETE_PUTS},
-    {GEX_EC_PUT | GEX_EC_LC, GASNETE_GROUPED_PUTS},
-    {GEX_EC_GET, GASNETE_GETS},
-    {GEX_EC_AM, GASNETE_MESSAGES},
+    {GEX_EC_PUT, GASNETE_PUTS},    {GEX_EC_PUT | GEX_EC_LC, GASNETE_GROUPED_PUTS},
+    {GEX_EC_GET, GASNETE_GETS},    {GEX_EC_AM, GASNETE_MESSAGES},
+    {GEX_EC_RMW, GASNETE_ATOMICS},
 };
 enum { HANDLES_SETS = sizeof handles_sets / sizeof *handles_sets };
 

@@ -30,6 +30,9 @@ enum {
     GASNETE_H_VIS_PUT = 73,
     GASNETE_H_VIS_GET = 74,
     GASNETE_H_VIS_GOT = 75,
+    /* of ex/atomics.c */
+    GASNETE_H_ATOMIC = 76,
+    GASNETE_H_ATOMIC_GOT = 77,
 };
 
 /* barrier/teams.c */
@@ -55,6 +58,16 @@ void gasnete_vis_get_handler(gasnet_token_t token, void *request, size_t length,
                              gasnet_handlerarg_t number_low);
 void gasnete_vis_got_handler(gasnet_token_t token, void *data, size_t nbytes,
                              gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
+
+/* ex/atomics.c */
+void gasnete_atomic_handler(gasnet_token_t token, gasnet_handlerarg_t at_high,
+                            gasnet_handlerarg_t at_low, gasnet_handlerarg_t kind,
+                            gasnet_handlerarg_t operand1_high, gasnet_handlerarg_t operand1_low,
+                            gasnet_handlerarg_t operand2_high, gasnet_handlerarg_t operand2_low,
+                            gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
+void gasnete_atomic_got_handler(gasnet_token_t token, gasnet_handlerarg_t number_high,
+                                gasnet_handlerarg_t number_low, gasnet_handlerarg_t nbytes,
+                                gasnet_handlerarg_t earlier_high, gasnet_handlerarg_t earlier_low);
 
 /* Init: makes the job's barrier; sends no messages.  */
 void gasnete_barrier_begin(void);

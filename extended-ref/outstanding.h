@@ -17,10 +17,11 @@
 
 /* The Reply that an operation waits for. */
 enum gasnete_reply {
-    GASNETE_REPLY_DONE = 1, /* reports that the Request is done */
-    GASNETE_REPLY_GOT,      /* has the bytes of a get */
-    GASNETE_REPLY_GOT_LONG, /* has written them to `memory` */
-    GASNETE_REPLY_VIS_GOT,  /* has the bytes of many pieces */
+    GASNETE_REPLY_DONE = 1,   /* reports that the Request is done */
+    GASNETE_REPLY_GOT,        /* has the bytes of a get */
+    GASNETE_REPLY_GOT_LONG,   /* has written them to `memory` */
+    GASNETE_REPLY_VIS_GOT,    /* has the bytes of many pieces */
+    GASNETE_REPLY_ATOMIC_GOT, /* has an element as it was before an atomic operation */
 };
 
 typedef struct gasnete_operation {
@@ -44,15 +45,43 @@ typedef struct gasnete_outstanding {
     uint32_t free; /* 1 + the index of a free slot; 0: no slot is free */
 } gasnete_outstanding_t;
 
+/* Doubles the slots, or makes the first ones; without memory for them the table stays as it is. */
+void gasnete_outstanding_grow(gasnete_outstanding_t *table);
+
 /* Returns the number of an operation that is now in the table, or 0 if there is no memory for it.
  */
-uint64_t gasnete_outstanding_add(gasnete_outstanding_t *table,
-                                 const gasnete_operation_t *operation);
+static inline uint64_t gasnete_outstanding_add(gasnete_outstanding_t *table,
+                                               const gasnete_operation_t *operation)
+{
+    if (table->free == 0) gasnete_outstanding_grow(table);
+    if (table->free == 0) return 0;
+    const uint32_t index = table->free - 1;
+    gasnete_slot_t *slot = &table->slots[index];
+    table->free = slot->next;
+    slot->operation = *operation;
+    return (uint64_t)slot->generation << 32 | index;
+}
 
 /* Takes the operation with this number out of the table, when a Reply has come from `node`.  NULL:
  * done, and copied to *operation.  Else the name of the field that is wrong; nothing is changed. */
-const char *gasnete_outstanding_take(gasnete_outstanding_t *table, uint64_t number,
-                                     enum gasnete_reply reply, uint32_t node, size_t nbytes,
-                                     gasnete_operation_t *operation);
+static inline const char *gasnete_outstanding_take(gasnete_outstanding_t *table, uint64_t number,
+                                                   enum gasnete_reply reply, uint32_t node,
+                                                   size_t nbytes, gasnete_operation_t *operation)
+{
+    const uint32_t index = (uint32_t)number;
+    if (index >= table->made) return "number (there is no such operation)";
+    gasnete_slot_t *slot = &table->slots[index];
+    if (slot->operation.reply == 0 || slot->generation != number >> 32)
+        return "number (the operation has had its Reply)";
+    if (slot->operation.node != node) return "sender (another rank was asked)";
+    if (slot->operation.reply != reply) return "kind";
+    if (slot->operation.nbytes != nbytes) return "length";
+    *operation = slot->operation;
+    slot->operation.reply = (enum gasnete_reply)0;
+    if (++slot->generation == 0) slot->generation = 1;
+    slot->next = table->free;
+    table->free = index + 1;
+    return NULL;
+}
 
 #endif

@@ -242,7 +242,7 @@ extern void gex_Event_WaitAll(gex_Event_t *events, size_t n, gex_Flags_t flags);
 #define GEX_EC_GET 2U
 #define GEX_EC_AM  4U  /* sources of Active Messages with GEX_EVENT_GROUP */
 #define GEX_EC_LC  8U  /* sources of puts with GEX_EVENT_GROUP */
-#define GEX_EC_RMW 16U /* atomics */
+#define GEX_EC_RMW 16U /* atomics other than SET, a put, and GET, a get */
 #define GEX_EC_ALL 31U
 
 /* The leaf of a category (one of GEX_EC_*) of an event.  In this library it is complete when all of

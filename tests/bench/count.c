@@ -8,6 +8,7 @@
  */
 #include "tests/programs/test.h"
 #include <gasnet_coll.h>
+#include <gasnet_ratomic.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -172,6 +173,12 @@ static void ex_test(void)
 {
     outcome = gex_Event_Test(event);
 }
+static gex_AD_t domain;
+static int64_t earlier;
+static void ex_fetch_add(void)
+{
+    event = gex_AD_OpNB_I64(domain, &earlier, 1, there, GEX_OP_FADD, 1, 0, 0);
+}
 static gex_Token_t token;
 static gex_Token_Info_t token_info;
 static void ex_token(void)
@@ -325,23 +332,23 @@ static void tell(void)
     gasnet_put_nbi((gasnet_node_t)(1 - test_rank), test_at(1 - test_rank, 0), &value, sizeof value);
 }
 
-static void drive_round_trip(int n)
+/* Rank 0 asks, rank 1 serves; they find out whether n Requests are served, and n answered. */
+static void round_trips(int n, void (*ask)(void), bool (*served)(int n), bool (*answered)(int n))
 {
-    for (int i = 0; i < n; i++) {
+    for (int i = 1; i <= n; i++) {
         step++;
         if (test_rank == 0) {
-            const int before = pongs;
-            counted(am_ping);
+            counted(ask);
             tell();
             watch();
-            while (pongs == before) counted(poll_once);
+            while (!answered(i)) counted(poll_once);
             wait_nbi();
             step++;
             tell();
             watch();
         } else {
             watch();
-            while (arrived <= i) counted(poll_once);
+            while (!served(i)) counted(poll_once);
             tell();
             step++;
             watch();
@@ -350,6 +357,47 @@ static void drive_round_trip(int n)
         }
     }
     wait_nbi();
+}
+
+static bool ping_served(int n)
+{
+    return arrived >= n;
+}
+static bool ping_answered(int n)
+{
+    return pongs >= n;
+}
+static void drive_round_trip(int n)
+{
+    round_trips(n, am_ping, ping_served, ping_answered);
+}
+
+/* The element that is added to begins with 0, in the segment of rank 1. */
+static bool atomic_served(int n)
+{
+    return *(volatile int64_t *)test_at(1, 4096) >= n;
+}
+static bool atomic_answered(int n)
+{
+    (void)n;
+    return gex_Event_Test(event) == GASNET_OK;
+}
+static void domain_begin(void)
+{
+    there = test_at(1, 4096);
+    if (test_rank == 1) memset(there, 0, sizeof(int64_t));
+    gex_AD_Create(&domain, team, GEX_DT_I64, GEX_OP_FADD, 0);
+    test_sync();
+}
+static void drive_ex_ad_round(int n)
+{
+    domain_begin();
+    round_trips(n, ex_fetch_add, atomic_served, atomic_answered);
+}
+static void drive_ex_ad_near(int n)
+{
+    domain_begin();
+    sender_alone(ex_fetch_add, n);
 }
 
 static void drive_nothing(int n)
@@ -520,6 +568,8 @@ int main(int argc, char **argv)
         {"ex_negotiated", drive_ex_negotiated},
         {"ex_pending", drive_ex_pending},
         {"ex_finished", drive_ex_finished},
+        {"ex_ad_near", drive_ex_ad_near},
+        {"ex_ad_round", drive_ex_ad_round},
     };
     test_start(&argc, &argv, table, TEST_COUNT(table), SEGMENT);
     int chosen = -1;

@@ -25,12 +25,12 @@ shares=$(sed -n 's/^#define GASNETI_PSHM //p' "$TEST_BUILD/include/gasnet_config
 
 # A Request whose handler sends no Reply is answered by the core, at once or for many Requests together.  Receiving is
 # counted without these Replies: collecting is switched off while one is sent.  am_answered is receiving with them.
-# put_near alone has a peer that shares its memory.
+# Rows "near" alone have a peer that shares its memory.
 count_once() { # MODE OPERATION N
     local dir=$tap_scratch/$1.$2.$3 operation=$2 callgrind_options=
     local -x GASNET_SUPERNODE_MAXSIZE=$GASNET_SUPERNODE_MAXSIZE
     case $operation in
-    put_near) GASNET_SUPERNODE_MAXSIZE=0 ;;
+    put_near | ex_ad_near) GASNET_SUPERNODE_MAXSIZE=0 ;;
     am_receive) callgrind_options=--toggle-collect=gasnetc_send_hidden_reply ;;
     am_answered) operation=am_receive ;;
     esac
@@ -62,7 +62,7 @@ cost() { # MODE OPERATION
         return
         ;;
     reap) calls=0 ;;
-    am_round) calls=3 ;;
+    am_round | ex_ad_round) calls=3 ;;
     esac
     count=$(per_operation "$1" "$2") && echo $((count - calls * empty))
 }
@@ -94,6 +94,8 @@ ex_refused|gex_AM_RequestShort, refused|60|- - -
 ex_pending|gex_Event_Test, pending|6|- - -
 ex_finished|gex_Event_Test, finished|25|- - -
 ex_token|gex_Token_Info of the source|10|- - -
+ex_ad_near|gex_AD_OpNB_I64 to a neighbour, with its call|40|- - -
+ex_ad_round|gex_AD_OpNB_I64 request + reply, all processors|1200|- - -
 poll|poll that finds nothing|70|150 122 74
 barrier|barrier of two: notify + wait, the message at hand|590|- - -
 barrier_try|barrier of two: try, no message|220|- - -
@@ -108,7 +110,7 @@ for mode in ${TEST_MODES:-seq par}; do
     empty=$(per_operation "$mode" nothing) || { tap_ok 1 "$mode: counting works" && continue; }
     while IFS='|' read -r operation name target others; do
         [ -n "$TEST_OPERATIONS" ] && [[ " $TEST_OPERATIONS " != *" $operation "* ]] && continue
-        [ "$operation" = put_near ] && [ "$shares" = 0 ] && continue
+        [[ $operation = *_near ]] && [ "$shares" = 0 ] && continue
         case $target in
         *+*) target=$((${sequential[${target%+*}]:-300} + ${target#*+})) ;;
         esac

@@ -21,6 +21,7 @@
 #include "core/report.h"
 #include "extended-ref/coll/messages.h"
 #include "extended-ref/coll/op.h"
+#include "extended-ref/ex/atomics.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/transfer_am.h"
 #include "extended-ref/vis/vis.h"
@@ -46,6 +47,8 @@ const fuzz_seed_t fuzz_seeds[] = {
         "\x0c\0\x11\x12\x15\x01\x02\0\x17\x11\0\x11\x12\x15"), /* announced and acknowledged, */
     FUZZ_SEED("\x0d\0\x11\x12\x14\0\0" EIGHT),                 /* by Longs, */
     FUZZ_SEED("\x0f\0\x11\x12\x14\x01\x02\x10\0\x11\x12\x16"), /* offered */
+    FUZZ_SEED("\x13\0\x01\x02\x1b\0\x05\0\0\x09\x0a"),         /* an atomic operation */
+    FUZZ_SEED("\x14\0\x19\x1a\x05\0\x05"),                     /* and what one has fetched */
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds, fuzz_longest = 300;
 
@@ -56,7 +59,8 @@ enum { SEGMENT = 8192, GUARD = 4096, LARGE = 1024 };
 static _Alignas(16) char memory[GUARD + SEGMENT + GUARD], before[sizeof memory];
 static char *const segment = memory + GUARD;
 static struct {
-    char guard[64], got[8], more[64], vis[8], between[64], small[32], large[LARGE], end[64];
+    char guard[64], got[8], more[64], vis[8], between[64], element[8], after[64], small[32],
+        large[LARGE], end[64];
 } mine, mine_before;
 
 gasnet_node_t gasneti_mynode = 1, gasneti_nodes = 2;
@@ -97,6 +101,25 @@ void gasnetc_poll(void)
 void gasnetc_check_may_communicate(const char *call)
 {
     (void)call;
+}
+
+/* The checks of debug builds in calls of clients. */
+void gasnetc_check_client_code(const char *call)
+{
+    (void)call;
+}
+
+#if GASNET_DEBUG
+void gasneti_check_member(gex_TM_t tm, gex_Rank_t rank)
+{
+    (void)tm, (void)rank;
+}
+#endif
+
+void gasnete_check_atomic(const char *call, gex_AD_t ad, gex_DT_t dt, const void *result,
+                          gex_Rank_t rank, const void *addr, gex_OP_t op, gex_Flags_t flags)
+{
+    (void)call, (void)ad, (void)dt, (void)result, (void)rank, (void)addr, (void)op, (void)flags;
 }
 
 int gasnetc_segment_info(gasnet_seginfo_t *table, int n)
@@ -153,7 +176,7 @@ int gasnetc_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int n,
                          const gasnet_handlerarg_t *args)
 {
     (void)token, (void)handler, (void)args;
-    fuzz_require(n <= 3, "a Reply has a number or a key");
+    fuzz_require(n <= 5, "a Reply has a number and an element, or a key");
     return GASNET_OK;
 }
 
@@ -243,7 +266,10 @@ static const gasnetc_internal_t handlers[] = {
     GASNETC_INTERNAL_REQUEST(GASNETE_H_VIS_PUT, MEDIUM, 3, gasnete_vis_put_handler),
     GASNETC_INTERNAL_REQUEST(GASNETE_H_VIS_GET, MEDIUM, 3, gasnete_vis_get_handler),
     GASNETC_INTERNAL_REPLY(GASNETE_H_VIS_GOT, MEDIUM, 2, gasnete_vis_got_handler),
-    GASNETE_TRANSFER_HANDLERS GASNETE_COLL_HANDLERS{0, 0, NULL},
+    GASNETE_TRANSFER_HANDLERS GASNETE_COLL_HANDLERS GASNETC_INTERNAL_REQUEST(
+        GASNETE_H_ATOMIC, SHORT, 9, gasnete_atomic_handler),
+    GASNETC_INTERNAL_REPLY(GASNETE_H_ATOMIC_GOT, SHORT, 5, gasnete_atomic_got_handler),
+    {0, 0, NULL},
 };
 
 /* gasnete_coll_check_handler is that of debug builds, for which checks.c is needed. */
@@ -292,6 +318,9 @@ static gasnet_handlerarg_t argument(reader_t *in)
         4,
         LARGE,
         -1,
+        GASNETE_WORD(numbers[4]), /* 0x19 */
+        82,                       /* FADD of I64, CAS of I32 */
+        11,
     };
     uint32_t raw = 0;
     if (which < sizeof words / sizeof *words) return words[which];
@@ -349,6 +378,7 @@ static void begin(void)
     gasnete_vis_begin(&pair.src, &there);
     gasnete_vis_get_packed(0, &pair, &counter);
     fuzz_require(sent == 4, "four operations wait");
+    numbers[sent++] = gasnete_expect(GASNETE_REPLY_ATOMIC_GOT, 0, mine.element, 8, &counter);
     post(1, 0, GASNETE_COLL_POSTED, mine.small, sizeof mine.small);
     post(2, 0, GASNETE_COLL_POSTED, mine.large, LARGE);
     post(3, 0 | GASNETE_COLL_TO_SENDER, GASNETE_COLL_WAITING, mine.large, LARGE);
@@ -367,6 +397,8 @@ static void answer(unsigned i)
         gasnete_done_handler(NULL, number[0], number[1]);
     else if (i == 2)
         gasnete_got_handler(NULL, bytes, sizeof bytes, number[0], number[1]);
+    else if (i == 4)
+        gasnete_atomic_got_handler(NULL, number[0], number[1], 8, 0, 0);
     else
         gasnete_vis_got_handler(NULL, bytes, sizeof bytes, number[0], number[1]);
 }
@@ -379,6 +411,7 @@ static void finish(void)
     fuzz_require(!memcmp(mine.guard, mine_before.guard, sizeof mine.guard) &&
                      !memcmp(mine.more, mine_before.more, sizeof mine.more) &&
                      !memcmp(mine.between, mine_before.between, sizeof mine.between) &&
+                     !memcmp(mine.after, mine_before.after, sizeof mine.after) &&
                      !memcmp(mine.end, mine_before.end, sizeof mine.end),
                  "nothing is written around the memory of operations");
     for (unsigned i = 0; i < sent; i++) answer(i);

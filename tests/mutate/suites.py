@@ -52,6 +52,7 @@ SPAWNER = PURE + [clients('ibv', 'seq', 3, 'testhello'), family('spawner/run.sh'
 TOOLS = 'libgasnet_tools-seq.la libgasnet_tools-par.la tests/tools/inside'
 EXTENDED = CORE + [family('builds/reference.sh', 'tests/reference/libgasnet-ibv-seq.la', 'TEST_MODES=seq'),
                    family('job/words.sh'), family('job/pshm.sh')]
+EX = 'testex ex/vectors ex/collectives ex/atomics'
 DAPL = Step(EVENTS, [], None, None)
 DAPL_LIBS = 'libsofthca.la libdapl_events.la other/dapl/example other/dapl/tests/races other/dapl/tests/verbs other/dapl/tests/cost'
 COLL = PURE + [clients('ibv', mode, n, 'testcoll testteams testcollbasic') for mode, n in (('seq', 3), ('seq', 1), ('par', 3))] + EXTENDED[1:]
@@ -71,6 +72,7 @@ SUITES = {
     'extended-ref': EXTENDED,
     'extended-ref/barrier': COLL,
     'extended-ref/coll': COLL,
+    'extended-ref/ex': PURE + [clients('ibv', mode, n, EX) for mode, n in (('seq', 2), ('par', 3))] + EXTENDED[1:],
     'extended-ref/teams': COLL,
     'extended-ref/vis': PURE + [clients('ibv', 'seq', 2, 'testvis'), clients('ibv', 'par', 3, 'testvis')] + EXTENDED[1:],
     'extended-ref/*': EXTENDED,

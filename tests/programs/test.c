@@ -200,9 +200,13 @@ static void agree_on_seed(void)
     GASNET_BLOCKUNTIL(test_get(&seeded) == 1);
 }
 
-/* Agrees with all peers on a part of memory, where all memory is the segment. */
+/* Fills test_seg; where all memory is the segment, agrees with all peers on a part of it. */
 static void agree_on_segments(uintptr_t size)
 {
+    if (!TEST_EVERYTHING) {
+        require(gasnet_getSegmentInfo(test_seg, test_size), "gasnet_getSegmentInfo");
+        return;
+    }
     void *mine =
         size ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
     if (mine == MAP_FAILED) gasnet_exit(4);
@@ -226,10 +230,7 @@ void test_attach(gasnet_handlerentry_t *table, int entries, uintptr_t segsize)
     if (entries) memcpy(table, all, (size_t)entries * sizeof *all); /* chosen indices */
     free(all);
 
-    if (TEST_EVERYTHING)
-        agree_on_segments(segsize);
-    else
-        require(gasnet_getSegmentInfo(test_seg, test_size), "gasnet_getSegmentInfo");
+    agree_on_segments(segsize);
     const char *mode = getenv("TEST_WAITMODE");
     if (mode) require(gasnet_set_waitmode(atoi(mode)), "gasnet_set_waitmode");
     agree_on_seed();
@@ -282,9 +283,10 @@ void test_ex_start(int *argc, char ***argv, gex_AM_Entry_t *table, size_t entrie
     ex_joined(client, tm);
     require(gex_EP_RegisterHandlers(ep, table, entries), "gex_EP_RegisterHandlers");
     test_phase("gex_Segment_Attach");
-    require(gex_Segment_Attach(&segment, test_tm, segsize), "gex_Segment_Attach");
+    /* Before attach: a peer's segment may arrive before this rank's attach returns. */
     test_seg = calloc((size_t)test_size, sizeof *test_seg);
-    require(gasnet_getSegmentInfo(test_seg, test_size), "gasnet_getSegmentInfo");
+    require(gex_Segment_Attach(&segment, test_tm, segsize), "gex_Segment_Attach");
+    agree_on_segments(segsize);
     agree_on_seed();
 }
 

@@ -1,8 +1,8 @@
 /* testex.c - GASNet-EX: objects, messages of every form, transfers, events, implicit operations.
  *
  * The rules walk the interface by its sections; test_ex_start makes its calls of start.  Data is
- * checked by patterns that depend on rank and round.  tests/ex/vectors.c and collectives.c have
- * sections 10 and 11.
+ * checked by patterns that depend on rank and round.  tests/ex/vectors.c, collectives.c and
+ * atomics.c have sections 10 to 12.
  */
 #include "test.h"
 

@@ -78,6 +78,8 @@ int main(int argc, char **argv)
     gex_Rank_t count, mine;
     gex_HSL_t lock = GEX_HSL_INITIALIZER;
     gex_AM_SrcDesc_t sd;
+    gex_AD_t ad;
+    int64_t earlier;
     const char *text = "source";
     char data[8] = "";
     const gex_EP_Location_t location = {0, 0};
@@ -104,6 +106,11 @@ int main(int argc, char **argv)
     gex_NBI_Wait(GEX_EC_PUT | GEX_EC_LC, 0);
     gex_VIS_VectorPutBlocking(tm, 0, 1, pieces, 1, pieces, 0);
     gex_Event_Wait(gex_Coll_BarrierNB(tm, 0));
+    gex_AD_Create(&ad, tm, GEX_DT_I64, GEX_OP_FADD | GEX_OP_GET, GEX_FLAG_AD_FAVOR_REMOTE);
+    gex_AD_SetCData(ad, text);
+    gex_Event_Wait(gex_AD_OpNB_I64(ad, &earlier, 0, data, GEX_OP_FADD, 1, 0, GEX_FLAG_AD_REL));
+    gex_AD_OpNBI_DBL(GEX_AD_INVALID, NULL, 0, data, GEX_OP_MAX, 1.5, 0, 0);
+    gex_AD_Destroy(gex_AD_QueryTM(ad) == tm ? ad : GEX_AD_INVALID);
     gex_HSL_Lock(&lock);
     gex_HSL_Unlock(&lock);
     gex_TM_SetCData(tm, text);

@@ -27,6 +27,8 @@ enum {
     VIS_PUT = 73,
     VIS_GET = 74,
     VIS_GOT = 75,
+    ATOMIC = 76,
+    ATOMIC_GOT = 77,
     WHOLE = 80,
     READY = 81,
     LONG = 82,
@@ -78,6 +80,16 @@ CASE(vis_put_negative, MEDIUM(VIS_PUT, 64, -1, 0, 0))
 CASE(vis_put_short, SHORT(VIS_PUT, 1, 0, 0))
 CASE(vis_get_much, MEDIUM(VIS_GET, 64, -1, 0, 0))
 CASE(vis_got_request, MEDIUM(VIS_GOT, 8, HIGH(there), LOW(there)))
+/* The operation is a number of its type and one of its own; 82 is FADD of I64. */
+CASE(atomic_outside, SHORT(ATOMIC, HIGH(there), LOW(there), 82, 0, 1, 0, 0, 0, 0))
+CASE(atomic_across,
+     SHORT(ATOMIC, HIGH(segment_end - 4), LOW(segment_end - 4), 82, 0, 1, 0, 0, 0, 0))
+CASE(atomic_askew,
+     SHORT(ATOMIC, HIGH(segment_end - 12), LOW(segment_end - 12), 82, 0, 1, 0, 0, 0, 0))
+CASE(atomic_type, SHORT(ATOMIC, HIGH(segment_end - 8), LOW(segment_end - 8), 210, 0, 1, 0, 0, 0, 0))
+CASE(atomic_op, SHORT(ATOMIC, HIGH(segment_end - 8), LOW(segment_end - 8), 76, 0, 1, 0, 0, 0, 0))
+CASE(atomic_much, SHORT(ATOMIC, HIGH(segment_end - 8), LOW(segment_end - 8), -1, 0, 1, 0, 0, 0, 0))
+CASE(atomic_8, SHORT(ATOMIC, HIGH(there), LOW(there), 82, 0, 1, 0, 0, 0))
 CASE(barrier_garbage, SHORT(BARRIER, 0, -1, -1))
 CASE(barrier_step, SHORT(BARRIER, 0, 31, 0))
 CASE(team_barrier_garbage, SHORT(BARRIER, 1, -1, -1))
@@ -109,6 +121,8 @@ static void reply(gasnet_token_t token)
         gasnetc_AMReplyShort(token, DONE, ARGS(1, 0, 0));
     else if (strcmp(chosen, "vis_got_reply") == 0)
         gasnetc_AMReplyMedium(token, VIS_GOT, payload, 8, ARGS(HIGH(there), LOW(there)));
+    else if (strcmp(chosen, "atomic_got_reply") == 0)
+        gasnetc_AMReplyShort(token, ATOMIC_GOT, ARGS(HIGH(there), LOW(there), 8, 0, 0));
     else if (strcmp(chosen, "ack_reply") == 0)
         gasnetc_AMReplyShort(token, ACK, ARGS(1, 0, 0));
     else if (strcmp(chosen, "memset_reply") == 0)
@@ -129,37 +143,25 @@ static const struct {
     {                                                                                              \
 #name, name                                                                                \
     }
-    ROW(unregistered),
-    ROW(zero),
-    ROW(done_request),
-    ROW(memset_5),
-    ROW(memset_7),
-    ROW(memset_medium),
-    ROW(memset_outside),
-    ROW(memset_across),
-    ROW(memset_much),
-    ROW(vis_put_data),
-    ROW(vis_put_negative),
-    ROW(vis_put_short),
-    ROW(vis_get_much),
-    ROW(vis_got_request),
-    ROW(barrier_garbage),
-    ROW(barrier_step),
-    ROW(team_barrier_garbage),
-    ROW(barrier_2),
-    ROW(whole_none),
-    ROW(whole_short),
-    ROW(ready_outside),
-    ROW(ready_none),
-    ROW(piece_none),
-    ROW(offer_none),
-    ROW(ack_request),
-    ROW(fetched_none),
-    ROW(long_none),
-    ROW(pair_1),
-    ROW(pair_3),
-    ROW(pair_medium),
-    ROW(pair_self),
+    ROW(unregistered),     ROW(zero),
+    ROW(done_request),     ROW(memset_5),
+    ROW(memset_7),         ROW(memset_medium),
+    ROW(memset_outside),   ROW(memset_across),
+    ROW(memset_much),      ROW(vis_put_data),
+    ROW(vis_put_negative), ROW(vis_put_short),
+    ROW(vis_get_much),     ROW(vis_got_request),
+    ROW(atomic_outside),   ROW(atomic_across),
+    ROW(atomic_askew),     ROW(atomic_type),
+    ROW(atomic_op),        ROW(atomic_much),
+    ROW(atomic_8),         ROW(barrier_garbage),
+    ROW(barrier_step),     ROW(team_barrier_garbage),
+    ROW(barrier_2),        ROW(whole_none),
+    ROW(whole_short),      ROW(ready_outside),
+    ROW(ready_none),       ROW(piece_none),
+    ROW(offer_none),       ROW(ack_request),
+    ROW(fetched_none),     ROW(long_none),
+    ROW(pair_1),           ROW(pair_3),
+    ROW(pair_medium),      ROW(pair_self),
     ROW(lone_request),
 };
 

@@ -13,7 +13,8 @@ modes=${TEST_MODES:-seq}
 # Case, in what builds, and the words of the message.
 no_operation='a Reply of [0-9]+ bytes from rank 1 .*fits no operation of this rank: bad'
 own='a malformed Active Message from rank 1 .*for the library.s own handler'
-outside='rank 1 asks for a .* outside this rank.s segment'
+no_atomic='rank 1 .*asks for the atomic operation'
+outside='rank 1 asks for an? .* outside this rank.s segment'
 pair='an Active Message from rank 1 .*for handler 255 .pair.: it is a'
 collective='a malformed message of a collective operation from rank 1 .*bad'
 # shellcheck disable=SC2034
@@ -36,6 +37,14 @@ vis_put_short|release|$own 73
 vis_get_much|release|a message of rank 1 for a vector, indexed or strided transfer of 4294967295 bytes
 vis_got_request|release|$own 75: it is a Medium Request with 2 arguments and should be a Medium Reply
 vis_got_reply|all|$no_operation number
+atomic_outside|all|$outside
+atomic_across|release|$outside
+atomic_askew|all|$no_atomic 0x52 at
+atomic_type|release|$no_atomic 0xd2 at
+atomic_op|release|$no_atomic 0x4c at
+atomic_much|release|$no_atomic 0xffffffff at
+atomic_8|release|$own 76: it is a Short Request with 8 arguments
+atomic_got_reply|all|$no_operation number
 barrier_garbage|release|rank 1 sent an invalid barrier message
 barrier_step|all|rank 1 sent an invalid barrier message
 team_barrier_garbage|release|rank 1 sent an invalid barrier message

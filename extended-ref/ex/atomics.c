@@ -1,0 +1,245 @@
+/* atomics.c - domains of remote atomics, and their operations.
+ *
+ * All operations are executed by processors (atomics.h): by that of the caller if it can address
+ * the element, else by the handler of a Request, whose Reply has the earlier value if the operation
+ * fetches.  So all accesses to an element are atomic with respect to each other.  Nothing of a
+ * domain is sent.
+ */
+#include "extended-ref/ex/atomics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/lock.h"
+#include "core/report.h"
+#include "extended-ref/handles.h"
+#include "extended-ref/internal_am.h"
+#include "extended-ref/shm_transfer.h"
+#include "other/base/hot.h"
+
+#define KERNEL(dt, op) gasnete_atomic_types[GASNETE_BIT(dt)].of[GASNETE_BIT(op)]
+
+/* --- domains --- */
+
+static gex_AD_t domains; /* that exist, in a list */
+static gasneti_lock_t domains_lock;
+
+/* The operations that a type has, or'd; 0: domains have no such type. */
+static gex_OP_t domains_ops(gex_DT_t dt)
+{
+    gex_OP_t ops = 0;
+    for (unsigned type = 0; type < GASNETE_ATOMIC_TYPES; type++)
+        for (unsigned op = 0; op < 32; op++)
+            if (dt == 1U << type && gasnete_atomic_types[type].of[op]) ops |= 1U << op;
+    return ops;
+}
+
+void gex_AD_Create(gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t ops, gex_Flags_t flags)
+{
+    const gex_Flags_t favours =
+        GEX_FLAG_AD_FAVOR_MY_RANK | GEX_FLAG_AD_FAVOR_MY_NBRHD | GEX_FLAG_AD_FAVOR_REMOTE;
+    const gex_OP_t possible = domains_ops(dt);
+    if (GASNETC_CHECKING) gasnetc_check_client_code(__func__);
+    if (tm == GEX_TM_INVALID || (uintptr_t)tm & 1)
+        gasneti_fatal("%s is given %p, which is no team", __func__, (void *)tm);
+    if (!possible)
+        gasneti_fatal("%s is given the type 0x%x: it is one of GEX_DT_I32, U32, I64, U64, FLT, DBL",
+                      __func__, dt);
+    if (!ops || ops & ~possible)
+        gasneti_fatal("%s is given the operations 0x%x; those of the type 0x%x are 0x%x", __func__,
+                      ops, dt, possible);
+    if (flags & ~favours || flags & (flags - 1))
+        gasneti_fatal("%s is given the flags 0x%x: they are 0 or one of GEX_FLAG_AD_FAVOR_",
+                      __func__, flags);
+    gex_AD_t ad = gasneti_calloc(1, sizeof *ad, "a domain of atomics");
+    ad->tm = tm;
+    ad->dt = dt;
+    ad->ops = ops;
+    ad->flags = flags;
+    gasneti_lock(&domains_lock);
+    ad->next = domains;
+    domains = ad;
+    gasneti_unlock(&domains_lock);
+    *ad_p = ad;
+}
+
+/* The link of the list that points to the domain, or to GEX_AD_INVALID.  The lock is held. */
+static gex_AD_t *domains_find(gex_AD_t ad)
+{
+    gex_AD_t *link = &domains;
+    while (*link && *link != ad) link = &(*link)->next;
+    return link;
+}
+
+bool gasnete_is_domain(gex_AD_t ad)
+{
+    gasneti_lock(&domains_lock);
+    const bool found = ad && *domains_find(ad);
+    gasneti_unlock(&domains_lock);
+    return found;
+}
+
+void gex_AD_Destroy(gex_AD_t ad)
+{
+    if (GASNETC_CHECKING) gasnetc_check_client_code(__func__);
+    gasneti_lock(&domains_lock);
+    gex_AD_t *link = domains_find(ad);
+    const bool found = *link != GEX_AD_INVALID;
+    if (found) *link = ad->next;
+    gasneti_unlock(&domains_lock);
+    if (!found)
+        gasneti_fatal("%s is given the domain %p, which " GASNETE_NO_DOMAIN, __func__, (void *)ad);
+    free(ad);
+}
+
+/* --- operations of ranks whose memory is not mapped --- */
+
+/* The type and the operation, as one argument. */
+static gasnet_handlerarg_t atomics_kind(gex_DT_t dt, gex_OP_t op)
+{
+    return (gasnet_handlerarg_t)(GASNETE_BIT(dt) << 5 | GASNETE_BIT(op));
+}
+
+static void atomics_send(gasnetc_counter_t *counter, gex_DT_t dt, void *result, gex_Rank_t node,
+                         void *addr, gex_OP_t op, uint64_t operand1, uint64_t operand2)
+{
+    const bool fetches = gasnete_op_fetches(op);
+    const size_t nbytes = fetches ? gasnete_atomic_types[GASNETE_BIT(dt)].size : 0;
+    const uint64_t number = gasnete_expect(fetches ? GASNETE_REPLY_ATOMIC_GOT : GASNETE_REPLY_DONE,
+                                           node, result, nbytes, counter);
+    gasnetc_AMRequestShort(node, GASNETE_H_ATOMIC,
+                           GASNETE_ARGS(GASNETE_WORD((uintptr_t)addr), atomics_kind(dt, op),
+                                        GASNETE_WORD(operand1), GASNETE_WORD(operand2),
+                                        GASNETE_WORD(number)));
+}
+
+static void __attribute__((noreturn, cold, noinline))
+atomics_refuse(gasnet_token_t token, uint32_t kind, const void *at)
+{
+    gasnet_node_t from = 0;
+    gasnet_AMGetMsgSource(token, &from);
+    gasneti_fatal("%s asks for the atomic operation 0x%x at %p: there is no such operation, or "
+                  "the address is not aligned; do all ranks run the same program and library?",
+                  gasneti_rank_name(from), kind, at);
+}
+
+void gasnete_atomic_handler(gasnet_token_t token, gasnet_handlerarg_t at_high,
+                            gasnet_handlerarg_t at_low, gasnet_handlerarg_t kind,
+                            gasnet_handlerarg_t operand1_high, gasnet_handlerarg_t operand1_low,
+                            gasnet_handlerarg_t operand2_high, gasnet_handlerarg_t operand2_low,
+                            gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low)
+{
+    void *const at = gasnete_pointer(at_high, at_low);
+    const uint32_t type = (uint32_t)kind >> 5, op = (uint32_t)kind & 31;
+    if (type >= GASNETE_ATOMIC_TYPES || !gasnete_atomic_types[type].of[op])
+        atomics_refuse(token, (uint32_t)kind, at);
+    const size_t nbytes = gasnete_atomic_types[type].size;
+    gasnete_check_requested(token, at, nbytes, "an atomic operation");
+    if ((uintptr_t)at & (nbytes - 1)) atomics_refuse(token, (uint32_t)kind, at);
+    uint64_t earlier = 0;
+    gasnete_atomic_types[type].of[op](at, &earlier, gasnete_word(operand1_high, operand1_low),
+                                      gasnete_word(operand2_high, operand2_low));
+    if (gasnete_op_fetches(1U << op))
+        gasnetc_AMReplyShort(token, GASNETE_H_ATOMIC_GOT,
+                             GASNETE_ARGS(number_high, number_low, (gasnet_handlerarg_t)nbytes,
+                                          GASNETE_WORD(earlier)));
+    else
+        gasnetc_AMReplyShort(token, GASNETE_H_DONE, GASNETE_ARGS(number_high, number_low));
+}
+
+void gasnete_atomic_got_handler(gasnet_token_t token, gasnet_handlerarg_t number_high,
+                                gasnet_handlerarg_t number_low, gasnet_handlerarg_t nbytes,
+                                gasnet_handlerarg_t earlier_high, gasnet_handlerarg_t earlier_low)
+{
+    const gasnete_operation_t operation = gasnete_expected(
+        token, GASNETE_REPLY_ATOMIC_GOT, number_high, number_low, (uint32_t)nbytes);
+    const uint64_t earlier = gasnete_word(earlier_high, earlier_low);
+    memcpy(operation.memory, &earlier, operation.nbytes);
+    gasnetc_counter_ack(operation.counter);
+}
+
+/* --- the calls --- */
+
+/* The address of an element in this process; NULL: it has none. */
+static void *atomics_at(gex_DT_t dt, gex_Rank_t node, void *addr)
+{
+    const gasnete_shm_peer_t *shm = gasnete_shm_peer(node);
+    void *at = shm ? gasnete_shm_at(shm, addr, gasnete_atomic_types[GASNETE_BIT(dt)].size) : NULL;
+    return !at && node == gasnetc_job.rank ? addr : at;
+}
+
+/* Elements that the calls do not find at once.  Without noinline the calls save registers for these
+ * functions first, and row ex_ad_near of make bench is a third worse. */
+static __attribute__((noinline)) gex_Event_t atomics_slow_nb(gex_DT_t dt, void *result,
+                                                             gex_Rank_t node, void *addr,
+                                                             gex_OP_t op, uint64_t operand1,
+                                                             uint64_t operand2)
+{
+    void *const at = atomics_at(dt, node, addr);
+    if (at) return KERNEL(dt, op)(at, result, operand1, operand2);
+    gasnete_op_t *record = gasnete_op_new(gasnete_self(), GASNETE_OP_HANDLE);
+    atomics_send(&record->counter, dt, result, node, addr, op, operand1, operand2);
+    return record;
+}
+
+static __attribute__((noinline)) void atomics_slow_nbi(gex_DT_t dt, void *result, gex_Rank_t node,
+                                                       void *addr, gex_OP_t op, uint64_t operand1,
+                                                       uint64_t operand2)
+{
+    const enum gasnete_set set = op == GEX_OP_SET   ? GASNETE_PUTS
+                                 : op == GEX_OP_GET ? GASNETE_GETS
+                                                    : GASNETE_ATOMICS;
+    void *const at = atomics_at(dt, node, addr);
+    if (at)
+        (void)KERNEL(dt, op)(at, result, operand1, operand2);
+    else
+        atomics_send(gasnete_self()->implicit[set], dt, result, node, addr, op, operand1, operand2);
+}
+
+/* The address of an element that is mapped here, and not one of the last of its segment; else NULL.
+ */
+HOT void *atomics_mapped(gex_Rank_t node, void *addr)
+{
+    const gasnete_shm_peer_t *shm = gasnete_shm_peer(node);
+    if (!shm || (uintptr_t)addr - shm->base >= shm->inner) return NULL;
+    return (void *)((uintptr_t)addr - shm->base + shm->mapped);
+}
+
+HOT gex_Rank_t atomics_node(gex_AD_t ad, gex_Rank_t rank, gex_Flags_t flags)
+{
+    return flags & GEX_FLAG_RANK_IS_JOBRANK ? rank : gasneti_jobrank(ad->tm, rank);
+}
+
+#define CALLS(T, type)                                                                             \
+    static uint64_t atomics_word_##T(type operand)                                                 \
+    {                                                                                              \
+        uint64_t word = 0;                                                                         \
+        memcpy(&word, &operand, sizeof operand);                                                   \
+        return word;                                                                               \
+    }                                                                                              \
+    gex_Event_t gex_AD_OpNB_##T(gex_AD_t ad, type *result_p, gex_Rank_t rank, void *addr,          \
+                                gex_OP_t op, type operand1, type operand2, gex_Flags_t flags)      \
+    {                                                                                              \
+        const uint64_t a = atomics_word_##T(operand1), b = atomics_word_##T(operand2);             \
+        if (GASNETC_CHECKING)                                                                      \
+            gasnete_check_atomic(__func__, ad, GEX_DT_##T, result_p, rank, addr, op, flags);       \
+        const gex_Rank_t node = atomics_node(ad, rank, flags);                                     \
+        void *const at = atomics_mapped(node, addr);                                               \
+        if (!at) return atomics_slow_nb(GEX_DT_##T, result_p, node, addr, op, a, b);               \
+        return KERNEL(GEX_DT_##T, op)(at, result_p, a, b);                                         \
+    }                                                                                              \
+    int gex_AD_OpNBI_##T(gex_AD_t ad, type *result_p, gex_Rank_t rank, void *addr, gex_OP_t op,    \
+                         type operand1, type operand2, gex_Flags_t flags)                          \
+    {                                                                                              \
+        const uint64_t a = atomics_word_##T(operand1), b = atomics_word_##T(operand2);             \
+        if (GASNETC_CHECKING)                                                                      \
+            gasnete_check_atomic(__func__, ad, GEX_DT_##T, result_p, rank, addr, op, flags);       \
+        const gex_Rank_t node = atomics_node(ad, rank, flags);                                     \
+        void *const at = atomics_mapped(node, addr);                                               \
+        if (at)                                                                                    \
+            (void)KERNEL(GEX_DT_##T, op)(at, result_p, a, b);                                      \
+        else                                                                                       \
+            atomics_slow_nbi(GEX_DT_##T, result_p, node, addr, op, a, b);                          \
+        return 0;                                                                                  \
+    }
+GASNETI_AD_TYPES(CALLS, CALLS)
