@@ -200,11 +200,11 @@ GASNETI_INLINE size_t gex_AM_SrcDescSize(gex_AM_SrcDesc_t sd)
  * GEX_FLAG_IMMEDIATE: returns GEX_AM_SRCDESC_NO_OP where it would have to wait. */
 extern gex_AM_SrcDesc_t gasnete_prepare_request(gex_Rank_t node, gex_Flags_t category,
                                                 const void *client_buf, size_t least, size_t most,
-                                                void *dest, gex_Event_t *lc_opt, gex_Flags_t flags,
+                                                gex_Event_t *lc_opt, gex_Flags_t flags,
                                                 unsigned nargs);
 extern gex_AM_SrcDesc_t gasnete_prepare_reply(gex_Token_t token, gex_Flags_t category,
                                               const void *client_buf, size_t least, size_t most,
-                                              void *dest, gex_Event_t *lc_opt, gex_Flags_t flags,
+                                              gex_Event_t *lc_opt, gex_Flags_t flags,
                                               unsigned nargs);
 GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareRequestMedium(gex_TM_t tm, gex_Rank_t rank,
                                                             const void *client_buf, size_t least,
@@ -212,7 +212,7 @@ GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareRequestMedium(gex_TM_t tm, gex_Ran
                                                             gex_Flags_t flags, unsigned nargs)
 {
     return gasnete_prepare_request(gasneti_jobrank(tm, rank), GEX_FLAG_AM_MEDIUM, client_buf, least,
-                                   most, NULL, lc_opt, flags, nargs);
+                                   most, lc_opt, flags, nargs);
 }
 GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareRequestLong(gex_TM_t tm, gex_Rank_t rank,
                                                           const void *client_buf, size_t least,
@@ -220,24 +220,26 @@ GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareRequestLong(gex_TM_t tm, gex_Rank_
                                                           gex_Event_t *lc_opt, gex_Flags_t flags,
                                                           unsigned nargs)
 {
+    (void)dest;
     return gasnete_prepare_request(gasneti_jobrank(tm, rank), GEX_FLAG_AM_LONG, client_buf, least,
-                                   most, dest, lc_opt, flags, nargs);
+                                   most, lc_opt, flags, nargs);
 }
 GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareReplyMedium(gex_Token_t token, const void *client_buf,
                                                           size_t least, size_t most,
                                                           gex_Event_t *lc_opt, gex_Flags_t flags,
                                                           unsigned nargs)
 {
-    return gasnete_prepare_reply(token, GEX_FLAG_AM_MEDIUM, client_buf, least, most, NULL, lc_opt,
-                                 flags, nargs);
+    return gasnete_prepare_reply(token, GEX_FLAG_AM_MEDIUM, client_buf, least, most, lc_opt, flags,
+                                 nargs);
 }
 GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareReplyLong(gex_Token_t token, const void *client_buf,
                                                         size_t least, size_t most, void *dest,
                                                         gex_Event_t *lc_opt, gex_Flags_t flags,
                                                         unsigned nargs)
 {
-    return gasnete_prepare_reply(token, GEX_FLAG_AM_LONG, client_buf, least, most, dest, lc_opt,
-                                 flags, nargs);
+    (void)dest;
+    return gasnete_prepare_reply(token, GEX_FLAG_AM_LONG, client_buf, least, most, lc_opt, flags,
+                                 nargs);
 }
 
 /* gex_AM_Commit<call><M>(sd, handler, nbytes, [dest,] arguments): sends `nbytes` of the buffer, at

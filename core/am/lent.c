@@ -8,27 +8,23 @@
 #include "core/rdma/remote.h"
 
 void *gasnetc_lend(gasnetc_lent_t *lent, gasnetc_peer_t *peer, const gasnetc_token_t *token,
-                   unsigned numargs, size_t nbytes, bool immediate)
+                   unsigned numargs, bool immediate)
 {
     const enum flow_kind kind = token ? FLOW_REPLY : FLOW_REQUEST;
-    const size_t prefix = gasnetc_am_prefix(GASNETC_AM_MEDIUM, numargs);
     if (!token) remote_settle(); /* before it has a credit, which the messages may need */
     lent->peer = peer;
     lent->answers = token ? flow_answers(token) : NULL;
     lent->numargs = numargs;
-    lent->in_bbuf = !bounce_inlines(prefix + nbytes);
-    lent->bytes = !lent->in_bbuf ? gasnetc_loop_buffer(!token)
-                  : immediate    ? gasnetc_bbuf_try()
-                                 : gasnetc_bbuf_wait(token);
+    lent->bytes = immediate ? gasnetc_bbuf_try() : gasnetc_bbuf_wait(token);
     if (!lent->bytes) return NULL;
     while (!take_credit(peer, kind, &lent->flow)) {
         if (immediate) {
-            if (lent->in_bbuf) gasnetc_bbuf_free(lent->bytes);
+            gasnetc_bbuf_free(lent->bytes);
             return NULL;
         }
         gasnetc_stall_at(peer, net_ready(&peer->net) ? NET_NO_CREDIT : NET_CONNECTING, token);
     }
-    return lent->bytes + prefix;
+    return lent->bytes + gasnetc_am_prefix(GASNETC_AM_MEDIUM, numargs);
 }
 
 bool gasnetc_send_lent(gasnetc_lent_t *lent, gasnet_handler_t handler, size_t nbytes,
@@ -43,11 +39,11 @@ bool gasnetc_send_lent(gasnetc_lent_t *lent, gasnet_handler_t handler, size_t nb
         (size_t)(write_prefix(lent->bytes, &am, lent->flow.kind == FLOW_REQUEST, 0) - lent->bytes) +
         nbytes;
     enum net_result why;
-    if (post_with_credit(lent->peer, &am, lent->bytes, length, lent->in_bbuf, &lent->flow,
-                         lent->answers, &why))
+    if (post_with_credit(lent->peer, &am, lent->bytes, length, true, &lent->flow, lent->answers,
+                         &why))
         return true;
     if (immediate) return false;
-    gasnetc_post_with_credit(lent->peer, &am, lent->bytes, length, lent->in_bbuf, &lent->flow,
+    gasnetc_post_with_credit(lent->peer, &am, lent->bytes, length, true, &lent->flow,
                              lent->answers);
     return true;
 }
@@ -58,6 +54,6 @@ void gasnetc_take_back(gasnetc_lent_t *lent)
     flow_not_sent(lent->peer, &lent->flow);
     const bool overdue = flow_overdue(lent->peer);
     gasneti_unlock(&lent->peer->lock);
-    if (lent->in_bbuf) gasnetc_bbuf_free(lent->bytes);
+    gasnetc_bbuf_free(lent->bytes);
     if (overdue) gasnetc_send_hidden_reply(lent->peer, NULL);
 }

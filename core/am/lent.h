@@ -1,5 +1,5 @@
-/* lent.h - buffers of the network that the client writes the payload of a Medium in: no copy is
- * made where the network reads a bounce buffer, and one where it sends inline.
+/* lent.h - bounce buffers that the client writes the payload of a Medium in, so that no copy is
+ * made.
  *
  * A lent buffer has the message's credit, so that sending it waits for this rank's own device
  * alone.
@@ -16,15 +16,15 @@ typedef struct gasnetc_lent {
     flow_message_t flow;
     char *bytes; /* of the message */
     unsigned numargs;
-    bool in_bbuf;
 } gasnetc_lent_t;
 
-/* Lends room for a payload of `nbytes` <= GASNETC_MAX_MEDIUM for a peer that shares no memory with
- * this rank; aligned to 8 bytes.  `token`: of the Request to which the message is the Reply; NULL:
- * it is a Request.  NULL: `immediate`, and there is no credit or buffer, or the peer is being
- * connected.  A thread has at most one such Request and one such Reply at a time. */
+/* Lends room for a payload of GASNETC_MAX_MEDIUM bytes, aligned to 8, for a peer that shares no
+ * memory with this rank; the network takes no such message inline (bounce_inlines).  `token`: of
+ * the Request to which the message is the Reply; NULL: it is a Request.  NULL: `immediate`, and
+ * there is no credit or buffer, or the peer is being connected.  A thread has at most one such
+ * Request and one such Reply at a time. */
 void *gasnetc_lend(gasnetc_lent_t *lent, gasnetc_peer_t *peer, const gasnetc_token_t *token,
-                   unsigned numargs, size_t nbytes, bool immediate);
+                   unsigned numargs, bool immediate);
 
 /* Sends what the client has written; false: `immediate`, and the message is still to be sent. */
 bool gasnetc_send_lent(gasnetc_lent_t *lent, gasnet_handler_t handler, size_t nbytes,

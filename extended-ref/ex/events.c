@@ -25,14 +25,20 @@ static gasnete_op_t *event_record_of(gex_Event_t event)
     return gasnete_op_of(event_is_leaf(event) ? event_root_of(event) : event);
 }
 
-enum { POLLS = 32 }; /* of a wait before it begins to yield its processor */
+/* Operations of the network end soon, collectives when other processes have got on: a wait polls
+ * for a while before it begins to yield its processor. */
+static __attribute__((noinline)) void event_await(gasnetc_counter_t *counter)
+{
+    enum { POLLS = 32 };
+    for (int i = 0; i < POLLS && !gasnetc_counter_done(counter); i++) gasnetc_poll();
+    gasneti_wait_until(gasnetc_counter_done(counter));
+}
 
-/* Operations of the network end soon, collectives when other processes have got on. */
 void gasnete_event_wait(gex_Event_t event)
 {
     gasnetc_counter_t *counter = &event_record_of(event)->counter;
-    for (int i = 0; i < POLLS && !gasnetc_counter_done(counter); i++) gasnetc_poll();
-    gasneti_wait_until(gasnetc_counter_done(counter));
+    if (!gasnetc_counter_done(counter)) gasnetc_poll();
+    if (!gasnetc_counter_done(counter)) event_await(counter);
     gasnete_event_end(event);
 }
 

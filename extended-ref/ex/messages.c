@@ -1,14 +1,17 @@
 /* messages.c - Active Messages that may be refused, or whose source is counted; negotiated payload.
  */
 #include "core/am/am.h"
+#include "core/am/am_wire.h"
 #include "core/am/context.h"
 #include "core/am/lent.h"
 #include "core/job/progress.h"
+#include "core/rdma/bounce.h"
 #include "core/report.h"
 #include "core/shm/messages.h"
 #include "extended-ref/ex/negotiated.h"
 #include "extended-ref/handles.h"
 #include "gasnet.h"
+#include "other/base/hot.h"
 #include "other/base/min.h"
 
 #if GASNET_DEBUG
@@ -84,88 +87,136 @@ int gasnete_reply(gex_Token_t token, gex_Flags_t category, gex_AM_Index_t handle
 
 /* --- negotiated payload --- */
 
-/* Checks what Prepare is given, and starts the description. */
-static gasnete_negotiated_t *negotiated_begin(gex_Rank_t node, gasnetc_token_t *token,
-                                              gex_Flags_t category, const void *client_buf,
-                                              size_t least, size_t most, gex_Event_t *lc_opt,
-                                              unsigned nargs)
+/* The thread's description of a Request, or of a Reply. */
+static inline gasnete_negotiated_t *negotiated_mine(gasnete_thread_t *me, bool reply)
 {
-    gasnete_thread_t *me = gasnete_self();
     if (!me->negotiated) me->negotiated = gasnete_alloc(2 * sizeof *me->negotiated);
-    gasnete_negotiated_t *sd = &me->negotiated[token != NULL];
-    const bool medium = category == GEX_FLAG_AM_MEDIUM;
-    const size_t limit = medium || !client_buf ? GASNETC_MAX_MEDIUM
-                         : token               ? GASNETC_MAX_LONG_REPLY
-                                               : GASNETC_MAX_LONG_REQUEST;
+    return &me->negotiated[reply];
+}
+
+static void __attribute__((noreturn, cold, noinline))
+negotiated_refuse(const gasnete_negotiated_t *sd, size_t least, size_t most, unsigned nargs,
+                  size_t limit)
+{
     if (sd->form)
         gasneti_fatal("a payload is prepared while another has not been committed or cancelled");
-    if (least > limit || most < least || nargs > GASNETC_AM_MAX_ARGS)
-        gasneti_fatal("a payload of %zu to %zu bytes with %u arguments is prepared: %zu bytes and "
-                      "16 arguments are possible",
-                      least, most, nargs, limit);
-    if (client_buf && GASNETC_CHECKING) gasneti_check_lc("Prepare", lc_opt, token != NULL);
+    gasneti_fatal("a payload of %zu to %zu bytes with %u arguments is prepared: %zu bytes and 16 "
+                  "arguments are possible",
+                  least, most, nargs, limit);
+}
+
+/* Checks what Prepare is given, and starts the description; its buffer is NULL if the library is to
+ * supply one. */
+HOT void negotiated_begin(gasnete_negotiated_t *sd, gex_Flags_t form, size_t limit,
+                          const void *client_buf, size_t least, size_t most, gex_Event_t *lc_opt,
+                          unsigned nargs)
+{
+    if (sd->form || least > limit || most < least || nargs > GASNETC_AM_MAX_ARGS)
+        negotiated_refuse(sd, least, most, nargs, limit);
+    if (client_buf && GASNETC_CHECKING)
+        gasneti_check_lc("Prepare", lc_opt, (form & GEX_FLAG_AM_REPLY) != 0);
     sd->desc.addr = (void *)(uintptr_t)client_buf;
     sd->desc.size = gasneti_min(most, limit);
-    sd->form = category | (token ? GEX_FLAG_AM_REPLY : GEX_FLAG_AM_REQUEST);
-    sd->node = node;
-    sd->token = token;
+    sd->form = form;
     sd->lc_opt = client_buf ? lc_opt : GEX_EVENT_NOW;
     sd->nargs = nargs;
     sd->lent = false;
-    return sd;
 }
 
-/* Finds a buffer of the library; false: refused. */
-static bool negotiated_lend(gasnete_negotiated_t *sd, bool immediate)
+/* Supplies a buffer of the library: the one that the network reads, unless the message will be
+ * copied for the network or is for this rank or a shared-memory peer.  False: refused. */
+HOT bool negotiated_supply(gasnete_negotiated_t *sd, gex_Rank_t node, bool immediate)
 {
-    gasnetc_peer_t *peer = sd->token ? sd->token->peer : &gasnetc_peers[sd->node];
-    const bool self = peer->net.rank == gasnetc_job.rank;
-    sd->lent = sd->form & GEX_FLAG_AM_MEDIUM && !self && !gasnetc_shm_of(peer);
+    if (!(sd->form & GEX_FLAG_AM_MEDIUM) ||
+        bounce_inlines(gasnetc_am_prefix(GASNETC_AM_MEDIUM, sd->nargs) + sd->desc.size) ||
+        node == gasnetc_job.rank || gasnetc_shm_of(&gasnetc_peers[node])) {
+        sd->desc.addr = gasnetc_loop_buffer(!(sd->form & GEX_FLAG_AM_REPLY));
+        return true;
+    }
+    sd->lent = true;
     sd->desc.addr =
-        sd->lent ? gasnetc_lend(&sd->network, peer, sd->token, sd->nargs, sd->desc.size, immediate)
-                 : gasnetc_loop_buffer(!sd->token);
+        gasnetc_lend(&sd->network, &gasnetc_peers[node], sd->token, sd->nargs, immediate);
     return sd->desc.addr;
-}
-
-static gex_AM_SrcDesc_t negotiated_prepared(gasnete_negotiated_t *sd, gex_Flags_t flags)
-{
-    if (sd->desc.addr || negotiated_lend(sd, flags & GEX_FLAG_IMMEDIATE)) return &sd->desc;
-    sd->form = 0;
-    return GEX_AM_SRCDESC_NO_OP;
 }
 
 gex_AM_SrcDesc_t gasnete_prepare_request(gex_Rank_t node, gex_Flags_t category,
                                          const void *client_buf, size_t least, size_t most,
-                                         void *dest, gex_Event_t *lc_opt, gex_Flags_t flags,
-                                         unsigned nargs)
+                                         gex_Event_t *lc_opt, gex_Flags_t flags, unsigned nargs)
 {
-    (void)dest;
+    gasnete_negotiated_t *sd = negotiated_mine(gasnete_self(), false);
+    const bool medium = category == GEX_FLAG_AM_MEDIUM || !client_buf;
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gex_AM_PrepareRequest");
     if (node >= gasnetc_job.size) gasnetc_no_such_rank("gex_AM_PrepareRequest", node);
-    return negotiated_prepared(
-        negotiated_begin(node, NULL, category, client_buf, least, most, lc_opt, nargs), flags);
+    negotiated_begin(sd, category | GEX_FLAG_AM_REQUEST,
+                     medium ? GASNETC_MAX_MEDIUM : GASNETC_MAX_LONG_REQUEST, client_buf, least,
+                     most, lc_opt, nargs);
+    sd->node = node;
+    sd->token = NULL;
+    if (client_buf || negotiated_supply(sd, node, flags & GEX_FLAG_IMMEDIATE)) return &sd->desc;
+    sd->form = 0;
+    return GEX_AM_SRCDESC_NO_OP;
 }
 
 gex_AM_SrcDesc_t gasnete_prepare_reply(gex_Token_t token, gex_Flags_t category,
                                        const void *client_buf, size_t least, size_t most,
-                                       void *dest, gex_Event_t *lc_opt, gex_Flags_t flags,
-                                       unsigned nargs)
+                                       gex_Event_t *lc_opt, gex_Flags_t flags, unsigned nargs)
 {
-    (void)dest;
+    gasnete_negotiated_t *sd = negotiated_mine(gasnete_self(), true);
+    const bool medium = category == GEX_FLAG_AM_MEDIUM || !client_buf;
     if (GASNETC_CHECKING) gasnetc_check_token("gex_AM_PrepareReply", token);
-    return negotiated_prepared(
-        negotiated_begin(0, token, category, client_buf, least, most, lc_opt, nargs), flags);
+    negotiated_begin(sd, category | GEX_FLAG_AM_REPLY,
+                     medium ? GASNETC_MAX_MEDIUM : GASNETC_MAX_LONG_REPLY, client_buf, least, most,
+                     lc_opt, nargs);
+    sd->node = 0;
+    sd->token = token;
+    if (client_buf || negotiated_supply(sd, ((gasnetc_token_t *)token)->peer->net.rank,
+                                        flags & GEX_FLAG_IMMEDIATE))
+        return &sd->desc;
+    sd->form = 0;
+    return GEX_AM_SRCDESC_NO_OP;
+}
+
+static void __attribute__((noreturn, cold, noinline)) negotiated_unknown(void)
+{
+    gasneti_fatal("a payload is committed or cancelled that this thread has not prepared, or for "
+                  "another kind of message");
 }
 
 /* The description that Commit or Cancel is given. */
-static gasnete_negotiated_t *negotiated_of(gex_AM_SrcDesc_t desc, gex_Flags_t form)
+HOT gasnete_negotiated_t *negotiated_of(gex_AM_SrcDesc_t desc, gex_Flags_t form)
 {
     gasnete_negotiated_t *all = gasnete_self()->negotiated;
     gasnete_negotiated_t *sd = all ? &all[(form & GEX_FLAG_AM_REPLY) != 0] : NULL;
-    if (!sd || desc != &sd->desc || sd->form != form)
-        gasneti_fatal("a payload is committed or cancelled that this thread has not prepared, or "
-                      "for another kind of message");
+    if (!sd || desc != &sd->desc || sd->form != form) negotiated_unknown();
     return sd;
+}
+
+static void __attribute__((noreturn, cold, noinline))
+negotiated_exceeded(const gasnete_negotiated_t *sd, size_t nbytes, int numargs)
+{
+    gasneti_fatal("%zu bytes with %d arguments are committed of a payload that was prepared for "
+                  "%zu with %u",
+                  nbytes, numargs, sd->desc.size, sd->nargs);
+}
+
+/* All but a Medium Request that must not be refused and is copied; handlers that run meanwhile may
+ * prepare a Reply, which has a description of its own. */
+static __attribute__((noinline)) bool negotiated_send(gasnete_negotiated_t *sd,
+                                                      gex_AM_Index_t handler, size_t nbytes,
+                                                      void *dest, gex_Flags_t flags,
+                                                      const gex_AM_Arg_t *args)
+{
+    if (!sd->lent) {
+        const gasnetc_outgoing_t am =
+            message_outgoing(sd->form & GEX_FLAG_AM_MEDLONG, handler, sd->desc.addr, nbytes, dest,
+                             (int)sd->nargs, args);
+        return message_send(sd->node, sd->token, &am, sd->lc_opt, flags);
+    }
+    if (sd->token && sd->token->answer != GASNETC_ANSWER_OPEN) gasnetc_no_reply(sd->token);
+    if (!gasnetc_send_lent(&sd->network, handler, nbytes, args, flags & GEX_FLAG_IMMEDIATE))
+        return false;
+    if (sd->token) sd->token->answer = GASNETC_ANSWERED;
+    return true;
 }
 
 /* A Commit that is refused polls, or for a Reply reaps: the client may not before it tries again.
@@ -175,21 +226,16 @@ int gasnete_commit(gex_AM_SrcDesc_t desc, gex_Flags_t form, gex_AM_Index_t handl
 {
     gasnete_negotiated_t *sd = negotiated_of(desc, form);
     if (nbytes > sd->desc.size || (unsigned)numargs != sd->nargs)
-        gasneti_fatal("%zu bytes with %d arguments are committed of a payload that was prepared "
-                      "for %zu with %u",
-                      nbytes, numargs, sd->desc.size, sd->nargs);
+        negotiated_exceeded(sd, nbytes, numargs);
     if (handler < GEX_AM_INDEX_BASE) gasneti_no_client_request(sd->node, handler);
-    /* Handlers that run meanwhile may prepare a Reply, which has a description of its own. */
-    bool sent;
-    if (sd->lent) {
-        if (sd->token && sd->token->answer != GASNETC_ANSWER_OPEN) gasnetc_no_reply(sd->token);
-        sent = gasnetc_send_lent(&sd->network, handler, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
-        if (sent && sd->token) sd->token->answer = GASNETC_ANSWERED;
-    } else {
-        const gasnetc_outgoing_t am = message_outgoing(form & GEX_FLAG_AM_MEDLONG, handler,
-                                                       sd->desc.addr, nbytes, dest, numargs, args);
-        sent = message_send(sd->node, sd->token, &am, sd->lc_opt, flags);
+    if (form == (GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST) && sd->lc_opt == GEX_EVENT_NOW &&
+        !sd->lent && !flags) {
+        gasnetc_AMRequestMedium(sd->node, (gasnet_handler_t)handler, sd->desc.addr, nbytes, numargs,
+                                args);
+        sd->form = 0;
+        return 0;
     }
+    const bool sent = negotiated_send(sd, handler, nbytes, dest, flags, args);
     if (sent)
         sd->form = 0;
     else
