@@ -2,7 +2,7 @@ dnl conduits.m4 - the conduits to build, the segment mode, and the options of co
 dnl Included once by configure.ac, after the spawners.  A new conduit is a line at the end, a line in
 dnl core/conduits.sh, and a folder with a local.mk like that of ibv-conduit.
 
-# GASNET_CONDUIT(NAME): --disable-NAME, --with-NAME-spawner, --disable-NAME-rcv-thread (IB-B2, IB-B3).
+# GASNET_CONDUIT(NAME): --disable-NAME, --disable-NAME-rcv-thread (IB-B3).
 AC_DEFUN([GASNET_CONDUIT], [
 m4_pushdef([CONDUIT], m4_toupper([$1]))
 AC_ARG_ENABLE([$1],
@@ -12,6 +12,17 @@ AS_IF([test "$enable_gasnet" = no], [enable_$1=no])
 AM_CONDITIONAL([CONDUIT_]CONDUIT, [test "$enable_$1" = yes])
 AS_IF([test "$enable_$1" = yes], [CONDUITS="$CONDUITS $1"])
 
+AC_ARG_ENABLE([$1-rcv-thread],
+  [AS_HELP_STRING([--disable-$1-rcv-thread], [leave out the thread that GASNET_RCV_THREAD starts])],
+  [], [enable_$1_rcv_thread=yes])
+AM_CONDITIONAL(CONDUIT[_RCV_THREAD], [test "$enable_$1_rcv_thread" != no])
+AC_SUBST(CONDUIT[_RCV_THREAD], [$(test "$enable_$1_rcv_thread" != no && echo 1 || echo 0)])
+m4_popdef([CONDUIT])
+])
+
+# GASNET_SPAWNER(NAME): --with-NAME-spawner (IB-B2), of conduits with a network.
+AC_DEFUN([GASNET_SPAWNER], [
+m4_pushdef([CONDUIT], m4_toupper([$1]))
 AC_ARG_WITH([$1-spawner],
   [AS_HELP_STRING([--with-$1-spawner=ssh|mpi|pmix], [spawner gasnetrun_$1 uses by default (default: ssh, which needs no set-up on one machine)])],
   [CONDUIT[]_SPAWNER=$withval], [CONDUIT[]_SPAWNER=ssh])
@@ -21,12 +32,6 @@ AS_CASE([$CONDUIT[]_SPAWNER:$SPAWNER_MPIS:$have_pmix],
   [ssh:*|mpi:*|pmix:*], [],
   [AC_MSG_ERROR([--with-$1-spawner=$]CONDUIT[_SPAWNER: must be ssh, mpi or pmix])])
 AC_SUBST(CONDUIT[_SPAWNER])
-
-AC_ARG_ENABLE([$1-rcv-thread],
-  [AS_HELP_STRING([--disable-$1-rcv-thread], [leave out the thread that GASNET_RCV_THREAD starts])],
-  [], [enable_$1_rcv_thread=yes])
-AM_CONDITIONAL(CONDUIT[_RCV_THREAD], [test "$enable_$1_rcv_thread" != no])
-AC_SUBST(CONDUIT[_RCV_THREAD], [$(test "$enable_$1_rcv_thread" != no && echo 1 || echo 0)])
 m4_popdef([CONDUIT])
 ])
 
@@ -86,8 +91,10 @@ AC_SUBST([PSHM], [$(test "$enable_pshm" = yes && echo 1 || echo 0)])
 
 CONDUITS=
 GASNET_CONDUIT([ibv])
+GASNET_SPAWNER([ibv])
 GASNET_IB_OPTIONS([ibv])
 GASNET_CONDUIT([vapi])
+GASNET_SPAWNER([vapi])
 GASNET_IB_OPTIONS([vapi])
 # A match entry of Portals offers memory that stays the same; pinning at peers is of InfiniBand.
 AS_IF([test "$GASNET_SEGMENT_MODE" != FAST],
@@ -97,12 +104,16 @@ AS_IF([test "$GASNET_SEGMENT_MODE" != FAST],
       enable_portals=no],
     [AC_MSG_ERROR([--enable-portals: portals-conduit has GASNET_SEGMENT_FAST only; leave --enable-segment-* out])])])
 GASNET_CONDUIT([portals])
+GASNET_SPAWNER([portals])
 AC_ARG_WITH([portals-chunk-size],
   [AS_HELP_STRING([--with-portals-chunk-size=BYTES], [bytes of the chunks that Active Messages travel in: 1024 or 2048 (default: 2048)])],
   [PORTALS_CHUNK=$withval], [PORTALS_CHUNK=2048])
 AS_CASE([$PORTALS_CHUNK], [1024|2048], [],
   [AC_MSG_ERROR([--with-portals-chunk-size=$PORTALS_CHUNK: must be 1024 or 2048])])
 AC_SUBST([PORTALS_CHUNK])
+# No network: gasnetrun_smp starts the processes, or the program itself.
+GASNET_CONDUIT([smp])
+AC_SUBST([SMP_SPAWNER], [ssh])
 AS_IF([test "$enable_gasnet:$CONDUITS" = yes:], [AC_MSG_ERROR([every conduit is disabled; leave one of them, or --disable-gasnet])])
 AC_SUBST([CONDUITS])
 # The conduit that the examples are linked with.

@@ -6,7 +6,7 @@
 # one conduit has are in its folder's local.mk; core/conduits.m4 decides which conduits are built.
 set -eu
 root=$(dirname "$0")/..
-conduits="ibv vapi portals"
+conduits="ibv vapi portals smp"
 upper() { echo "$1" | tr '[:lower:]' '[:upper:]'; }
 
 # The parts of a conduit that do not depend on the thread mode: include folder, launcher, client files.
@@ -20,7 +20,7 @@ if @C@_RCV_THREAD
 endif
 @c@_conduit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/@c@-conduit \
 	-I$(top_srcdir)/@c@-conduit $(@c@_network_cppflags) -DGASNETC_PARAMS_DEF='"@c@-conduit/params.def"' $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETC_RCV_THREAD=$(@C@_RCV_THREAD)
-@c@_conduit_libadd = other/base/libtools.la other/launch/libspawner.la other/firehose/libfirehose.la other/base/hostmem/libhostmem.la other/base/memory-events/libmemory_events.la $(@c@_network_libs) -lpthread -ldl -lm
+@c@_conduit_libadd = other/base/libtools.la $(@c@_spawner) other/firehose/libfirehose.la other/base/hostmem/libhostmem.la other/base/memory-events/libmemory_events.la $(@c@_network_libs) -lpthread -ldl -lm
 
 @c@includedir = $(includedir)/@c@-conduit
 @c@include_HEADERS = include/@c@-conduit/gasnet_conduit.h include/@c@-conduit/gasnet_core.h
@@ -35,7 +35,15 @@ gasnetrun_@c@_CPPFLAGS = $(AM_CPPFLAGS) $(SPAWNER_DEFINES) -DGASNETC_PARAMS_DEF=
 	$(@c@_launcher_cppflags) -DGASNETRUN_CONDUIT='"@C@"' -DGASNETRUN_NAME='"@c@"' -DGASNETRUN_SPAWNER='"$(@C@_SPAWNER)"' \
 	-DGASNETRUN_DOCTOR='"gasnet-doctor-@c@"' -DGASNETRUN_LIBDIR='"$(pkglibdir)"'
 gasnetrun_@c@_LDADD = other/launch/liblauncher.la other/base/libenv_table.la
+endif
+END
+}
 
+# The program behind gasnetrun --doctor, of conduits that have devices.
+doctor() {
+    sed -e "s/@c@/$1/g" -e "s/@C@/$(upper "$1")/g" <<'END'
+
+if CONDUIT_@C@
 doctor_PROGRAMS += gasnet-doctor-@c@
 gasnet_doctor_@c@_SOURCES = $(DOCTOR_SOURCES)
 gasnet_doctor_@c@_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/@c@-conduit $(DEBUG_DEFINE) -DGASNET_SEQ
@@ -122,6 +130,7 @@ programs() {
 echo "# Written by core/conduits.sh."
 for c in $conduits; do
     conduit "$c"
+    [ "$c" = smp ] || doctor "$c"
     for m in seq parsync par; do library "$c" $m && support "$c" $m; done
 done
 programs

@@ -269,7 +269,7 @@ static const char *started_by(void)
     for (uint32_t r = 1; r < gasnetc_job.size; r++)
         hosts = hosts || gasnetc_job.host_of[r] != gasnetc_job.host_of[0];
     if (strcmp(gasnetc_job.spawner, "ssh") != 0) return gasnetc_job.spawner;
-    return hosts ? GASNETI_LAUNCHER " by ssh" : GASNETI_LAUNCHER;
+    return hosts ? GASNETI_LAUNCHER " by ssh" : bootstrap_launcher;
 }
 
 static void open_network(void)
@@ -296,6 +296,24 @@ static void open_network(void)
     if (reports_environment())
         fprintf(stderr, "gasnet: %u processes, started by %s, over %s\n", gasnetc_job.size,
                 started_by(), gasnetc_caps.device);
+}
+
+/* Ends a job in which ranks share no memory, over a network that reaches none of them. */
+static void check_reach(void)
+{
+    const uint32_t me = gasnetc_job.rank;
+    uint32_t r = 0;
+    while (r < gasnetc_job.size && gasnetc_shm_supernode(r) == gasnetc_shm_supernode(me)) r++;
+    if (!gasnetc_caps.unreachable[0] || r == gasnetc_job.size) return;
+    char why[128] = "the system does not let them (GASNET_VERBOSEENV=1 says why)";
+    if (!GASNET_PSHM)
+        strcpy(why, "this library is configured so (--disable-pshm, or a segment other than FAST)");
+    else if (gasnetc_params.supernode_maxsize)
+        snprintf(why, sizeof why, "GASNET_SUPERNODE_MAXSIZE is %lld",
+                 (long long)gasnetc_params.supernode_maxsize);
+    gasneti_fatal_once("%s, and ranks %u and %u share no memory: %s; change that, or start one "
+                       "process",
+                       gasnetc_caps.unreachable, me < r ? me : r, me < r ? r : me, why);
 }
 
 /* Detects a program that is linked with MPI too, but started by a launcher that does not start MPI:
@@ -359,6 +377,7 @@ int gasnetc_init(const char *call, int *argc, char ***argv)
     gasnetc_stats_init();
     open_network();
     gasnetc_shm_find();
+    check_reach();
     gasnetc_segment_limits();
     gasnetc_stats_serve();
     gasnetc_register_internal(gasnete_handlers);

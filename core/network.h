@@ -111,7 +111,8 @@ struct net_caps {
     uint32_t replies; /* Replies in flight from all peers together for which there are buffers */
     char plain[320];  /* for -v: features that the device lacks, as ", no inline sends" */
     bool ordered;     /* NET_BEFORE_AM is observed */
-    char early[160];  /* why peers cannot be connected at first use; "" if they can */
+    char unreachable[64]; /* why a peer that shares no memory cannot be reached; "" if it can */
+    char early[160];      /* why peers cannot be connected at first use; "" if they can */
 };
 
 /* One message that has arrived: the network's record of it begins with these fields.  `data` is

@@ -8,6 +8,7 @@ if RDMACM
 ibv_network_sources += ibv-conduit/rdmacm.c $(rdmacm_sources)
 endif
 ibv_network_libs = other/base/completion-queues/libcompletion_queues.la libsofthca.la $(VERBS_LIBS)
+ibv_spawner = other/launch/libspawner.la
 ibv_extended = $(extended_by_rdma)
 # Linked by clients: the libraries of this package, and those of the system.
 ibv_own_libs = softhca

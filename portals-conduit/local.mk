@@ -10,6 +10,7 @@ portals_network_sources = portals-conduit/lending.h portals-conduit/lending.c \
 portals_network_cppflags = -I$(top_srcdir)/other/portals3/include
 portals_launcher_cppflags = -DGASNETC_SETTINGS_DEF='"other/portals3/src/base/settings.def"'
 portals_network_libs = libportals.la libsofthca.la $(VERBS_LIBS)
+portals_spawner = other/launch/libspawner.la
 portals_extended = $(extended_by_rdma)
 # Linked by clients: the libraries of this package, and those of the system.
 portals_own_libs = portals softhca

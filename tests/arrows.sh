@@ -130,7 +130,7 @@ tap_ok "$([ -z "$found" ]; echo $?)" "the contract with the networks includes no
 if [ -n "$found" ]; then tap_note "$found"; fi
 # Of the core a network may use the contract alone: these headers, and its own.
 contract='core/(network|network_defaults|completion|lock|report)\.h|core/params/params\.h|core/job/(rank|secret|host_addresses)\.h'
-found=$(includes core/ib core/rings portals-conduit ibv-conduit vapi-conduit | grep -E '"core/' | grep -vE "\"($contract|core/(ib|rings)/[^\"]*)\"")
+found=$(includes core/ib core/rings portals-conduit ibv-conduit vapi-conduit smp-conduit | grep -E '"core/' | grep -vE "\"($contract|core/(ib|rings)/[^\"]*)\"")
 tap_ok "$([ -z "$found" ]; echo $?)" "the networks use the headers of the contract, and no others of core/"
 if [ -n "$found" ]; then tap_note "$found"; fi
 found=$(includes portals-conduit core/rings | grep -E '"core/ib/')
@@ -193,11 +193,11 @@ if [ -n "$found" ]; then tap_note "$found"; fi
 forbid "the ssh spawner knows nothing of the modules" 'other/launch/modules/.*' other/launch/ssh
 forbid "the modules know nothing of the ssh spawner" 'other/launch/ssh/.*' other/launch/modules
 forbid "of the spawner the library sees its interface alone" \
-    'other/launch/([a-z]+/|[^b]).*' core ibv-conduit vapi-conduit portals-conduit extended-ref
+    'other/launch/([a-z]+/|[^b]).*' core ibv-conduit vapi-conduit portals-conduit smp-conduit extended-ref
 forbid "include/ pulls in no network header" "$networks" include
 forbid "include/ includes nothing of the inside" '(.*/)?(core|extended-ref|other|[a-z]*-conduit)/.*' include
 forbid "extended-ref includes no network's header" "$networks" extended-ref
-forbid "conduit shims include nothing above the core" '(.*/)?extended-ref/.*' ibv-conduit vapi-conduit portals-conduit
+forbid "conduit shims include nothing above the core" '(.*/)?extended-ref/.*' ibv-conduit vapi-conduit portals-conduit smp-conduit
 
 found=$(grep -nE '\b(ibv|rdma)_[a-z_]+[[:space:]]*\(|infiniband/|rdma/' portals-conduit/*.[ch])
 tap_ok "$([ -z "$found" ]; echo $?)" "PO-1 portals-conduit knows Portals alone, and no verbs"

@@ -30,6 +30,7 @@ given_away=(--suppress=memleak:other/softhca/src/verbs/open.c --suppress=memleak
 analyse core ibv -DGASNET_PAR -DNET_IB_POLL_LOCK=0 core extended-ref
 analyse vapi-conduit vapi -DGASNET_PAR -DNET_IB_POLL_LOCK=1 core/ib
 analyse portals-conduit portals -DGASNET_PAR portals-conduit
+analyse smp-conduit smp -DGASNET_PAR smp-conduit
 analyse examples ibv -DGASNET_SEQ examples
 analyse doctor ibv -DGASNET_SEQ other/launch/doctor
 analyse other ibv "${given_away[@]}" -iother/launch/doctor -iother/softhca/tests -iother/vapi/tests -iother/portals3/tests -iother/dapl/tests other

@@ -37,7 +37,8 @@ else
 fi
 other/base/env_table.sh --check ibv-conduit/README.md >"$TEST_LOG/env_table.log" 2>&1 &&
     other/base/env_table.sh --check vapi-conduit/README.md >>"$TEST_LOG/env_table.log" 2>&1 &&
-    other/base/env_table.sh --check portals-conduit/README.md >>"$TEST_LOG/env_table.log" 2>&1
+    other/base/env_table.sh --check portals-conduit/README.md >>"$TEST_LOG/env_table.log" 2>&1 &&
+    other/base/env_table.sh --check smp-conduit/README.md >>"$TEST_LOG/env_table.log" 2>&1
 status=$?
 tap_ok $status "each README's table of parameters is that of its params.def"
 [ $status -eq 0 ] || tap_tail "$TEST_LOG/env_table.log"

@@ -12,6 +12,7 @@ cd "$TEST_SOURCE/.." || exit 1
 exempt='core/network_defaults.h core/ib/network_ib.h core/ib/qp_select.h portals-conduit/network_portals.h'
 exempt+=' core/rings/local_rings.h'
 exempt+=' ibv-conduit/conduit_network.h vapi-conduit/conduit_network.h portals-conduit/conduit_network.h'
+exempt+=' smp-conduit/conduit_network.h'
 
 # shellcheck disable=SC2317 # run by xargs
 # alone HEADER: as its conduit's library, or as the part of other/ to which it belongs.

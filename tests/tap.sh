@@ -23,8 +23,9 @@ fi
 mkdir -p "$TEST_LOG" || exit 1
 export TEST_BUILD TEST_SOURCE TEST_CONDUIT TEST_LAUNCH TEST_LOG
 
-# The families are about the network, unless they say otherwise: the processes of a host share no memory.
+# The families are about the network, unless they say otherwise: the processes of a host share no memory.  Those of smp must.
 export GASNET_SUPERNODE_MAXSIZE=${GASNET_SUPERNODE_MAXSIZE:-1}
+if [ "$TEST_CONDUIT" = smp ]; then GASNET_SUPERNODE_MAXSIZE=0; fi
 
 # The library must not need more of completion events than the standard promises.
 export SOFTHCA_EVENTS=${SOFTHCA_EVENTS:-strict}

@@ -5,6 +5,7 @@ vapi_receive_thread_sources = $(ib_receive_thread_sources)
 vapi_network_cppflags = -I$(top_srcdir)/other/vapi/include -DNET_IB_HCAS=$(VAPI_HCAS) \
 	-DNET_IB_POLL_LOCK=$(VAPI_POLL_LOCK)
 vapi_network_libs = libvapi.la libsofthca.la $(VERBS_LIBS)
+vapi_spawner = other/launch/libspawner.la
 vapi_extended = $(extended_by_rdma)
 # Linked by clients: the libraries of this package, and those of the system.
 vapi_own_libs = vapi softhca

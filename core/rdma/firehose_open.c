@@ -189,7 +189,8 @@ void gasnetc_firehose_report(void)
 
 void gasnetc_firehose_open(void)
 {
-    if (gasnetc_job.size == 1 || !gasnetc_params.use_firehose) return;
+    if (gasnetc_job.size == 1 || !gasnetc_params.use_firehose || gasnetc_caps.unreachable[0])
+        return;
     if (!gasnetc_watch_begin() && gasnetc_remote_nodes() == 1) {
         gasneti_fatal_if_any(""); /* pairs with sizes_of_pools in other processes */
         return;

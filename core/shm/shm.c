@@ -166,11 +166,13 @@ static void __attribute__((noreturn, cold)) refused(const part_t *part)
 {
     const int error = errno;
     gasneti_fatal_once("cannot map the %s of the %u processes that share memory here, %llu "
-                       "KB: %s%s; %s, or do without memory shared within a host "
-                       "(GASNET_SUPERNODE_MAXSIZE=1)",
+                       "KB: %s%s; %s%s",
                        part->what, shm_count, (unsigned long long)part->size / 1024,
                        strerror(error),
-                       error == ENOMEM ? " (see ulimit -v)" : hostmem_advice(error), part->remedy);
+                       error == ENOMEM ? " (see ulimit -v)" : hostmem_advice(error), part->remedy,
+                       gasnetc_caps.unreachable[0] ? ""
+                                                   : ", or do without memory shared within a host "
+                                                     "(GASNET_SUPERNODE_MAXSIZE=1)");
 }
 
 /* Maps a part of the file, up to whose end every process extends it.  Neither a child of this
@@ -216,11 +218,13 @@ static uint32_t index_of(uint32_t rank)
 static void open_messages(void)
 {
     const uint32_t me = gasnetc_job.rank, mine = index_of(me);
-    char *memory = map_part(&(part_t){.what = "memory for messages",
-                                      .remedy = "let fewer share it (GASNET_SUPERNODE_MAXSIZE)",
-                                      .size = messages_at(shm_count),
-                                      .mine = messages_at(mine),
-                                      .mine_size = messages_at(1) - messages_at(0)});
+    char *memory = map_part(&(part_t){
+        .what = "memory for messages",
+        .remedy = gasnetc_caps.unreachable[0] ? "start fewer processes"
+                                              : "let fewer share it (GASNET_SUPERNODE_MAXSIZE)",
+        .size = messages_at(shm_count),
+        .mine = messages_at(mine),
+        .mine_size = messages_at(1) - messages_at(0)});
     gasnetc_shm_messages_open(memory + messages_at(mine), mine);
     for (uint32_t r = 0; r < gasnetc_job.size; r++)
         if (is_shm(r) && r != me)

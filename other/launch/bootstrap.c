@@ -108,14 +108,6 @@ bool bootstrap_host_name(uint32_t host, char *name, size_t size)
 
 /* --- joining --- */
 
-/* A spawner that may have started this process. */
-struct candidate {
-    const char *name;
-    const char *sign;  /* variable that its launcher set; NULL: none */
-    const char *signs; /* all variables that were looked for */
-    const struct spawner_ops *(*load)(char *why, size_t why_size);
-};
-
 struct text {
     char *at;
     size_t left;
@@ -166,28 +158,8 @@ static enum bootstrap_status nobody_started_us(int argc, char **argv, char *why,
     return BOOTSTRAP_NOT_SPAWNED;
 }
 
-static const struct spawner_ops *ssh_load(char *why, size_t why_size)
-{
-    return &spawner_ssh;
-}
-
-/* In order of preference.  pmix starts faster than mpi and leaves no MPI in the process; a program
- * that uses MPI itself must be started and ended by MPI. */
-static void list_candidates(struct candidate list[3])
-{
-    const char *control = getenv(SPAWNER_CONTROL);
-    struct candidate pmix = {"pmix", spawner_pmix_sign(),
-                             "PMIX_NAMESPACE, PMIX_RANK, PMIX_SERVER_URI*", spawner_pmix_load};
-    struct candidate mpi = {"mpi", spawner_mpi_sign(),
-                            "OMPI_COMM_WORLD_SIZE, PMI_RANK, PMIX_NAMESPACE", spawner_mpi_load};
-    bool mpi_first = spawner_prefers_mpi();
-    list[0] = (struct candidate){"ssh", control, SPAWNER_CONTROL, ssh_load};
-    list[1] = mpi_first ? mpi : pmix;
-    list[2] = mpi_first ? pmix : mpi;
-}
-
 /* Whether SPAWNER_CONTROL names a spawner other than this candidate. */
-static bool another_is_named(const struct candidate *candidate)
+static bool another_is_named(const struct spawner_candidate *candidate)
 {
     const char *control = getenv(SPAWNER_CONTROL);
     if (!control) return false;
@@ -222,7 +194,8 @@ struct joining {
 };
 
 /* Returns BOOTSTRAP_NOT_SPAWNED when the candidate declines, with the reason in `why`. */
-static enum bootstrap_status try_to_join(const struct candidate *candidate, struct joining *joining,
+static enum bootstrap_status try_to_join(const struct spawner_candidate *candidate,
+                                         struct joining *joining,
                                          const struct spawner_ops **joined_by)
 {
     char *why = joining->why;
@@ -250,16 +223,16 @@ static enum bootstrap_status try_to_join(const struct candidate *candidate, stru
 enum bootstrap_status bootstrap_init(int *argc, char ***argv, struct bootstrap_job *job, char *why,
                                      size_t why_size)
 {
-    struct candidate list[3];
+    struct spawner_candidate list[SPAWNER_CANDIDATES];
     struct joining joining = {.argc = argc, .argv = argv, .job = job};
     struct text reasons = {why, why_size};
     enum bootstrap_status status = BOOTSTRAP_NOT_SPAWNED;
     const struct spawner_ops *ops = NULL;
     bool signs = false;
     if (why_size) why[0] = 0;
-    list_candidates(list);
+    const size_t candidates = spawner_list_candidates(list);
     bootstrap_report(&reasons, "no spawner can start this process:");
-    for (int i = 0; i < 3 && status == BOOTSTRAP_NOT_SPAWNED; i++) {
+    for (size_t i = 0; i < candidates && status == BOOTSTRAP_NOT_SPAWNED; i++) {
         status = try_to_join(&list[i], &joining, &ops);
         signs = signs || list[i].sign;
         bootstrap_report(&reasons, "\n  %s: %s", list[i].name, joining.why);

@@ -1,32 +1,43 @@
-# other/launch: libspawner is in every program, liblauncher in gasnetrun only
-noinst_LTLIBRARIES += other/launch/libspawner.la other/launch/liblauncher.la
+# other/launch: libspawner is in every program that a launcher starts, libforked in programs that need none, liblauncher
+# in gasnetrun only
+noinst_LTLIBRARIES += other/launch/libspawner.la other/launch/libforked.la other/launch/liblauncher.la
 SPAWNER_DEFINES = -DMPIRUN_BUILT=$(SPAWNER_MPI) -DPMIX_BUILT=$(SPAWNER_PMIX)
 
-other_launch_libspawner_la_SOURCES = \
+bootstrap_sources = \
 	other/launch/bootstrap.c other/launch/bootstrap.h other/launch/spawner_ops.h \
 	other/launch/spawner_thread.c other/launch/module_load.c \
 	other/launch/ssh/ssh_rank.c other/launch/ssh/ssh_wire.c other/launch/ssh/ssh_wire.h
+other_launch_libspawner_la_SOURCES = $(bootstrap_sources) other/launch/launched.c
 other_launch_libspawner_la_CPPFLAGS = $(AM_CPPFLAGS) $(SPAWNER_DEFINES) \
 	-DSPAWNER_MPIS='"$(SPAWNER_MPIS)"' -DSPAWNER_MODULE_DIR='"$(pkglibdir)"'
 prefix_objects += other/launch/libspawner_la-module_load.lo
 other_launch_libspawner_la_LIBADD = -lpthread -ldl
 
-other_launch_liblauncher_la_SOURCES = \
+# The launcher as far as it serves the ranks of its own machine.
+master_sources = \
 	other/launch/ask_socket.h other/launch/launcher_log.c other/launch/launcher_log.h \
-	other/launch/hosts.c other/launch/hosts.h other/launch/hostfile.c other/launch/hostfile.h other/launch/environment.c other/launch/environment.h other/launch/lines.c other/launch/lines.h other/launch/output.c other/launch/output.h \
+	other/launch/hosts.c other/launch/hosts.h other/launch/hostfile.c other/launch/hostfile.h other/launch/lines.h other/launch/output.c other/launch/output.h \
 	other/launch/shell_quote.c other/launch/shell_quote.h \
 	other/launch/ssh/ssh_ask.c other/launch/ssh/ssh_ask.h \
 	other/launch/ssh/ssh_children.c other/launch/ssh/ssh_children.h \
-	other/launch/ssh/ssh_control.c other/launch/ssh/ssh_launch.h \
-	other/launch/ssh/ssh_input.c \
+	other/launch/ssh/ssh_input.c other/launch/ssh/ssh_launch.h \
 	other/launch/ssh/ssh_job.c other/launch/ssh/ssh_job.h \
 	other/launch/ssh/ssh_stream.c other/launch/ssh/ssh_stream.h \
 	other/launch/ssh/ssh_master.c other/launch/ssh/ssh_master.h \
-	other/launch/ssh/ssh_meeting.c other/launch/ssh/ssh_meeting.h \
-	other/launch/ssh/ssh_seal.c other/launch/ssh/ssh_seal.h \
 	other/launch/ssh/ssh_placement.c other/launch/ssh/ssh_placement.h \
+	other/launch/ssh/ssh_seal.h other/launch/ssh/ssh_shell.h
+# Absorbed together with other/base/libtools.la.
+other_launch_libforked_la_SOURCES = $(bootstrap_sources) other/launch/ssh/ssh_forked.c $(master_sources) other/launch/ssh/ssh_no_remote.c
+other_launch_libforked_la_CPPFLAGS = $(other_launch_libspawner_la_CPPFLAGS)
+prefix_objects += other/launch/libforked_la-module_load.lo
+other_launch_libforked_la_LIBADD = -lpthread -ldl
+
+other_launch_liblauncher_la_SOURCES = $(master_sources) \
+	other/launch/environment.c other/launch/environment.h other/launch/lines.c \
+	other/launch/ssh/ssh_control.c \
+	other/launch/ssh/ssh_meeting.c other/launch/ssh/ssh_meeting.h other/launch/ssh/ssh_seal.c \
 	other/launch/ssh/ssh_remote.c other/launch/ssh/ssh_unauthenticated.c \
-	other/launch/ssh/ssh_shell.c other/launch/ssh/ssh_shell.h \
+	other/launch/ssh/ssh_shell.c \
 	other/base/descriptors.c other/base/descriptors.h \
 	other/base/patience.c other/base/patience.h other/base/ranges.c other/base/ranges.h
 other_launch_liblauncher_la_LIBADD = other/launch/libspawner.la other/base/libenv_table.la -lcrypto -lpthread

@@ -56,6 +56,19 @@ struct spawner_ops {
 
 extern const struct spawner_ops spawner_ssh;
 
+/* A spawner that may have started this process. */
+struct spawner_candidate {
+    const char *name;
+    const char *sign;  /* variable that its launcher set; NULL: none */
+    const char *signs; /* all variables that were looked for */
+    const struct spawner_ops *(*load)(char *why, size_t why_size);
+};
+enum { SPAWNER_CANDIDATES = 3 };
+
+/* Lists the candidates in order of preference and returns their number, at most SPAWNER_CANDIDATES.
+ * By launched.c; in programs that start their ranks themselves, by ssh/ssh_forked.c. */
+size_t spawner_list_candidates(struct spawner_candidate *list);
+
 /* The variable, for messages, by which a launcher of PMIx or MPI is recognised, or a note that the
  * program's MPI is initialised already; NULL if this process was not started by such a launcher. */
 const char *spawner_pmix_sign(void);

@@ -2,12 +2,13 @@
 # family: exit
 # family: exit-vapi TEST_CONDUIT=vapi
 # family: exit-portals TEST_CONDUIT=portals
+# family: exit-smp TEST_CONDUIT=smp
 """exit.py - every way a job can end: right status, bounded time, output complete, nothing left behind.
 
 Runs the rounds of rounds.py in lanes side by side, judges each, and prints TAP. EXIT_SEED=... repeats the random round
 that a failure names, alone, or TEST_ROUNDS of them from there. TEST_CASES, TEST_NPROCS, TEST_MODES and TEST_SPAWNERS
 narrow it; TEST_FULL=1 (`make soak`) makes the product of all; TEST_LIST=1 only lists the rounds; TEST_LANES (3 for each
-processor). For portals-conduit all of this is by the SYS queue (PO-X).
+processor). For portals-conduit all of this is by the SYS queue (PO-X). Programs of smp-conduit start themselves.
 """
 
 import contextlib
@@ -31,11 +32,14 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.abspath(env.get("TEST_BUILD", "."))
 CONDUIT = env.get("TEST_CONDUIT", "ibv")
 LAUNCHER = env.get("TEST_LAUNCH", f"{BUILD}/gasnetrun_{CONDUIT}")
+ALONE = CONDUIT == "smp"  # no launcher: the first process of the program is the launcher
 SLACK = int(env.get("TEST_SLACK", 30000))  # ms that a busy machine may take on top of what the library promises
 LOST = 60  # seconds after which a launcher that did not end is killed
 PATIENT = 8  # seconds of exit time-out where several ranks must act in it, however busy the machine is
 OWN_NAMESPACES = "mount -t tmpfs -o size=1g none /dev/shm && ip link set lo up"
 FILES_OF_MPI = re.compile(r"ompi\.|prte\.|pmix|hydra|vader_|sm_|mpich|osc_|ucx|.*\.btr$")
+# A program that forks its ranks has no rank before init; its ranks have no messages but those of the launcher.
+NOT_ALONE = ("before_init_one", "before_init_one_with_0", "launcher_stopped")
 MAY_CRASH = ("segv", "abort", "fpe", "sigbus", "fatal_error", "thread_segv", "crash_in", "sigquit_in_transfer")
 
 
@@ -79,7 +83,9 @@ class Job:
         mine = {"TEST_MARKER": self.tmp, "TMPDIR": self.tmp, "TEST_HANG": f"{LOST - 5}"}
         mine.update(TEST_SEED=f"{self.r.seed or 1}", TEST_EXIT_DELAY=f"{self.r.delay}")
         # With memory shared within the host, and without at one size.
-        mine["GASNET_SUPERNODE_MAXSIZE"] = "1" if self.r.n == 2 else "0"
+        mine["GASNET_SUPERNODE_MAXSIZE"] = "1" if self.r.n == 2 and not ALONE else "0"
+        if ALONE:
+            mine["GASNET_PSHM_NODES"] = f"{self.r.n}"
         if self.outside in ("together", "patient"):
             mine["GASNET_EXITTIMEOUT"] = f"{PATIENT if self.outside == 'patient' else 2 * LOST}"
         if self.r.spawner == "hosts":
@@ -92,7 +98,8 @@ class Job:
     def launch(self):
         r, log = self.r, open(self.log, "wb")
         spawner = {"hosts": "ssh", "mpich": "mpi"}.get(r.spawner, r.spawner)
-        command = ["env", "--default-signal=INT,QUIT,HUP,PIPE", LAUNCHER, f"-spawner={spawner}", "-n", str(r.n)]
+        command = ["env", "--default-signal=INT,QUIT,HUP,PIPE"]
+        command += [] if ALONE else [LAUNCHER, f"-spawner={spawner}", "-n", str(r.n)]
         command += [f"{BUILD}/tests/testexit-{CONDUIT}-{r.mode}", self.case.name, r.odd]
         out = log
         if self.outside == "closed":
@@ -112,10 +119,11 @@ class Job:
         return [pid for pid in os.listdir("/proc") if pid.isdigit() and marker in contents(f"/proc/{pid}/environ")]
 
     def no_rank_lives(self):
-        return not any(contents(f"/proc/{pid}/comm").startswith("testexit") for pid in self.processes())
+        others = [pid for pid in self.processes() if pid != f"{self.process.pid}"]
+        return not any(contents(f"/proc/{pid}/comm").startswith("testexit") for pid in others)
 
     def is_launcher(self):
-        return contents(f"/proc/{self.process.pid}/comm").startswith("gasnetrun")
+        return contents(f"/proc/{self.process.pid}/comm").startswith("testexit" if ALONE else "gasnetrun")
 
     def comes(self, condition):
         """Waits for it; false if the launcher ends before, or is lost."""
@@ -290,7 +298,9 @@ def chosen_rounds(tap):
         count = int(env.get("TEST_ROUNDS") or (1 if seed else 60 if short else 200))
         print(f"# EXIT_SEED={first} TEST_ROUNDS={count} repeats the random rounds of this run")
         rounds += [there.drawn(first + i) for i in range(count)]
-    return rounds
+    # The parent of a single process is the lane.
+    possible = lambda r: r.case.name not in NOT_ALONE and not (r.n == 1 and r.case.name.startswith("parent_killed"))
+    return [r for r in rounds if not ALONE or possible(r)]
 
 
 def run(tap, rounds, scratch):

@@ -15,6 +15,7 @@ ulimit -s 8192 # a stack that ends
 job() {
     local program=$1 case=$2
     shift 2
+    case $program in smp-*) set -- GASNET_SUPERNODE_MAXSIZE=0 "$@" ;; esac
     log=$TEST_LOG/signals_${program}_$case.log
     env "$@" timeout -k 5 60 "$TEST_BUILD/gasnetrun_${program%-*}" -spawner=ssh -n 2 \
         "$TEST_BUILD/tests/testsignals-$program" "$case" >"$log" 2>&1 </dev/null
@@ -35,7 +36,7 @@ judge() {
 caught() { echo "^\*\*\* Caught a fatal signal: $1\([0-9]+\) on node 1/2\$"; }
 
 conduits=
-for conduit in ibv vapi portals; do
+for conduit in ibv vapi portals smp; do
     if [ -x "$TEST_BUILD/gasnetrun_$conduit" ]; then conduits+=" $conduit"; fi
 done
 

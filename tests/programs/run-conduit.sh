@@ -8,15 +8,21 @@
 # family: conduit
 # family: conduit-vapi TEST_CONDUIT=vapi
 # family: conduit-portals TEST_CONDUIT=portals
+# family: conduit-smp TEST_CONDUIT=smp
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 
 conduit=${TEST_CONDUIT:-ibv}
-if [ "$conduit" = ibv ]; then all=${TEST_NPROCS:-1 2 3 8}; else all=${TEST_NPROCS:-1 3 8}; fi
+case $conduit in
+ibv) all=${TEST_NPROCS:-1 2 3 8} ;;
+smp) all=${TEST_NPROCS:-1 3} ;;
+*) all=${TEST_NPROCS:-1 3 8} ;;
+esac
 nprocs=${TEST_NPROCS:-$all 5}
+if [ "$conduit" = smp ]; then nprocs=${TEST_NPROCS:-1 2 3}; fi
 bound=${TEST_TIMEOUT:-90}
 spawners=${TEST_SPAWNERS:-ssh}
-if [ -z "$TEST_SPAWNERS" ]; then
+if [ -z "$TEST_SPAWNERS" ] && [ "$conduit" != smp ]; then
     if command -v mpirun >/dev/null; then spawners="ssh mpi"; else no_mpi=1; fi
     if [ -f "$TEST_BUILD/other/launch/gasnet-spawner-pmix.so" ]; then spawners+=" pmix"; fi
 fi
@@ -59,10 +65,13 @@ run_one() { # SPAWNER MODE N PROGRAM "NAME=VALUE..." [ARGUMENT...]
     [ -z "$TEST_LIST" ] || { echo "$name${environment:+ $environment}" && return; }
     [ -x "$binary" ] || { tap_ok 1 "$name: $binary is not built" && return; }
     if [ "$spawner" = mpi ]; then export TEST_MPI_TRAP=1; else unset TEST_MPI_TRAP; fi
-    # Jobs of three processes share memory within the host, the others do not.
+    # Jobs of three processes share memory within the host, the others do not.  With smp all do, and those of one and three
+    # have no launcher.
+    local start=("$TEST_LAUNCH" -spawner="$spawner" -n "$n")
+    if [ "$conduit" = smp ] && [ "$n" != 2 ]; then start=(env GASNET_PSHM_NODES="$n"); fi
     # shellcheck disable=SC2086 # the environment is words
     env TEST_EXPECT_RANKS="$n" GASNET_SUPERNODE_MAXSIZE=$((n == 3 ? 0 : GASNET_SUPERNODE_MAXSIZE)) $environment timeout -k 5 "$bound" \
-        "$TEST_LAUNCH" -spawner="$spawner" -n "$n" "$binary" "$@" >"$log" 2>&1 </dev/null
+        "${start[@]}" "$binary" "$@" >"$log" 2>&1 </dev/null
     judge "$log" $? "$name"
     if [ "$spawner" = mpi ] && [ "$(grep -c '^# MPI is trapped: 1$' "$log")" != "$n" ]; then
         tap_ok 1 "$name: no call of MPI between attach and exit was possible"
@@ -111,6 +120,8 @@ while IFS='|' read -r programs places modes sizes environment arguments _; do
     read -r sizes <<<"$sizes"
     read -r environment <<<"$environment"
     sizes_exist "$sizes" || tap_ok 1 "matrix.table: one of the sizes $sizes of $programs is in no job"
+    # Of a network, or of several supernodes.
+    if [ "$conduit" = smp ] && [[ $environment =~ MAXSIZE=[12]|SOFTHCA|FIREHOSE|INLINESEND ]]; then continue; fi
     if [ "$has_thread" = 0 ] && [[ $environment == *GASNET_RCV_THREAD=1* ]]; then continue; fi
     run_row "$programs" "$places" "$modes" "$sizes" "$environment" "$arguments"
 done < <(grep -v '^#' "$TEST_SOURCE/programs/matrix.table")

@@ -26,11 +26,7 @@ static const char usage[] =
     "usage: " LAUNCHER " -n <processes> [options] [--] program [arguments]\n"
     "\n"
     "  -n N, -np N    number of processes\n"
-    "  -N M           number of hosts to use\n"
-    "  -c K           CPUs for each process (spawners mpi and pmix only)\n"
     "  -E V1,V2       environment variables to hand on (spawner ssh hands on all of them)\n"
-    "  -spawner=NAME  ssh, mpi or pmix; default: GASNET_" GASNETRUN_CONDUIT
-    "_SPAWNER, else " GASNETRUN_SPAWNER "\n"
     "  -v             say what is done; sets GASNET_VERBOSEENV=1\n"
     "  -t             say what would be done, and do nothing\n"
     "  -k             keep temporary files (none are made); implies -v\n"
@@ -39,12 +35,24 @@ static const char usage[] =
     "  --help-env     environment variables of the library\n"
     "  --version      version\n"
     "  --stats JOB    the counters of a running job, named by the process id of its " LAUNCHER "\n"
-    "                 (printed by -v); with mpi and pmix, of this machine's ranks\n"
+    "                 (printed by -v); with mpi and pmix, of this machine's ranks\n";
+
+static const char usage_of_hosts[] =
+    "  -N M           number of hosts to use\n"
+    "  -c K           CPUs for each process (spawners mpi and pmix only)\n"
+    "  -spawner=NAME  ssh, mpi or pmix; default: GASNET_" GASNETRUN_CONDUIT
+    "_SPAWNER, else " GASNETRUN_SPAWNER "\n"
     "  --doctor       examine the hosts, start a small job, and say what to repair\n"
     "\n"
     "Hosts come from GASNET_SSH_NODEFILE (a file, one host a line) or GASNET_SSH_SERVERS (a "
     "list);\n"
-    "with neither, all processes run on this machine.  The exit status is the job's.\n";
+    "with neither, all processes run on this machine.";
+
+static void print_usage(FILE *to)
+{
+    fprintf(to, "%s%s%sThe exit status is the job's.\n", usage,
+            GASNETRUN_HERE_ALONE ? "" : usage_of_hosts, GASNETRUN_HERE_ALONE ? "\n" : "  ");
+}
 
 static int gasnetrun_refuse(const char *why)
 {
@@ -93,6 +101,17 @@ static void ensure_stdio(void)
     if (fd > 2) close(fd);
 }
 
+/* Why the options make no sense for a conduit whose jobs run on one machine; NULL: they do. */
+static const char *wants_hosts(const struct options *options, const char *spawner)
+{
+    if (options->action == OPTIONS_DOCTOR) return "--doctor examines networks, and there is none";
+    if (options->hosts > 1) return "-N: all processes run on this machine";
+    if (strcmp(spawner, "ssh") != 0)
+        return "-spawner, GASNET_" GASNETRUN_CONDUIT
+               "_SPAWNER: no other launcher starts the processes of this conduit";
+    return NULL;
+}
+
 static int gasnetrun_run(const struct options *options)
 {
     char why[512] = "";
@@ -117,6 +136,7 @@ static int gasnetrun_run(const struct options *options)
                                       .path = path,
                                       .argv = options->program,
                                       .verbose = options->verbose,
+                                      .here_alone = GASNETRUN_HERE_ALONE,
                                       .dry_run = options->dry_run};
         status = ssh_launch(&request);
     }
@@ -131,13 +151,16 @@ int main(int argc, char **argv)
     ensure_stdio();
     if (argc > 1 && strcmp(argv[1], SSH_CONTROL_OPTION) == 0) return ssh_control_main(argc, argv);
     if (argc <= 1) {
-        fputs(usage, stderr);
+        print_usage(stderr);
         return 1;
     }
     if (!options_parse(&options, argv, why, sizeof why)) return gasnetrun_refuse(why);
+    const char *wrong =
+        GASNETRUN_HERE_ALONE ? wants_hosts(&options, choose_spawner(&options)) : NULL;
+    if (wrong) return gasnetrun_refuse(wrong);
     switch (options.action) {
     case OPTIONS_HELP:
-        fputs(usage, stdout);
+        print_usage(stdout);
         break;
     case OPTIONS_VERSION:
         puts(LAUNCHER " (" PACKAGE_NAME ") " PACKAGE_VERSION);

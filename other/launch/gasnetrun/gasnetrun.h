@@ -21,6 +21,11 @@ const char *program_with_ident(char *const *words, const char *ident);
  * exit status, only on failure. */
 int doctor_exec(const struct options *options);
 
+/* 1: jobs of this conduit run on one machine, and no other launcher starts them. */
+#ifndef GASNETRUN_HERE_ALONE
+#define GASNETRUN_HERE_ALONE 0
+#endif
+
 /* Whether a module of the mpi spawner, and the module of pmix, were built; defined by the build. */
 #ifndef MPIRUN_BUILT
 #define MPIRUN_BUILT 0

@@ -29,6 +29,19 @@
 
 enum { GUARD_PATIENCE = 3000 }; /* ms between the end of the connection and SIGKILL to the parent */
 
+/* Closes all descriptors from 3 on but two.  Old kernels cannot, and leave them open. */
+static void children_close_but(int one, int other)
+{
+    const int kept[2] = {one < other ? one : other, one < other ? other : one};
+    unsigned first = STDERR_FILENO + 1;
+    for (int i = 0; i < 2; i++) {
+        if (kept[i] < (int)first) continue;
+        if (kept[i] > (int)first) syscall(SYS_close_range, first, kept[i] - 1, 0);
+        first = (unsigned)kept[i] + 1;
+    }
+    syscall(SYS_close_range, first, ~0U, 0);
+}
+
 /* A process that waits for its parent's end, however that comes, and then kills the process groups
  * listed in shared memory: a wrapper may have started processes that PR_SET_PDEATHSIG does not
  * reach. */
@@ -43,6 +56,7 @@ static void children_guard(const struct ssh_children *kids, pid_t parent, int fd
     setsid();
     int null = open("/dev/null", O_RDWR);
     for (int i = 0; i < 3 && null >= 0; i++) dup2(null, i);
+    children_close_but(fd, up); /* others wait for the end of pipes that the parent has */
     poll(ends, 2, -1);
     if (!ends[0].revents && poll(ends, 1, GUARD_PATIENCE) == 0) kill(parent, SIGKILL);
     ends[0].events = 0;
@@ -370,6 +384,14 @@ static pid_t children_order(const struct ssh_children *kids, uint32_t rank, int 
     return -1;
 }
 
+void ssh_children_adopt(struct ssh_children *kids, uint32_t index, uint32_t rank, pid_t pid, int fd)
+{
+    children_note_group(kids, pid);
+    kids->ranks[index].pid = pid;
+    kids->ranks[index].rank = rank;
+    ssh_stream_open(&kids->ranks[index].stream, fd, true);
+}
+
 bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t rank,
                              const int fds[3])
 {
@@ -383,10 +405,7 @@ bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t
         errno = error;
         return false;
     }
-    children_note_group(kids, pid);
-    kids->ranks[index].pid = pid;
-    kids->ranks[index].rank = rank;
-    ssh_stream_open(&kids->ranks[index].stream, ends[0], true);
+    ssh_children_adopt(kids, index, rank, pid, ends[0]);
     return true;
 }
 

@@ -63,6 +63,10 @@ void ssh_children_close_nursery(struct ssh_children *kids);
  * the caller's own).  Returns false with errno. */
 bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t rank,
                              const int fds[3]);
+/* kids->ranks[index] is from now on the process `pid`, which runs as `rank` and leads a process
+ * group; `fd` is this process's end of its socket. */
+void ssh_children_adopt(struct ssh_children *kids, uint32_t index, uint32_t rank, pid_t pid,
+                        int fd);
 /* Starts a helper (a remote shell) with these descriptors as 0, 1, 2; returns -1 on failure. */
 pid_t ssh_children_start_helper(struct ssh_children *kids, char *const *argv, const int fds[3]);
 

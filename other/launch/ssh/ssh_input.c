@@ -28,14 +28,21 @@ static struct ssh_host_slot *input_slot(const struct ssh_master *m)
     return &m->slots[m->slot_of[0]];
 }
 
-int ssh_input_local(struct ssh_master *m)
+int ssh_input_open(int *forward)
 {
     int ends[2];
+    *forward = -1;
     if (input_is_ours() || pipe2(ends, O_CLOEXEC) != 0) return STDIN_FILENO;
-    fcntl(ends[1], F_SETFL, O_NONBLOCK);
-    signal(SIGPIPE, SIG_IGN); /* rank 0 may end while input is written */
-    input_slot(m)->shell.input = ends[1];
+    *forward = ends[1];
     return ends[0];
+}
+
+void ssh_input_forward(struct ssh_master *m, int forward)
+{
+    if (forward < 0) return;
+    fcntl(forward, F_SETFL, O_NONBLOCK);
+    signal(SIGPIPE, SIG_IGN); /* rank 0 may end while input is written */
+    input_slot(m)->shell.input = forward;
 }
 
 static void input_write(struct ssh_master *m, struct ssh_shell *to)

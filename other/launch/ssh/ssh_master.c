@@ -491,10 +491,12 @@ static void master_start_local_rank(struct ssh_master *m, uint32_t rank, int nul
 {
     struct ssh_host_slot *slot = &m->slots[m->slot_of[rank]];
     uint32_t index = slot->local_first + hosts_index(&slot->placement->block, rank);
-    const int input = rank == 0 ? ssh_input_local(m) : null;
+    int forward = -1;
+    const int input = rank == 0 ? ssh_input_open(&forward) : null;
     const int fds[3] = {input, STDOUT_FILENO, STDERR_FILENO};
     const bool good = !m->job.ending && ssh_children_start_rank(&m->kids, index, rank, fds);
     const int error = errno;
+    ssh_input_forward(m, forward);
     if (input != STDIN_FILENO && input != null) close(input);
     if (!good) {
         ssh_job_fail(&m->job, 1,
@@ -505,6 +507,18 @@ static void master_start_local_rank(struct ssh_master *m, uint32_t rank, int nul
         return;
     }
     ssh_stream_post(&m->kids.ranks[index].stream, m->welcome);
+}
+
+/* Takes over the ranks that this program has forked. */
+static void master_adopt_all(struct ssh_master *m)
+{
+    master_make_welcome(m);
+    if (!m->welcome) ssh_job_fail(&m->job, 1, "out of memory for the environment of the ranks");
+    ssh_input_forward(m, m->request->forward);
+    for (uint32_t r = 0; r < m->job.size; r++) {
+        ssh_children_adopt(&m->kids, r, r, m->request->forked[r].pid, m->request->forked[r].fd);
+        if (m->welcome) ssh_stream_post(&m->kids.ranks[r].stream, m->welcome);
+    }
 }
 
 static void master_start_all(struct ssh_master *m)
@@ -647,7 +661,10 @@ static int master_run(struct ssh_master *m, uint32_t locals)
     }
     m->job.program = m->request->path;
     ssh_ask_open(m);
-    master_start_all(m);
+    if (m->request->forked)
+        master_adopt_all(m);
+    else
+        master_start_all(m);
     master_loop(m);
     ssh_ask_close(m);
     int status = master_end_output(m, ssh_job_status(&m->job));

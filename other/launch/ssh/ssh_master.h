@@ -141,9 +141,9 @@ void ssh_remote_close(struct ssh_master *m);
 /* --- ssh_input.c --- */
 
 enum { SSH_INPUT_FDS = 1 };
-/* The standard input of a rank 0 on this machine; the caller closes it after the start unless it is
- * STDIN_FILENO. */
-int ssh_input_local(struct ssh_master *m);
+/* The launcher forwards input to rank 0, which is on this machine, by the pipe of ssh_input_open.
+ */
+void ssh_input_forward(struct ssh_master *m, int forward);
 size_t ssh_input_poll(struct ssh_master *m, struct pollfd *fds);
 void ssh_input_ready(struct ssh_master *m, const struct pollfd *fds, size_t count);
 /* Returns input that rank 0 has not read to the file, for the next reader, when the job is over. */

@@ -241,7 +241,8 @@ bool ssh_placement_make(struct ssh_placement *placement, const struct ssh_reques
         !place_take_number("GASNET_SSH_TIMEOUT", 60, 1, 86400, &placement->patience))
         return false;
     gethostname(me, sizeof me - 1);
-    if (!place_find_hosts(&placement->names, request->hosts == 0)) return false;
+    if (!request->here_alone && !place_find_hosts(&placement->names, request->hosts == 0))
+        return false;
     if (placement->names.count == 0) shell_add(&placement->names, me);
     if (placement->names.failed) {
         launcher_log("out of memory for the names of the hosts");

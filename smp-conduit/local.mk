@@ -1,0 +1,6 @@
+# smp-conduit: core without a network.  What it has in common with other conduits is written by
+# core/conduits.sh.
+smp_network_sources = smp-conduit/conduit_network.h smp-conduit/network.c smp-conduit/params.def
+smp_launcher_cppflags = -DGASNETRUN_HERE_ALONE=1
+smp_spawner = other/launch/libforked.la
+smp_extended = $(extended_by_rdma)
