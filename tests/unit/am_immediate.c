@@ -488,15 +488,14 @@ static void lent_request(unsigned numargs, size_t size, size_t nbytes)
     bank_and_surplus();
     request(H_SILENT);
     state_t before = state_now();
-    const unsigned in_bbuf = 8 + gasnetc_am_args_size(numargs) + size > INLINE;
-    char *payload = gasnetc_lend(&lent, &gasnetc_peers[1], NULL, numargs, size, true);
+    char *payload = gasnetc_lend(&lent, &gasnetc_peers[1], NULL, numargs, true);
     check_each(payload && (uintptr_t)payload % 8 == 0, "no buffer, or not aligned");
     check_each(credits()->available == before.available - 1 && credits()->banked == 0 &&
-                   credits()->surplus == 0 && unit_free_bbufs() == UNIT_BBUFS - in_bbuf,
+                   credits()->surplus == 0 && unit_free_bbufs() == UNIT_BBUFS - 1,
                "a lent buffer has the credit, and what the message returns");
     gasnetc_take_back(&lent);
     unchanged(before, "a lent buffer", "taken back");
-    payload = gasnetc_lend(&lent, &gasnetc_peers[1], NULL, numargs, size, true);
+    payload = gasnetc_lend(&lent, &gasnetc_peers[1], NULL, numargs, true);
     fill_lent(payload, size);
     static const enum net_result whys[] = {NET_BUSY, NET_NO_REPLY_BUF, NET_CONNECTING};
     for (int i = 0; i < 3; i++) {
@@ -516,7 +515,7 @@ static void lent_request(unsigned numargs, size_t size, size_t nbytes)
                "a lent buffer is kept");
     /* Refused, and taken back. */
     before = state_now();
-    payload = gasnetc_lend(&lent, &gasnetc_peers[1], NULL, numargs, size, false);
+    payload = gasnetc_lend(&lent, &gasnetc_peers[1], NULL, numargs, false);
     fill_lent(payload, size);
     net_script.refused_ams = 1;
     check_each(!gasnetc_send_lent(&lent, 130, size, arguments, true), "not refused");
@@ -548,7 +547,7 @@ static void lent_refused(void)
         bank_and_surplus();
         arrange(r);
         const state_t before = state_now();
-        check_each(!gasnetc_lend(&lent, &gasnetc_peers[1], NULL, 1, medium.nbytes, true), "lent");
+        check_each(!gasnetc_lend(&lent, &gasnetc_peers[1], NULL, 1, true), "lent");
         unchanged(before, medium.name, reason_names[r]);
         undo(r);
         unit_job_end();
@@ -570,7 +569,7 @@ static void lent_waits(void)
     gasnet_AMRequestShort0(1, 128);
     turns = 0;
     net_script.on_arrivals = bring_credit;
-    char *payload = gasnetc_lend(&lent, &gasnetc_peers[1], NULL, 0, 1000, false);
+    char *payload = gasnetc_lend(&lent, &gasnetc_peers[1], NULL, 0, false);
     check_each(payload && turns == 4 && runs == 1, "no credit");
     net_script.on_arrivals = NULL;
     fill_lent(payload, 1000);
@@ -589,11 +588,11 @@ static void reply_lent(gasnet_token_t opaque)
 {
     gasnetc_token_t *token = opaque;
     const state_t before = state_now();
-    char *payload = gasnetc_lend(&lent_here, token->peer, token, 2, form_now->nbytes, true);
+    char *payload = gasnetc_lend(&lent_here, token->peer, token, 2, true);
     check_each(payload, "not lent");
     gasnetc_take_back(&lent_here);
     unchanged(before, "a Reply's lent buffer", "taken back");
-    payload = gasnetc_lend(&lent_here, token->peer, token, 2, form_now->nbytes, false);
+    payload = gasnetc_lend(&lent_here, token->peer, token, 2, false);
     fill_lent(payload, form_now->nbytes);
     net_script.refused_ams = 1;
     net_script.refused_as = NET_BUSY;
@@ -639,7 +638,7 @@ static void lent_credits_back(void)
     begin(3, 2);
     for (int i = 0; i < 2; i++) request(H_SILENT);
     gasnet_AMPoll();
-    gasnetc_lend(&lent, &gasnetc_peers[1], NULL, 0, 8, true);
+    gasnetc_lend(&lent, &gasnetc_peers[1], NULL, 0, true);
     request(H_SILENT);
     gasnetc_poll();
     check(ams() == 0 && credits()->banked == 1, "a lent buffer keeps the credits to be returned");

@@ -428,7 +428,7 @@ static void commit_client(void)
     begin();
     gex_Event_t event = GEX_EVENT_NO_OP;
     gex_AM_SrcDesc_t sd = gasnete_prepare_request(1, GEX_FLAG_AM_LONG, unit_segment(0), 1, SEGMENT,
-                                                  NULL, &event, GEX_FLAG_IMMEDIATE, 0);
+                                                  &event, GEX_FLAG_IMMEDIATE, 0);
     const gex_Flags_t form = GEX_FLAG_AM_LONG | GEX_FLAG_AM_REQUEST;
     check_each(gex_AM_SrcDescAddr(sd) == unit_segment(0) && gex_AM_SrcDescSize(sd) == SEGMENT &&
                    event == GEX_EVENT_NO_OP,
