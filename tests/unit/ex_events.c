@@ -457,7 +457,7 @@ static void commit_lent(void)
     begin();
     gasnetc_credits_t *credits = &gasnetc_peers[1].credits;
     credits->available = 0;
-    check_each(gasnete_prepare_request(1, GEX_FLAG_AM_MEDIUM, NULL, 100, 200, NULL, NULL,
+    check_each(gasnete_prepare_request(1, GEX_FLAG_AM_MEDIUM, NULL, 100, 200, NULL,
                                        GEX_FLAG_IMMEDIATE, 1) == GEX_AM_SRCDESC_NO_OP,
                "not refused");
     credits->available = 8;
