@@ -42,6 +42,7 @@ static const char *place(void)
     return gasneti_handler_depth() ? "inside an Active Message handler"
            : self->locks           ? "with a handler-safe lock held"
            : self->interrupts_held ? "between gasnet_hold_interrupts and gasnet_resume_interrupts"
+           : self->prepared        ? "while a payload is prepared"
                                    : NULL;
 }
 
@@ -75,6 +76,21 @@ void gasneti_check_client_code(const char *call)
     gasnetc_check_may_communicate(call);
 }
 
+void gasnetc_note_prepared(const char *call)
+{
+    gasneti_self()->prepared = call;
+}
+
+/* Fatal while a payload is prepared. */
+static void check_not_prepared(const char *call)
+{
+    const char *prepared = gasneti_self()->prepared;
+    if (prepared)
+        gasneti_fatal("%s is called between %s and its Commit or Cancel, where communication is "
+                      "not legal",
+                      call, prepared);
+}
+
 void gasnetc_check_may_communicate(const char *call)
 {
     gasneti_check_phase(call, true);
@@ -91,6 +107,7 @@ void gasnetc_check_client_code(const char *call)
     if (self->interrupts_held)
         gasneti_fatal("%s is called between gasnet_hold_interrupts and gasnet_resume_interrupts",
                       call);
+    check_not_prepared(call);
 }
 
 /* --- handlers and their tokens --- */
@@ -118,6 +135,7 @@ void gasnetc_handler_ends(const gasnetc_token_t *token)
 void gasnetc_check_reply(const gasnetc_token_t *token)
 {
     check_no_new_locks(token, "replies");
+    check_not_prepared("an Active Message Reply");
 }
 
 void gasnetc_check_in_handler(const char *call, const gasnetc_token_t *token)

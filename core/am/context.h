@@ -4,12 +4,16 @@
 
 struct gasnetc_token;
 
-/* Fatal, naming the call, before gasnet_attach, inside a handler, with a handler-safe lock held, or
- * in a no-interrupt section. */
+/* Fatal, naming the call, before gasnet_attach, inside a handler, with a handler-safe lock held, in
+ * a no-interrupt section, or while a payload is prepared. */
 void gasnetc_check_may_communicate(const char *call);
 
 /* gasnetc_check_may_communicate, but a call before gasnet_attach is legal. */
 void gasnetc_check_client_code(const char *call);
+
+/* The calling thread has prepared a payload by this call (a literal); NULL: it is committed or
+ * cancelled. */
+void gasnetc_note_prepared(const char *call);
 
 /* Called before and after a handler: the handler's token is valid in between, in this thread. Fatal
  * if the handler returns with a lock held that it acquired. */
@@ -22,7 +26,8 @@ void gasnetc_check_in_handler(const char *call, const struct gasnetc_token *toke
 /* gasnetc_check_in_handler; also fatal unless `token` is the running handler's. */
 void gasnetc_check_token(const char *call, const struct gasnetc_token *token);
 
-/* Fatal if the handler replies with a lock held that it acquired. */
+/* Fatal if the handler replies with a lock held that it acquired, or while a payload is prepared.
+ */
 void gasnetc_check_reply(const struct gasnetc_token *token);
 
 #ifdef GASNET_DEBUG

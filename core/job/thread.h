@@ -19,6 +19,7 @@ typedef struct gasneti_thread {
     uint32_t lock_misses;        /* polls that found the poll lock taken */
     uint32_t interrupts_held;    /* debug builds: inside a no-interrupt section */
     void *locks;                 /* debug builds: the last handler-safe lock acquired */
+    const char *prepared;        /* debug builds: the call that prepared a payload; NULL: none */
     void *loop_buffer[2];        /* loopback Mediums: one for a Request, one for its Reply */
     void *extended;              /* the Extended API's record of the thread, or NULL; not freed when
                                     the thread ends, but reused with this one */

@@ -139,6 +139,18 @@ HOT bool negotiated_supply(gasnete_negotiated_t *sd, gex_Rank_t node, bool immed
     return sd->desc.addr;
 }
 
+/* What Prepare returns. */
+HOT gex_AM_SrcDesc_t negotiated_prepared(gasnete_negotiated_t *sd, gex_Rank_t node,
+                                         gex_Flags_t flags, const char *call)
+{
+    if (!sd->desc.addr && !negotiated_supply(sd, node, flags & GEX_FLAG_IMMEDIATE)) {
+        sd->form = 0;
+        return GEX_AM_SRCDESC_NO_OP;
+    }
+    if (GASNETC_CHECKING) gasnetc_note_prepared(call);
+    return &sd->desc;
+}
+
 gex_AM_SrcDesc_t gasnete_prepare_request(gex_Rank_t node, gex_Flags_t category,
                                          const void *client_buf, size_t least, size_t most,
                                          gex_Event_t *lc_opt, gex_Flags_t flags, unsigned nargs)
@@ -152,9 +164,7 @@ gex_AM_SrcDesc_t gasnete_prepare_request(gex_Rank_t node, gex_Flags_t category,
                      most, lc_opt, nargs);
     sd->node = node;
     sd->token = NULL;
-    if (client_buf || negotiated_supply(sd, node, flags & GEX_FLAG_IMMEDIATE)) return &sd->desc;
-    sd->form = 0;
-    return GEX_AM_SRCDESC_NO_OP;
+    return negotiated_prepared(sd, node, flags, "gex_AM_PrepareRequest");
 }
 
 gex_AM_SrcDesc_t gasnete_prepare_reply(gex_Token_t token, gex_Flags_t category,
@@ -169,11 +179,8 @@ gex_AM_SrcDesc_t gasnete_prepare_reply(gex_Token_t token, gex_Flags_t category,
                      lc_opt, nargs);
     sd->node = 0;
     sd->token = token;
-    if (client_buf || negotiated_supply(sd, ((gasnetc_token_t *)token)->peer->net.rank,
-                                        flags & GEX_FLAG_IMMEDIATE))
-        return &sd->desc;
-    sd->form = 0;
-    return GEX_AM_SRCDESC_NO_OP;
+    return negotiated_prepared(sd, ((gasnetc_token_t *)token)->peer->net.rank, flags,
+                               "gex_AM_PrepareReply");
 }
 
 static void __attribute__((noreturn, cold, noinline)) negotiated_unknown(void)
@@ -228,6 +235,7 @@ int gasnete_commit(gex_AM_SrcDesc_t desc, gex_Flags_t form, gex_AM_Index_t handl
     if (nbytes > sd->desc.size || (unsigned)numargs != sd->nargs)
         negotiated_exceeded(sd, nbytes, numargs);
     if (handler < GEX_AM_INDEX_BASE) gasneti_no_client_request(sd->node, handler);
+    if (GASNETC_CHECKING) gasnetc_note_prepared(NULL);
     if (form == (GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST) && sd->lc_opt == GEX_EVENT_NOW &&
         !sd->lent && !flags) {
         gasnetc_AMRequestMedium(sd->node, (gasnet_handler_t)handler, sd->desc.addr, nbytes, numargs,
@@ -236,16 +244,19 @@ int gasnete_commit(gex_AM_SrcDesc_t desc, gex_Flags_t form, gex_AM_Index_t handl
         return 0;
     }
     const bool sent = negotiated_send(sd, handler, nbytes, dest, flags, args);
-    if (sent)
+    if (sent) {
         sd->form = 0;
-    else
-        gasnetc_stall(sd->token);
-    return !sent;
+        return 0;
+    }
+    gasnetc_stall(sd->token);
+    if (GASNETC_CHECKING) gasnetc_note_prepared("Prepare");
+    return 1;
 }
 
 int gasnete_cancel(gex_AM_SrcDesc_t desc, gex_Flags_t form)
 {
     gasnete_negotiated_t *sd = negotiated_of(desc, form);
+    if (GASNETC_CHECKING) gasnetc_note_prepared(NULL);
     if (sd->lent) gasnetc_take_back(&sd->network);
     sd->form = 0;
     return 0;

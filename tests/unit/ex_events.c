@@ -462,11 +462,11 @@ static void commit_lent(void)
                "not refused");
     credits->available = 8;
     gex_AM_SrcDesc_t sd = gasnete_prepare_request(1, GEX_FLAG_AM_MEDIUM, NULL, 100, 1 << 20, NULL,
-                                                  NULL, GEX_FLAG_IMMEDIATE, 1);
+                                                  GEX_FLAG_IMMEDIATE, 1);
     check_each(sd && gex_AM_SrcDescSize(sd) == GASNETC_MAX_MEDIUM, "the size");
     gasnete_cancel(sd, form);
     check_each(credits->available == 8 && unit_free_bbufs() == UNIT_BBUFS, "cancelled");
-    sd = gasnete_prepare_request(1, GEX_FLAG_AM_MEDIUM, NULL, 100, 200, NULL, NULL, 0, 1);
+    sd = gasnete_prepare_request(1, GEX_FLAG_AM_MEDIUM, NULL, 100, 200, NULL, 0, 1);
     memset(gex_AM_SrcDescAddr(sd), 7, 200);
     const gex_AM_Arg_t arg = 100;
     net_script.refused_ams = 1;
@@ -486,10 +486,10 @@ static void prepare_reply(gasnet_token_t token)
 {
     const gex_Flags_t form = GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REPLY;
     gex_AM_SrcDesc_t sd =
-        gasnete_prepare_reply(token, GEX_FLAG_AM_MEDIUM, NULL, 100, 200, NULL, NULL, 0, 0);
+        gasnete_prepare_reply(token, GEX_FLAG_AM_MEDIUM, NULL, 100, 200, NULL, 0, 0);
     memset(gex_AM_SrcDescAddr(sd), 7, 200);
     gasnete_cancel(sd, form);
-    sd = gasnete_prepare_reply(token, GEX_FLAG_AM_MEDIUM, NULL, 100, 200, NULL, NULL, 0, 0);
+    sd = gasnete_prepare_reply(token, GEX_FLAG_AM_MEDIUM, NULL, 100, 200, NULL, 0, 0);
     net_script.refused_ams = 1;
     net_script.refused_as = NET_BUSY;
     const unsigned reaps = net_script.reaps;
@@ -501,7 +501,7 @@ static void prepare_reply(gasnet_token_t token)
 static void prepare_second(gasnet_token_t token)
 {
     gex_AM_SrcDesc_t sd =
-        gasnete_prepare_reply(token, GEX_FLAG_AM_MEDIUM, NULL, 100, 200, NULL, NULL, 0, 0);
+        gasnete_prepare_reply(token, GEX_FLAG_AM_MEDIUM, NULL, 100, 200, NULL, 0, 0);
     gasnet_AMReplyShort0(token, 130);
     gasnete_commit(sd, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REPLY, 130, 50, NULL, 0, 0, NULL);
 }

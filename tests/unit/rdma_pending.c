@@ -417,7 +417,7 @@ static void lent_request(void)
     for (int reply = 1; reply >= 0; reply--) {
         gasnetc_token_t token = {.peer = &gasnetc_peers[1]};
         atomic_fetch_add(&gasnetc_unmapped_reported, 1);
-        gasnetc_lend(&lent, &gasnetc_peers[1], reply ? &token : NULL, 0, 100, false);
+        gasnetc_lend(&lent, &gasnetc_peers[1], reply ? &token : NULL, 0, false);
         gasnetc_take_back(&lent);
         const bool settled = gasnetc_unmapped_reported == gasnetc_unmapped_settled;
         check(settled == !reply, "a buffer is lent for a %s %s memory that was unmapped",
