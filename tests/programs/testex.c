@@ -231,6 +231,13 @@ static void system_queries(void)
                    gex_System_QueryProgressThreads(test_client, &number, NULL, 0) ==
                        GASNET_ERR_BAD_ARG,
                "errors are returned, in silence");
+    gex_MK_Create_args_t device;
+    gex_MK_t kind = GEX_MK_INVALID;
+    memset(&device, 0, sizeof device);
+    device.gex_class = GEX_MK_CLASS_CUDA_UVA;
+    test_check(gex_MK_Create(&kind, test_client, &device, 0) == GASNET_ERR_BAD_ARG &&
+                   kind == GEX_MK_INVALID,
+               "memory of a device");
     gex_System_SetVerboseErrors(1);
     test_check(gex_System_QueryMaxThreads() >= 1, "threads");
 }
