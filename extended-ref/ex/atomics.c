@@ -12,6 +12,7 @@
 
 #include "core/lock.h"
 #include "core/report.h"
+#include "extended-ref/ex/objects.h"
 #include "extended-ref/handles.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/shm_transfer.h"
@@ -40,7 +41,7 @@ void gex_AD_Create(gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t ops, gex_F
         GEX_FLAG_AD_FAVOR_MY_RANK | GEX_FLAG_AD_FAVOR_MY_NBRHD | GEX_FLAG_AD_FAVOR_REMOTE;
     const gex_OP_t possible = domains_ops(dt);
     if (GASNETC_CHECKING) gasnetc_check_client_code(__func__);
-    if (tm == GEX_TM_INVALID || (uintptr_t)tm & 1)
+    if (!gasnete_is_team(tm))
         gasneti_fatal("%s is given %p, which is no team", __func__, (void *)tm);
     if (!possible)
         gasneti_fatal("%s is given the type 0x%x: it is one of GEX_DT_I32, U32, I64, U64, FLT, DBL",
@@ -77,6 +78,15 @@ bool gasnete_is_domain(gex_AD_t ad)
     const bool found = ad && *domains_find(ad);
     gasneti_unlock(&domains_lock);
     return found;
+}
+
+bool gasnete_has_domain(gex_TM_t tm)
+{
+    gasneti_lock(&domains_lock);
+    gex_AD_t ad = domains;
+    while (ad && ad->tm != tm) ad = ad->next;
+    gasneti_unlock(&domains_lock);
+    return ad != GEX_AD_INVALID;
 }
 
 void gex_AD_Destroy(gex_AD_t ad)
