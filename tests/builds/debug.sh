@@ -10,7 +10,7 @@
 
 conduits=${TEST_CONDUITS:-$(for name in ibv vapi portals; do [ ! -x "$TEST_BUILD/gasnetrun_$name" ] || echo $name; done)}
 programs=${TEST_PROGRAMS:-"testhello testenv testam testamsize testamflood testputget testhandles testvalue testsync
-testpoll testbarrier testlock testthreads testrcvthread testvis testteams testcoll collmix testex ex/vectors ex/collectives ex/atomics"}
+testpoll testbarrier testlock testthreads testrcvthread testvis testteams testcoll collmix testex ex/vectors ex/collectives ex/atomics ex/teams"}
 declare -A modes=([ibv]=${TEST_MODES:-seq par} [vapi]=${TEST_MODES:-seq} [portals]=${TEST_MODES:-seq})
 
 targets=()
