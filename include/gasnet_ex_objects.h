@@ -256,7 +256,7 @@ GASNETI_INLINE gex_EP_t gex_TM_QueryEP(gex_TM_t tm)
 {
     return tm->ep;
 }
-/* Those with which the team was made; 0 of the team of all ranks. */
+/* The flags with which the team was made; 0: the team of all ranks. */
 GASNETI_INLINE gex_Flags_t gex_TM_QueryFlags(gex_TM_t tm)
 {
     return tm->flags;

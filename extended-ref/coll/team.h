@@ -75,7 +75,8 @@ enum { GASNETE_COLL_ID_ALL = 1, GASNETE_COLL_ID_PRIMORDIAL = 3, GASNETE_COLL_ID_
 gasnete_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, uint32_t size,
                                       const gasnet_image_t *images);
 
-/* The same for GASNet-EX, which has no images: one a node.  */
+/* Makes a team with one image a node, as gasnete_coll_team_new does before gasnet_coll_init: for
+ * GASNet-EX, which knows no images.  */
 gasnete_team_t *gasnete_coll_team_new_plain(uint32_t id, const gasnet_node_t *nodes, uint32_t size);
 
 /* Fatal, naming the call, if collectives of a team, or of its twin, are in flight: an image that

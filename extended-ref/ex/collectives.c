@@ -112,7 +112,7 @@ gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t tm, void *dst, const void *src, gex_
                               user_cdata);
 }
 
-void gasnete_coll_gather_words(const char *call, gex_TM_t tm, void *all, const void *mine,
+void gasnete_coll_gather_bytes(const char *call, gex_TM_t tm, void *all, const void *mine,
                                size_t nbytes)
 {
     gex_Event_Wait(collectives_begin((gasnete_coll_call_t){.name = call,

@@ -25,7 +25,7 @@ bool gasnete_is_team(gex_TM_t tm);
 /* --- collectives.c --- */
 
 /* Gathers `nbytes` bytes of each member, in the order of ranks, on all. */
-void gasnete_coll_gather_words(const char *call, gex_TM_t tm, void *all, const void *mine,
+void gasnete_coll_gather_bytes(const char *call, gex_TM_t tm, void *all, const void *mine,
                                size_t nbytes);
 
 #endif

@@ -130,7 +130,7 @@ typedef struct request {
 static gasnete_coll_split_t *teams_gather(const request_t *request)
 {
     gasnete_coll_split_t *all = gasneti_calloc(request->parent->size, sizeof *all, request->call);
-    gasnete_coll_gather_words(request->call, request->parent, all, &request->mine, sizeof *all);
+    gasnete_coll_gather_bytes(request->call, request->parent, all, &request->mine, sizeof *all);
     return all;
 }
 
@@ -173,7 +173,10 @@ static gex_TM_t teams_make(const request_t *request, const gasnete_coll_split_t 
 {
     const gex_TM_t parent = request->parent;
     const uint32_t id = gasnete_coll_split_id(all, parent->size);
-    if (!request->size) return (void)teams_agree(parent, id, NULL, 0), GEX_TM_INVALID;
+    if (!request->size) {
+        teams_agree(parent, id, NULL, 0);
+        return GEX_TM_INVALID;
+    }
     teams_check_equal(request, all);
     gex_TM_t tm = teams_new(0, request->size);
     gex_Rank_t *table = (gex_Rank_t *)(tm + 1);
@@ -244,8 +247,8 @@ size_t gex_TM_Split(gex_TM_t *new_tm_p, gex_TM_t parent, int color, int key, voi
 
 /* --- gex_TM_Create --- */
 
-/* The members, by rank in the parent; fatal if one is none of the parent's, or if the caller is not
- * one of them. */
+/* Translates the list to ranks of the parent; fatal if the parent does not have them, or if the
+ * caller is not listed. */
 static gex_Rank_t *teams_listed(const request_t *request, const gex_EP_Location_t *args)
 {
     const gex_TM_t parent = request->parent;

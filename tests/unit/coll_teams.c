@@ -45,6 +45,11 @@ static void split_once(void)
         }
     }
     check_each(seen == size, "%u of %u nodes have a team", seen, size);
+    const uint32_t one[] = {0}, color = entries[0].color;
+    check_each(gasnete_coll_split_differs(entries, one, 1, color, 7) == 1 &&
+                   gasnete_coll_split_differs(entries, one, 1, color + 1, 7) == 0 &&
+                   gasnete_coll_split_differs(entries, one, 1, color, 8) == 0,
+               "an entry with its color and digest, or not, differs or not");
     if (!several) return;
     uint32_t wrong = check_below(size);
     if (first[wrong + 1] - first[wrong] == 1) return;
