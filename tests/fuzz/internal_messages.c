@@ -110,6 +110,7 @@ void gasnetc_check_client_code(const char *call)
     (void)call;
 }
 
+gex_TM_t gasnete_all;
 bool gasnete_is_team(gex_TM_t tm)
 {
     return tm;
