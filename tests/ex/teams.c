@@ -439,6 +439,32 @@ static void thousands(void)
     for (int i = 0; i < LIVING; i++) gex_TM_Destroy(living[(i * 7) % LIVING], NULL, 0);
 }
 
+/* --- both interfaces --- */
+
+/* After teams of some ranks alone, the ranks still agree on the teams of GASNet-1. */
+static void classic(void)
+{
+    enum { FLAGS = GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCAL };
+    const team_t all = everyone();
+    int colors[MOST] = {0}, keys[MOST] = {0}, mine = test_rank, ranks[MOST];
+    for (int r = 0; r < test_size; r++) colors[r] = r % 2 - 1;
+    team_t t = split(&all, colors, keys, false);
+    if (t.tm) destroy(&t, NULL, 0, NULL);
+    gasnet_coll_init(NULL, 0, NULL, 0, 0);
+    const gasnet_team_handle_t half = gasnet_coll_team_split(
+        GASNET_TEAM_ALL, (gasnet_node_t)test_rank % 2, (gasnet_node_t)test_rank, NULL);
+    t = split(&all, colors, keys, false);
+    gasnet_coll_gather_all(GASNET_TEAM_ALL, ranks, &mine, sizeof mine, FLAGS);
+    for (int r = 0; r < test_size; r++) test_check(ranks[r] == r, "rank %d", ranks[r]);
+    if (t.tm) works(&t, 0);
+    gasnet_coll_gather_all(half, ranks, &mine, sizeof mine, FLAGS);
+    for (int r = 0; 2 * r + test_rank % 2 < test_size; r++)
+        test_check(ranks[r] == 2 * r + test_rank % 2, "rank %d", ranks[r]);
+    if (t.tm) destroy(&t, NULL, 0, NULL);
+    gasnet_coll_team_free(half);
+    check_messages();
+}
+
 /* --- threads --- */
 
 #ifdef GASNET_PAR
@@ -495,6 +521,7 @@ int main(int argc, char **argv)
         {"EX 6.4: the end of teams with operations in flight", ends},
         {"EX 11: collectives in flight on several teams", outstanding},
         {"EX 6.4: thousands of teams", thousands},
+        {"EX 14, 6: teams of both interfaces", classic},
 #ifdef GASNET_PAR
         {"EX 6.2: threads that split different teams", threads},
 #endif
