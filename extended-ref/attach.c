@@ -46,8 +46,8 @@ static void attach_topology(void)
 void gasnete_init(void)
 {
     gasnete_segments_read();
-    gasnete_objects_init();
     attach_topology();
+    gasnete_teams_init();
     gasnete_barrier_begin();
 }
 

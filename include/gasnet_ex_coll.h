@@ -1,4 +1,4 @@
-/* gasnet_ex_coll.h - GASNet-EX: collective operations of the team of all ranks.
+/* gasnet_ex_coll.h - GASNet-EX: collective operations of teams.
  *
  * Private part of gasnetex.h.  All members make the same calls in the same order, with equal root,
  * sizes and operations.  Each call returns an event; any number may be outstanding, and polls of

@@ -1,9 +1,9 @@
 /* gasnet_ex_objects.h - GASNet-EX: start, clients, endpoints, segments, teams, what the system is
  * like, handlers, and tokens.
  *
- * Private part of gasnetex.h.  This release has the primordial objects: one client, its endpoint 0,
- * the team of all ranks, and the segment of that endpoint.  The calls that make others are listed
- * in doc/gasnet-ex.md.
+ * Private part of gasnetex.h.  This release has one client, its endpoint 0, the segment of that
+ * endpoint, the team of all ranks, and teams that are made of it.  The calls that make other
+ * endpoints and segments are listed in doc/gasnet-ex.md.
  */
 #ifndef GASNETI_IN_GASNET_H
 #error "gasnet_ex_objects.h is private: include gasnetex.h"
@@ -106,11 +106,24 @@ struct gex_EP_s {
     gex_Segment_t segment;
     gex_EP_Index_t index;
 };
+/* A team, or a pair of endpoints; gasneti_jobranks tells what follows it in memory. */
 struct gex_TM_s {
     void *cdata;
     gex_EP_t ep;
     gex_Rank_t rank, size;
+    gex_Flags_t flags;
+    struct gasnete_coll_team *engine; /* of collectives; NULL: a pair */
+    gex_TM_t next;                    /* in the list of teams */
+    gex_Memvec_t scratch;             /* the client's; NULL: none */
 };
+
+/* The ranks of the members in the job, in order; of a pair and of the team of all ranks, each
+ * number is its own. */
+GASNETI_INLINE const gex_Rank_t *gasneti_jobranks(gex_TM_t tm)
+{
+    return (const gex_Rank_t *)(tm + 1);
+}
+extern gex_TM_t gasneti_pair; /* of this process's endpoint with those of other ranks */
 
 /* Fatal. */
 extern void gasneti_no_such_ep(gex_EP_Index_t index) GASNETI_ATTRIBUTE((__noreturn__, __cold__));
@@ -128,7 +141,7 @@ GASNETI_INLINE void gasneti_check_member(gex_TM_t tm, gex_Rank_t rank)
 GASNETI_INLINE gex_Rank_t gasneti_jobrank(gex_TM_t tm, gex_Rank_t rank)
 {
     gasneti_check_member(tm, rank);
-    return rank;
+    return gasneti_jobranks(tm)[rank];
 }
 
 /* --- Start --- */
@@ -243,10 +256,10 @@ GASNETI_INLINE gex_EP_t gex_TM_QueryEP(gex_TM_t tm)
 {
     return tm->ep;
 }
+/* The flags with which the team was made; 0: the team of all ranks. */
 GASNETI_INLINE gex_Flags_t gex_TM_QueryFlags(gex_TM_t tm)
 {
-    (void)tm;
-    return 0;
+    return tm->flags;
 }
 GASNETI_INLINE gex_Rank_t gex_TM_QueryRank(gex_TM_t tm)
 {
@@ -263,9 +276,13 @@ GASNETI_INLINE gex_Rank_t gex_TM_TranslateRankToJobrank(gex_TM_t tm, gex_Rank_t 
     return gasneti_jobrank(tm, rank);
 }
 /* GEX_RANK_INVALID if the rank of the job is no member. */
+extern gex_Rank_t gasnete_search_jobrank(gex_TM_t tm, gex_Rank_t jobrank);
 GASNETI_INLINE gex_Rank_t gex_TM_TranslateJobrankToRank(gex_TM_t tm, gex_Rank_t jobrank)
 {
-    return jobrank < tm->size ? jobrank : GEX_RANK_INVALID;
+    const gex_Rank_t if_consecutive = jobrank - gasneti_jobranks(tm)[0];
+    if (if_consecutive < tm->size && gasneti_jobranks(tm)[if_consecutive] == jobrank)
+        return if_consecutive;
+    return gasnete_search_jobrank(tm, jobrank);
 }
 GASNETI_INLINE gex_EP_Location_t gex_TM_TranslateRankToEP(gex_TM_t tm, gex_Rank_t rank,
                                                           gex_Flags_t flags)
@@ -277,13 +294,51 @@ GASNETI_INLINE gex_EP_Location_t gex_TM_TranslateRankToEP(gex_TM_t tm, gex_Rank_
     return location;
 }
 
+/* The following calls are collective over `parent`, which may be any team: all its members call, in
+ * the same order as the other collectives of the parent.  A new team may be used as soon as the
+ * call returns.  Errors are fatal.  Different threads may make teams of different parents at once.
+ *
+ * Scratch space is memory of the caller's segment that the library may use while the team lives; of
+ * equal size on all members of a new team.  This library needs none.  With
+ * GEX_FLAG_TM_SCRATCH_SIZE_RECOMMENDED, or _MIN, the calls make no team and return the size to pass
+ * as scratch_size, 0 to callers that ask for no team; else what they return means nothing.  With
+ * GEX_FLAG_TM_NO_SCRATCH, which all members of a new team pass or none, there is no such space. */
+
+/* The callers of one color, which is not negative, form a team, in the order of `key`, and of their
+ * ranks in the parent where keys are equal.  new_tm_p: NULL to be in no team; color and key then
+ * mean nothing.  flags: 0, or one of those above. */
+extern size_t gex_TM_Split(gex_TM_t *new_tm_p, gex_TM_t parent, int color, int key,
+                           void *scratch_addr, size_t scratch_size, gex_Flags_t flags);
+
+/* Each caller lists all members of its new team in `args`, in the order of ranks and with itself:
+ * ranks of the parent, or of the job with GEX_FLAG_RANK_IS_JOBRANK, and endpoint 0.  All members
+ * pass the same list; lists that differ have no member in common.  num_new_tms: 1, or 0 with
+ * numargs 0 to be in no team.  flags: exactly one of the following, and perhaps
+ * GEX_FLAG_SCRATCH_SEG_OFFSET: scratch_addrs are offsets in the segments.
+ *
+ * GEX_FLAG_TM_SYMMETRIC_SCRATCH: scratch_addrs[0] is the address on all members;
+ * GEX_FLAG_TM_LOCAL_SCRATCH: of this one; the call is then a barrier of the new team;
+ * GEX_FLAG_TM_GLOBAL_SCRATCH: scratch_addrs has numargs addresses, by rank in the new team;
+ * GEX_FLAG_TM_NO_SCRATCH. */
+extern size_t gex_TM_Create(gex_TM_t *new_tms, size_t num_new_tms, gex_TM_t parent,
+                            gex_EP_Location_t *args, size_t numargs, gex_Addr_t *scratch_addrs,
+                            size_t scratch_size, gex_Flags_t flags);
+
+/* Collective over `tm`, which is not the team of all ranks: ends the team.  Its collectives are
+ * synced and its domains of atomics destroyed; other operations begun with it may be in flight, and
+ * complete.  flags: 0, or on all members GEX_FLAG_GLOBALLY_QUIESCED, which promises that this holds
+ * for all members now, and saves a barrier.  If the client gave scratch space, and scratch_p is not
+ * NULL, stores that space and returns non-zero; else returns 0. */
+extern int gex_TM_Destroy(gex_TM_t tm, gex_Memvec_t *scratch_p, gex_Flags_t flags);
+
 /* A value that names two endpoints, to be passed as `tm` to the calls for messages, transfers and
  * queries of segments; their ranks are then those of the job.  Nothing is allocated.  Equal
  * arguments give equal values, which are those of no team. */
 GASNETI_INLINE gex_TM_t gex_TM_Pair(gex_EP_t local, gex_EP_Index_t remote)
 {
+    (void)local;
     if (remote >= GASNET_MAXEPS) gasneti_no_such_ep(remote);
-    return (gex_TM_t)(((uintptr_t)local->index << 20) | ((uintptr_t)remote << 8) | 1);
+    return gasneti_pair;
 }
 
 /* The bound segment of a rank's endpoint.  Stores its address in that rank, its address in this one

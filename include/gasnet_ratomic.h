@@ -27,6 +27,7 @@ struct gex_AD_s {
     void *cdata;
     gex_AD_t next;
     gex_TM_t tm;
+    int of_job; /* non-zero: the team is that of all ranks */
     gex_DT_t dt;
     gex_OP_t ops;
     gex_Flags_t flags;

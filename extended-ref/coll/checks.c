@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/am/context.h"
+#include "core/job/progress.h"
 #include "core/job/rank.h"
 #include "core/job/thread.h"
 #include "core/report.h"
@@ -137,6 +138,7 @@ static void checks_meet(gasnete_coll_key_t key, const checks_told_t *told, bool 
     if (wrong) gasnete_coll_message_bad(&key, 0, wrong);
     if (second) {
         memcpy(&first, item->copy, sizeof first);
+        if (!mine) gasnete_coll_team_find(key.team)->unchecked--;
         gasnete_coll_match_remove(&gasnete_coll_match, item);
         gasnete_coll_item_free(item);
     } else {
@@ -144,6 +146,7 @@ static void checks_meet(gasnete_coll_key_t key, const checks_told_t *told, bool 
         item->key = key;
         item->state = GASNETE_COLL_CHECK;
         item->slot = mine;
+        if (mine) gasnete_coll_team_find(key.team)->unchecked++;
         memcpy(item->copy, told, sizeof *told);
         gasnete_coll_match_insert(&gasnete_coll_match, item);
     }
@@ -165,6 +168,19 @@ void gasnete_coll_check_peers(const gasnete_coll_op_t *op)
         GASNETE_ARGS((gasnet_handlerarg_t)key.team, (gasnet_handlerarg_t)key.number,
                      (gasnet_handlerarg_t)mine.digest, (gasnet_handlerarg_t)mine.kind,
                      (gasnet_handlerarg_t)mine.root, GASNETE_WORD(mine.nbytes)));
+}
+
+static uint32_t checks_awaited(const gasnete_team_t *team)
+{
+    gasneti_lock(&gasnete_coll_lock);
+    const uint32_t awaited = team->unchecked + team->plain->unchecked;
+    gasneti_unlock(&gasnete_coll_lock);
+    return awaited;
+}
+
+void gasnete_coll_await_checks(const gasnete_team_t *team)
+{
+    gasneti_wait_until(checks_awaited(team) == 0);
 }
 
 void gasnete_coll_check_handler(gasnet_token_t token, gasnet_handlerarg_t team,

@@ -79,7 +79,7 @@ static void init_node(const gasnet_image_t *images, const gasnet_coll_fn_entry_t
     gasnete_coll_functions(functions, function_count);
     digest = init_digest(images);
     gasnete_coll_team_all =
-        gasnete_coll_team_new(gasnete_coll_team_id(), NULL, gasnetc_job.size, images);
+        gasnete_coll_team_new(GASNETE_COLL_ID_ALL, NULL, gasnetc_job.size, images);
     gasnete_coll_team_all->settings = gasnete_coll_settings();
     gasnete_coll_team_all->plain->settings = gasnete_coll_team_all->settings;
     gasnete_team_barrier_make(gasnete_coll_team_all, true);

@@ -13,7 +13,7 @@
 
 gasneti_lock_t gasnete_coll_lock;
 static gasnete_team_t *teams;
-static uint32_t next_id = 1;
+static uint32_t next_id = GASNETE_COLL_ID_FIRST;
 
 static int team_compare(const void *a, const void *b)
 {
@@ -48,14 +48,14 @@ static uint32_t team_images_of(const gasnet_image_t *images, gasnet_node_t node)
     return all && all->first ? all->first[node + 1] - all->first[node] : 1;
 }
 
-/* Sets the images.  */
-static void team_fill_images(gasnete_team_t *team, const gasnet_image_t *images)
+/* Sets the images; `plain`: one a node.  */
+static void team_fill_images(gasnete_team_t *team, const gasnet_image_t *images, bool plain)
 {
     bool one_each = true;
     uint32_t *first = gasneti_calloc((size_t)team->size + 1, sizeof *first, "a team");
     team->even = true;
     for (uint32_t r = 0; r < team->size; r++) {
-        const uint32_t count = team_images_of(images, gasnete_coll_node_of(team, r));
+        const uint32_t count = plain ? 1 : team_images_of(images, gasnete_coll_node_of(team, r));
         first[r + 1] = first[r] + count;
         one_each = one_each && count == 1;
         team->even = team->even && count == first[1];
@@ -107,8 +107,8 @@ static void team_list(gasnete_team_t *team)
     teams = team;
 }
 
-gasnete_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, uint32_t size,
-                                      const gasnet_image_t *images)
+static gasnete_team_t *team_new(uint32_t id, const gasnet_node_t *nodes, uint32_t size,
+                                const gasnet_image_t *images, bool plain)
 {
     if (id > UINT32_MAX - 2) /* its twin's is the next, and next_id that behind it */
         gasneti_fatal("2^31 teams have been made, and messages can name no more: make teams once, "
@@ -117,7 +117,7 @@ gasnete_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, u
     team->id = id;
     team->size = size;
     team_fill_members(team, nodes);
-    team_fill_images(team, images);
+    team_fill_images(team, images, plain);
     team_fill_supernodes(team);
     team->calls = gasneti_calloc(team->local, sizeof *team->calls, "a team");
     if (team->local > 1)
@@ -131,6 +131,17 @@ gasnete_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, u
     return team;
 }
 
+gasnete_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, uint32_t size,
+                                      const gasnet_image_t *images)
+{
+    return team_new(id, nodes, size, images, false);
+}
+
+gasnete_team_t *gasnete_coll_team_new_plain(uint32_t id, const gasnet_node_t *nodes, uint32_t size)
+{
+    return team_new(id, nodes, size, NULL, true);
+}
+
 /* Removes the team from the list of teams; lock held.  */
 static void team_unlist(gasnete_team_t *team)
 {
@@ -139,15 +150,15 @@ static void team_unlist(gasnete_team_t *team)
     *at = team->next;
 }
 
-void gasnete_coll_check_idle(const gasnete_team_t *team)
+void gasnete_coll_check_idle(const char *call, const gasnete_team_t *team)
 {
     gasneti_lock(&gasnete_coll_lock);
     const uint32_t in_flight = team->in_flight + (team->plain == team ? 0 : team->plain->in_flight);
     gasneti_unlock(&gasnete_coll_lock);
     if (in_flight)
-        gasneti_fatal("gasnet_coll_team_free is called while %u of the team's collectives are in "
-                      "flight: sync them first",
-                      in_flight);
+        gasneti_fatal("%s is called while %u of the team's collectives are in flight: sync them "
+                      "first",
+                      call, in_flight);
 }
 
 void gasnete_coll_team_delete(gasnete_team_t *team)
@@ -193,6 +204,15 @@ uint32_t gasnete_coll_team_id(void)
     return id;
 }
 
+bool gasnete_coll_team_take_id(uint32_t id)
+{
+    gasneti_lock(&gasnete_coll_lock);
+    const bool taken = id >= next_id;
+    if (taken && id <= UINT32_MAX - 2) next_id = id + 2; /* gasnete_coll_team_new refuses others */
+    gasneti_unlock(&gasnete_coll_lock);
+    return taken;
+}
+
 gasnete_team_t *gasnete_coll_team_find(uint32_t id)
 {
     gasnete_team_t *team = teams;
@@ -203,7 +223,8 @@ gasnete_team_t *gasnete_coll_team_find(uint32_t id)
 const char *gasnete_coll_team_wrong(uint32_t id, gasnet_node_t from)
 {
     const gasnete_team_t *team = gasnete_coll_team_find(id);
-    if (team == NULL) return id < next_id ? "team (it is freed, or never existed)" : NULL;
+    const bool to_be_made = id >= next_id || id - GASNETE_COLL_ID_ALL < 2;
+    if (team == NULL) return to_be_made ? NULL : "team (it is freed, or never existed)";
     return gasnete_coll_rank_of(team, from) == team->size ? "team (not the sender's)" : NULL;
 }
 

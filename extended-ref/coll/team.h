@@ -50,6 +50,8 @@ struct gasnete_coll_team {
     struct gasnete_barrier *barrier;   /* NULL until gasnete_team_barrier_make */
     uint32_t *calls;                   /* [local] operations that each image has begun */
     uint32_t in_flight;                /* operations that are not complete on this node */
+    uint32_t unchecked;                /* (L) debug builds: operations that the previous rank's
+                                          digest has not been compared with */
     struct gasnete_coll_op **entering; /* [GASNETE_COLL_ENTERING], by number: operations that
                                           not all local images have begun; NULL if local is 1 */
 };
@@ -61,6 +63,10 @@ typedef struct gasnete_coll_team gasnete_team_t;
 extern gasneti_lock_t gasnete_coll_lock;
 #pragma GCC visibility pop
 
+/* Ids that are the same in every job, whatever teams were made before on some ranks: those of
+ * GASNET_TEAM_ALL and its twin, and of the primordial team of GASNet-EX.  */
+enum { GASNETE_COLL_ID_ALL = 1, GASNETE_COLL_ID_PRIMORDIAL = 3, GASNETE_COLL_ID_FIRST = 5 };
+
 /* A team of `size` nodes, in the order of ranks, with its twin; this node is one of them.  NULL for
  * `nodes`: all nodes of the job, in order; this is how gasnet_coll_init makes GASNET_TEAM_ALL, and
  * `images` is given by it alone.  `id`: equal on all members and not less than
@@ -69,9 +75,17 @@ extern gasneti_lock_t gasnete_coll_lock;
 gasnete_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, uint32_t size,
                                       const gasnet_image_t *images);
 
-/* Fatal if collectives of a team, or of its twin, are in flight: an image that has synced all its
- * operations has seen them complete for the node.  */
-void gasnete_coll_check_idle(const gasnete_team_t *team);
+/* Makes a team with one image a node, as gasnete_coll_team_new does before gasnet_coll_init: for
+ * GASNet-EX, which knows no images.  */
+gasnete_team_t *gasnete_coll_team_new_plain(uint32_t id, const gasnet_node_t *nodes, uint32_t size);
+
+/* Fatal, naming the call, if collectives of a team, or of its twin, are in flight: an image that
+ * has synced all its operations has seen them complete for the node.  */
+void gasnete_coll_check_idle(const char *call, const gasnete_team_t *team);
+
+/* checks.c, debug builds: waits until all calls of this rank have been compared with the previous
+ * rank's, which has made them too; no message of the team is then under way to this rank.  */
+void gasnete_coll_await_checks(const gasnete_team_t *team);
 
 /* Frees a team and its twin; its `barrier` has been freed, and it is idle.  */
 void gasnete_coll_team_delete(gasnete_team_t *team);
@@ -81,6 +95,10 @@ void gasnete_coll_check_none(const char *call);
 
 /* The least id that no team of this node, living or freed, has or is less than.  */
 uint32_t gasnete_coll_team_id(void);
+
+/* Takes an id, and the next one, for a team that this thread is about to make; false: other teams
+ * of this node have it or a greater one.  */
+bool gasnete_coll_team_take_id(uint32_t id);
 
 /* The team of a message; NULL: the team does not exist yet, or does not exist any more.  Lock held.
  */

@@ -35,6 +35,8 @@ static inline bool gasnete_op_fetches(gex_OP_t op)
 
 /* atomics.c: whether gex_AD_Create has made the domain, and gex_AD_Destroy has not ended it. */
 bool gasnete_is_domain(gex_AD_t ad);
+/* Whether there is a domain of the team. */
+bool gasnete_has_domain(gex_TM_t tm);
 #define GASNETE_NO_DOMAIN "gex_AD_Create has not made, or gex_AD_Destroy has ended"
 
 /* checks.c, in checking builds only: fatal if the call or an argument of it is wrong. */

@@ -1,38 +1,26 @@
 /* collectives.c - the collectives of GASNet-EX: calls of the engine (coll/op.h) whose completion
- * counts in the record of an event.
- *
- * Their team is one of its own, with the ranks of the job, which is made by the first call; equally
- * on all ranks, since collectives are in the same order.
- */
+ * counts in the record of an event.  */
 #include <string.h>
 
 #include "core/am/context.h"
-#include "core/lock.h"
 #include "core/report.h"
 #include "extended-ref/coll/op.h"
 #include "extended-ref/ex/kernels.h"
+#include "extended-ref/ex/objects.h"
 #include "extended-ref/handles.h"
 #include "extended-ref/progress.h"
 #include "gasnet.h"
 
+/* The engine's team of `tm`. */
 static gasnete_team_t *collectives_team(const char *call, gex_TM_t tm, gex_Rank_t root)
 {
-    static gasneti_lock_t lock; /* protects: */
-    static gasnete_team_t *team;
-    gex_TM_t all;
-    gasnet_QueryGexObjects(NULL, NULL, &all, NULL);
     if (GASNETC_CHECKING) gasnetc_check_may_communicate(call);
-    if (tm != all) gasneti_fatal("%s is given %p, which is no team", call, (void *)tm);
-    if (root >= all->size)
-        gasneti_fatal("%s is called with root %u: the team has %u ranks", call, root, all->size);
-    gasneti_lock(&lock);
-    if (!team) {
-        team = gasnete_coll_team_new(gasnete_coll_team_id(), NULL, all->size, NULL);
-        team->settings = gasnete_coll_settings();
-        atomic_store_explicit(&gasnete_coll_progress_hook, gasnete_coll_work, memory_order_release);
-    }
-    gasneti_unlock(&lock);
-    return team;
+    if (!tm || (GASNETC_CHECKING && !gasnete_is_team(tm)) || !tm->engine)
+        gasneti_fatal("%s is given %p, which is no team", call, (void *)tm);
+    if (root >= tm->size)
+        gasneti_fatal("%s is called with root %u: the team has %u ranks", call, root, tm->size);
+    atomic_store_explicit(&gasnete_coll_progress_hook, gasnete_coll_work, memory_order_release);
+    return tm->engine;
 }
 
 static gex_Event_t collectives_begin(gasnete_coll_call_t call)
@@ -122,4 +110,15 @@ gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t tm, void *dst, const void *src, gex_
     (void)flags;
     return collectives_reduce(__func__, tm, 0, true, dst, src, dt, dt_sz, dt_cnt, op, user_op,
                               user_cdata);
+}
+
+void gasnete_coll_gather_bytes(const char *call, gex_TM_t tm, void *all, const void *mine,
+                               size_t nbytes)
+{
+    gex_Event_Wait(collectives_begin((gasnete_coll_call_t){.name = call,
+                                                           .team = collectives_team(call, tm, 0),
+                                                           .kind = GASNETE_COLL_GATHER_ALL,
+                                                           .nbytes = nbytes,
+                                                           .dst = all,
+                                                           .src = (void *)(uintptr_t)mine}));
 }

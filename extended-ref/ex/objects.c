@@ -13,15 +13,8 @@
 struct gex_Client_s gasnete_client = {.name = "LEGACY", .flags = GEX_FLAG_USES_GASNET1};
 static struct gex_Segment_s segment = {.client = &gasnete_client};
 struct gex_EP_s gasneti_ep0 = {.client = &gasnete_client};
-struct gex_TM_s gasnete_all = {.ep = &gasneti_ep0};
 
 /* --- start --- */
-
-void gasnete_objects_init(void)
-{
-    gasnete_all.rank = gasnetc_job.rank;
-    gasnete_all.size = gasnetc_job.size;
-}
 
 void gasnete_objects_attach(void)
 {
@@ -37,27 +30,16 @@ void gasnet_QueryGexObjects(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm
 {
     if (client_p) *client_p = &gasnete_client;
     if (ep_p) *ep_p = &gasneti_ep0;
-    if (tm_p) *tm_p = &gasnete_all;
+    if (tm_p) *tm_p = gasnete_all;
     if (segment_p) *segment_p = gasneti_ep0.segment;
 }
 
-/* --- teams --- */
+/* --- pairs --- */
 
 void gasneti_no_such_ep(gex_EP_Index_t index)
 {
     gasneti_fatal("gex_TM_Pair names endpoint %d: the most is %d", index, GASNET_MAXEPS - 1);
 }
-
-#if GASNET_DEBUG
-void gasneti_check_member(gex_TM_t tm, gex_Rank_t rank)
-{
-    if (tm != &gasnete_all && tm != gex_TM_Pair(&gasneti_ep0, 0))
-        gasneti_fatal("%p is neither a team nor a pair of endpoints", (void *)tm);
-    if (rank >= gasnete_all.size)
-        gasneti_fatal("rank %u is not one of the %u ranks of the team", rank, gasnete_all.size);
-}
-
-#endif
 
 /* --- segments --- */
 

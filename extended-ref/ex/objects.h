@@ -2,16 +2,30 @@
 #ifndef GASNETE_EX_OBJECTS_H
 #define GASNETE_EX_OBJECTS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "gasnet.h"
 
 #pragma GCC visibility push(hidden)
 extern struct gex_Client_s gasnete_client;
-extern struct gex_TM_s gasnete_all;
+extern gex_TM_t gasnete_all; /* the team of all ranks */
 #pragma GCC visibility pop
 
-/* Init: rank and size of the team of all ranks. */
-void gasnete_objects_init(void);
 /* Attach: the segment of the endpoint. */
 void gasnete_objects_attach(void);
+
+/* --- teams.c --- */
+
+/* Init, when the topology of the job is known: makes the team of all ranks, and the pair. */
+void gasnete_teams_init(void);
+/* Whether `tm` is a team that has been made and not been destroyed; it may be any value. */
+bool gasnete_is_team(gex_TM_t tm);
+
+/* --- collectives.c --- */
+
+/* Gathers `nbytes` bytes of each member, in the order of ranks, on all. */
+void gasnete_coll_gather_bytes(const char *call, gex_TM_t tm, void *all, const void *mine,
+                               size_t nbytes);
 
 #endif

@@ -26,7 +26,7 @@ int gex_Segment_Attach(gex_Segment_t *segment_p, gex_TM_t tm, uintptr_t size)
     static const char call[] = "gex_Segment_Attach";
     int result = gasnetc_may_attach(call, "gex_Client_Init");
     if (result != GASNET_OK) return result;
-    if (tm != &gasnete_all)
+    if (tm != gasnete_all)
         return gasneti_error(GASNET_ERR_BAD_ARG, call, "%p is not the team of all ranks",
                              (void *)tm);
     if (size == 0) return gasneti_error(GASNET_ERR_BAD_ARG, call, "a segment of 0 bytes");

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "core/am/context.h"
 #include "core/job/progress.h"
 #include "core/report.h"
 #include "extended-ref/barrier/barrier.h"
@@ -18,7 +19,7 @@ static gasnete_coll_split_t *split_gather(gasnete_team_t *parent, uint32_t color
 {
     gasnete_coll_split_t *all =
         gasneti_calloc(parent->images, sizeof *all, "gasnet_coll_team_split");
-    gasnete_coll_split_t mine = {color, relrank, gasnete_coll_team_id()};
+    gasnete_coll_split_t mine = {color, relrank, gasnete_coll_team_id(), 0};
     gasnet_coll_gather_all(parent, all, &mine, sizeof mine,
                            GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCAL);
     uint32_t wrong = gasnete_coll_split_discord(all, parent->first, parent->size);
@@ -80,13 +81,14 @@ void gasnet_coll_team_free(gasnet_team_handle_t team)
     if (team == gasnete_coll_team_all)
         gasneti_fatal("gasnet_coll_team_free is called for GASNET_TEAM_ALL, which lives as long as "
                       "the job");
-    gasnete_coll_check_idle(team);
+    gasnete_coll_check_idle("gasnet_coll_team_free", team);
     gasnet_coll_barrier(team, 0, GASNET_BARRIERFLAG_ANONYMOUS | GASNET_BARRIERFLAG_IMAGES);
     gasnete_barrier_t *barrier = team->barrier;
     gasneti_lock(&barrier->image_lock);
     bool last = ++barrier->freed == team->local;
     gasneti_unlock(&barrier->image_lock);
     if (!last) return;
+    if (GASNETC_CHECKING) gasnete_coll_await_checks(team);
     gasnete_team_barrier_delete(team);
     gasnete_coll_team_delete(team);
 }

@@ -23,6 +23,14 @@ uint32_t gasnete_coll_split_seats(const gasnete_coll_split_t *entries, const uin
     return count;
 }
 
+uint32_t gasnete_coll_split_differs(const gasnete_coll_split_t *entries, const uint32_t *ranks,
+                                    uint32_t count, uint32_t color, uint32_t digest)
+{
+    uint32_t i = 0;
+    while (i < count && entries[ranks[i]].color == color && entries[ranks[i]].digest == digest) i++;
+    return i;
+}
+
 uint32_t gasnete_coll_split_id(const gasnete_coll_split_t *entries, uint32_t images)
 {
     uint32_t id = 0;

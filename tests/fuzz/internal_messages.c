@@ -22,6 +22,7 @@
 #include "extended-ref/coll/messages.h"
 #include "extended-ref/coll/op.h"
 #include "extended-ref/ex/atomics.h"
+#include "extended-ref/ex/objects.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/transfer_am.h"
 #include "extended-ref/vis/vis.h"
@@ -107,6 +108,12 @@ void gasnetc_check_may_communicate(const char *call)
 void gasnetc_check_client_code(const char *call)
 {
     (void)call;
+}
+
+gex_TM_t gasnete_all;
+bool gasnete_is_team(gex_TM_t tm)
+{
+    return tm;
 }
 
 #if GASNET_DEBUG

@@ -18,7 +18,7 @@ static void split_once(void)
     uint32_t first[MOST + 1] = {0}, size = 1 + check_below(MOST), largest = 0, images = 0, seen = 0;
     const bool several = check_below(2);
     for (uint32_t r = 0; r < size; r++) {
-        const gasnete_coll_split_t one = {check_below(4), check_below(10), 0};
+        const gasnete_coll_split_t one = {check_below(4), check_below(10), 0, 7};
         const uint32_t mine = several ? 1 + check_below(3) : 1;
         for (uint32_t i = 0; i < mine; i++) {
             entries[images] = one;
@@ -45,6 +45,11 @@ static void split_once(void)
         }
     }
     check_each(seen == size, "%u of %u nodes have a team", seen, size);
+    const uint32_t one[] = {0}, color = entries[0].color;
+    check_each(gasnete_coll_split_differs(entries, one, 1, color, 7) == 1 &&
+                   gasnete_coll_split_differs(entries, one, 1, color + 1, 7) == 0 &&
+                   gasnete_coll_split_differs(entries, one, 1, color, 8) == 0,
+               "an entry with its color and digest, or not, differs or not");
     if (!several) return;
     uint32_t wrong = check_below(size);
     if (first[wrong + 1] - first[wrong] == 1) return;

@@ -102,7 +102,7 @@ static void make_team(const void *id)
 /* Ids are never used again: the last one is refused, not the id of a team that lives. */
 static void teams(void)
 {
-    check_each(gasnete_coll_team_id() == 1, "the first id");
+    check_each(gasnete_coll_team_id() == GASNETE_COLL_ID_FIRST, "the first id");
     gasnete_team_t *all = team_of(1), *last = team_of(UINT32_MAX - 2);
     gasneti_lock(&gasnete_coll_lock);
     check_each(gasnete_coll_team_find(1) == all && gasnete_coll_team_find(last->id) == last,
