@@ -10,6 +10,19 @@ toolsfragmentdir = $(includedir)
 toolsfragment_DATA = $(packaging)/gasnet_tools-seq.mak $(packaging)/gasnet_tools-par.mak
 pkgconfig_DATA += $(packaging)/gasnet_tools-seq.pc $(packaging)/gasnet_tools-par.pc
 fragment_modes = seq parsync par
+
+# What UPC++ takes for a source tree of GASNet-EX; it reads the text for versions, and that the headers are there.
+upcxxdir = $(prefix)/share/gasnet/upcxx
+upcxx_SCRIPTS = $(packaging)/upcxx/configure
+upcxx_DATA = $(packaging)/upcxx/gasnet_config.h.in $(packaging)/upcxx/gasnetex.h $(packaging)/upcxx/gasnet.h
+upcxxdocsdir = $(upcxxdir)/docs
+upcxxdocs_DATA = $(packaging)/upcxx/GASNet-EX.txt
+$(upcxx_DATA):
+	$(AM_V_GEN)$(MKDIR_P) $(packaging)/upcxx && echo '/* The header of this name is in the include folder of the installation. */' >$@
+$(upcxxdocs_DATA): include/gasnet_config.h
+	$(AM_V_GEN)$(MKDIR_P) $(packaging)/upcxx && grep SPEC_VERSION include/gasnet_config.h >$@
+EXTRA_DIST += $(upcxx_SCRIPTS)
+CLEANFILES += $(upcxx_DATA) $(upcxxdocs_DATA)
 endif
 pkgconfig_DATA += $(packaging)/vapi.pc $(packaging)/libportals.pc
 

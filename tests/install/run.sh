@@ -312,6 +312,9 @@ rm -rf "$tap_scratch/copy"
 
 # shellcheck source=tests/install/binaries.sh
 . "$TEST_SOURCE/install/binaries.sh"
+# shellcheck source=tests/install/upcxx.sh
+. "$TEST_SOURCE/install/upcxx.sh"
+conduit=ibv
 
 # --- without fragment or pkg-config: the mode, two -I, and what it takes to link ---
 fewest_flags() {
