@@ -57,16 +57,18 @@ END
 # with the names of the inside, for tests.
 # -shared is for libtool's compile step: the static library gets the objects of the shared one, so that
 # each source is compiled once instead of twice.
+# Sources are named for make dist once: of all modes together they are more than the length of an argument.
 library() {
-    sed -e "s/@c@/$1/g" -e "s/@C@/$(upper "$1")/g" -e "s/@m@/$2/g" -e "s/@M@/$(upper "$2")/g" <<'END'
+    sed -e "s/@c@/$1/g" -e "s/@C@/$(upper "$1")/g" -e "s/@m@/$2/g" -e "s/@M@/$(upper "$2")/g" \
+        -e "s/@once@/$([ "$2" = seq ] || echo nodist_)/" <<'END'
 
 if CONDUIT_@C@
 noinst_LTLIBRARIES += @c@-conduit/libcore-@m@.la
-@c@_conduit_libcore_@m@_la_SOURCES = $(@c@_core_sources)
+@once@@c@_conduit_libcore_@m@_la_SOURCES = $(@c@_core_sources)
 @c@_conduit_libcore_@m@_la_CPPFLAGS = $(@c@_conduit_cppflags) -DGASNET_@M@ -shared
 @c@_conduit_libcore_@m@_la_CFLAGS = $(hot_cflags)
 noinst_LTLIBRARIES += @c@-conduit/libwhole-@m@.la
-@c@_conduit_libwhole_@m@_la_SOURCES = $(extended_sources) $(extended_start) $(@c@_extended)
+@once@@c@_conduit_libwhole_@m@_la_SOURCES = $(extended_sources) $(extended_start) $(@c@_extended)
 @c@_conduit_libwhole_@m@_la_CPPFLAGS = $(@c@_conduit_cppflags) $(@c@_extended_cppflags) -DGASNET_@M@ -shared
 @c@_conduit_libwhole_@m@_la_CFLAGS = $(hot_cflags)
 @c@_conduit_libwhole_@m@_la_LIBADD = @c@-conduit/libcore-@m@.la $(@c@_conduit_libadd)
@@ -98,16 +100,16 @@ END
 source_of() { (cd "$root" && ls "tests/$1.c" tests/*/"$1.c" 2>/dev/null); }
 
 # Executables rather than libtool's wrapper scripts, since the launcher looks for idents in them.
-program() { # CONDUIT MODE NAME MORE-SOURCES CPPFLAGS LDFLAGS LIBS; LDFLAGS inside: linked with libwhole
+program() { # CONDUIT MODE NAME MORE-SOURCES CPPFLAGS LDFLAGS LIBS ONCE; LDFLAGS inside: linked with libwhole
     linked=${6:--no-install} library=libgasnet-$1-$2.la
     [ "$linked" != inside ] || linked=-no-install library=$1-conduit/libwhole-$2.la
-    sed -e "s|@sources@|$4|" -e "s|@cppflags@|$5|" -e "s|@ldflags@|$linked|" -e "s|@library@|$library|" -e "s|@libs@|$7|" \
+    sed -e "s|@sources@|$4|" -e "s|@cppflags@|$5|" -e "s|@ldflags@|$linked|" -e "s|@library@|$library|" -e "s|@libs@|$7|" -e "s|@once@|${8-}|" \
         -e "s|@p@|$3|g" -e "s|@source@|$(source_of "$3")|" -e "s/@id@/tests_$(echo "$3" | tr / _)_$1_$2/g" \
         -e "s/@c@/$1/g" -e "s/@C@/$(upper "$1")/g" -e "s/@m@/$2/g" <<'END'
 
 if CONDUIT_@C@
 check_PROGRAMS += tests/@p@-@c@-@m@
-@id@_SOURCES = @source@ @sources@
+@once@@id@_SOURCES = @source@ @sources@
 @id@_CPPFLAGS = $(test_@c@_@m@_cppflags) @cppflags@
 @id@_CFLAGS = $(test_@m@_cflags)
 @id@_LDFLAGS = @ldflags@
@@ -120,9 +122,13 @@ END
 programs() {
     sed -e 's/#.*//' -e '/^ *$/d' -e 's/ *| */|/g' "$root/tests/programs/programs.table" |
         while IFS='|' read -r name modes only sources cppflags ldflags libs; do
+            once=
             for c in $conduits; do
                 case " ${only:-$c} " in *" $c "*) ;; *) continue ;; esac
-                for m in $modes; do program "$c" "$m" "$name" "$sources" "$cppflags" "$ldflags" "$libs"; done
+                for m in $modes; do
+                    program "$c" "$m" "$name" "$sources" "$cppflags" "$ldflags" "$libs" $once
+                    once=nodist_
+                done
             done
         done
 }

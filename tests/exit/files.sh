@@ -26,6 +26,7 @@ ends() {
 
 for TEST_CONDUIT in $conduits; do
     TEST_LAUNCH=$TEST_BUILD/gasnetrun_$TEST_CONDUIT
+    GASNET_SUPERNODE_MAXSIZE=$([ "$TEST_CONDUIT" = smp ] && echo 0 || echo 1)
     for mode in seq par; do
         program=$TEST_BUILD/tests/testfiles-$TEST_CONDUIT-$mode
         for how in main exit gasnet_exit; do
@@ -57,6 +58,7 @@ for TEST_CONDUIT in $conduits; do
     tap_verdict $? "... and nothing is lost"
 done
 TEST_CONDUIT=$first TEST_LAUNCH=$TEST_BUILD/gasnetrun_$first key=$first-seq
+GASNET_SUPERNODE_MAXSIZE=1
 
 # client NAME COMPILER FLAG...: files/NAME as a client of the shared and of the static library
 client() {

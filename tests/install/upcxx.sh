@@ -37,7 +37,7 @@ prog: hello.cc
 END
 runs_by() { # FOLDER LAUNCHER MODE
     rm -f prog hello.o
-    make -s -f client.mk prog FRAGMENT="$1/$conduit-$3.mak" && grep -qa 'GASNetConduitName: ' prog && says_hello "$2" -n 2 ./prog
+    make -s -f client.mk prog FRAGMENT="$1/$conduit-$3.mak" ${4+"GASNET_PREFIX=$4"} && grep -qa 'GASNetConduitName: ' prog && says_hello "$2" -n 2 ./prog
 }
 configured --disable-debug >>"$log" 2>&1
 for conduit in $conduits; do
@@ -49,5 +49,6 @@ for conduit in $conduits; do
 done
 try "UPC++: make all, install and clean" make -C opt all install clean prefix="$upcxx/there/gasnet.opt"
 conduit=${conduits%% *}
-try "UPC++: a program of what it installs runs" runs_by "there/gasnet.opt/include/$conduit-conduit" "there/gasnet.opt/bin/gasnetrun_$conduit" seq
+# The installed fragments name the place where the tree was before it was moved.
+try "UPC++: a program of what it installs runs" runs_by "there/gasnet.opt/include/$conduit-conduit" "there/gasnet.opt/bin/gasnetrun_$conduit" seq "$moved"
 cd "$tap_scratch" || exit 1
