@@ -301,19 +301,18 @@ static void open_network(void)
 /* Ends a job in which ranks share no memory, over a network that reaches none of them. */
 static void check_reach(void)
 {
-    const uint32_t me = gasnetc_job.rank;
-    uint32_t r = 0;
-    while (r < gasnetc_job.size && gasnetc_shm_supernode(r) == gasnetc_shm_supernode(me)) r++;
-    if (!gasnetc_caps.unreachable[0] || r == gasnetc_job.size) return;
+    uint32_t r = 1;
+    while (r < gasnetc_job.size && gasnetc_shm_supernode(r) == gasnetc_shm_supernode(0)) r++;
+    if (!gasnetc_caps.unreachable[0] || r >= gasnetc_job.size) return;
     char why[128] = "the system does not let them (GASNET_VERBOSEENV=1 says why)";
     if (!GASNET_PSHM)
         strcpy(why, "this library is configured so (--disable-pshm, or a segment other than FAST)");
     else if (gasnetc_params.supernode_maxsize)
         snprintf(why, sizeof why, "GASNET_SUPERNODE_MAXSIZE is %lld",
                  (long long)gasnetc_params.supernode_maxsize);
-    gasneti_fatal_once("%s, and ranks %u and %u share no memory: %s; change that, or start one "
+    gasneti_fatal_once("%s, and ranks 0 and %u share no memory: %s; change that, or start one "
                        "process",
-                       gasnetc_caps.unreachable, me < r ? me : r, me < r ? r : me, why);
+                       gasnetc_caps.unreachable, r, why);
 }
 
 /* Detects a program that is linked with MPI too, but started by a launcher that does not start MPI:
