@@ -28,7 +28,7 @@ enum {
     TERM_AFTER = 250, /* ms until ranks that end themselves get SIGTERM; more where processors */
     KILL_AFTER = 500, /* are few; and until SIGKILL */
     GIVE_UP_AFTER = 2500,   /* ms until the launcher gives up processes that SIGKILL does not end */
-    READER_GRACE = 2000,    /* ms for a job without reader to end itself: more than an exit takes */
+    READER_GRACE = 2000,    /* ms in which a rank of a job without reader may begin to exit */
     INTERRUPT_GRACE = 1400, /* ms for a job to end itself upon a signal */
     SAME_SIGNAL = 500,      /* ms in which another signal to the launcher is part of the first */
     MUTE_AFTER = 1500,      /* ms until silent control processes are given up */
@@ -146,8 +146,14 @@ static void master_give_up(struct ssh_master *m)
     m->gave_up = true;
 }
 
+/* A job in which a rank exits ends by itself, with the rank's code, however long that takes here.
+ */
 static void master_end_without_reader(struct ssh_master *m)
 {
+    if (m->job.leaving) {
+        ssh_timer_set(m, SSH_TIMER_READER, READER_GRACE);
+        return;
+    }
     ssh_job_fail(&m->job, 128 + SIGPIPE,
                  "standard output, to which the output of other hosts goes, has no reader any "
                  "more; ending the job");
