@@ -19,7 +19,7 @@ static gex_Event_t event_root_of(gex_Event_t leaf)
     return (gex_Event_t)((uintptr_t)leaf - LEAF);
 }
 
-/* GEX_EVENT_NO_OP is none of the two. */
+/* GEX_EVENT_NO_OP is neither a record nor a leaf. */
 static gasnete_op_t *event_record_of(gex_Event_t event)
 {
     return gasnete_op_of(event_is_leaf(event) ? event_root_of(event) : event);
