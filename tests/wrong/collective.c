@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/wrong/cases.h"
+
 enum { H_CALL = 128, FLAGS = GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCAL };
 
 static char src[4096], dst[4096];
@@ -42,12 +44,6 @@ static void initialise(const gasnet_image_t *images)
     static gasnet_coll_fn_entry_t functions[] = {{nothing, 0}, {nothing, 0}};
     gasnet_coll_init(images, 0, functions, 2, 0);
 }
-
-#define CASE(name, statement)                                                                      \
-    static void name(void)                                                                         \
-    {                                                                                              \
-        statement;                                                                                 \
-    }
 
 /* Arguments that the ranks must agree on. */
 CASE(root, broadcast((gasnet_image_t)rank, 8, FLAGS))
@@ -91,14 +87,7 @@ static void in_handler(void)
     GASNET_BLOCKUNTIL(called);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} cases[] = {
-#define ROW(name)                                                                                  \
-    {                                                                                              \
-#name, name                                                                                \
-    }
+static const wrong_case_t cases[] = {
     ROW(root),
     ROW(bytes),
     ROW(many_bytes),
@@ -130,8 +119,8 @@ int main(int argc, char **argv)
     rank = (int)gasnet_mynode();
     if (strcmp(name, "before_init") == 0) broadcast(0, 8, FLAGS);
     initialise(strcmp(name, "two_images") == 0 ? (const gasnet_image_t[]){2, 2} : NULL);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (strcmp(cases[i].name, name) == 0) cases[i].run();
+    const wrong_case_t *wrong = WRONG_FIND(cases, name);
+    if (wrong) wrong->run();
     printf("nothing was wrong about %s\n", name);
     fflush(stdout);
     gasnet_barrier_notify(1, GASNET_BARRIERFLAG_ANONYMOUS);

@@ -8,9 +8,10 @@
 #include <gasnetex.h>
 #include <gasnet_coll.h>
 #include <gasnet_ratomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "tests/wrong/cases.h"
 
 enum { SEGMENT = 1 << 20 };
 
@@ -32,12 +33,6 @@ static void create(size_t teams, gex_Rank_t first, gex_Rank_t second, size_t cou
     gex_EP_Location_t args[] = {{first, ep}, {second, ep}};
     gex_TM_Create(made, teams, all, args, count, NULL, 0, flags);
 }
-
-#define CASE(name, statement)                                                                      \
-    static void name(void)                                                                         \
-    {                                                                                              \
-        statement;                                                                                 \
-    }
 
 /* --- by rank 0 --- */
 
@@ -81,27 +76,18 @@ CASE(lists_differ, create(1, rank, 1 - rank, 2, 0, GEX_FLAG_TM_NO_SCRATCH))
 CASE(one_in_none, create(!rank, 0, 1, rank ? 0 : 2, 0, GEX_FLAG_TM_NO_SCRATCH))
 CASE(rank_twice, create(!rank, 0, 0, rank ? 0 : 2, 0, GEX_FLAG_TM_NO_SCRATCH))
 
-static const struct {
-    const char *name;
-    bool by_both;
-    void (*run)(void);
-} cases[] = {
-#define ROW(name, by_both)                                                                         \
-    {                                                                                              \
-#name, by_both, name                                                                       \
-    }
-    ROW(color, false),          ROW(split_pair, false),      ROW(split_none, false),
-    ROW(split_flags, false),    ROW(no_bytes, false),        ROW(outside, false),
-    ROW(no_form, false),        ROW(two_forms, false),       ROW(create_flags, false),
-    ROW(two_teams, false),      ROW(no_members, false),      ROW(three_members, false),
-    ROW(rank_2, false),         ROW(jobrank_2, false),       ROW(endpoint_1, false),
-    ROW(without_caller, false), ROW(destroy_all, false),     ROW(destroy_none, false),
-    ROW(destroy_twice, false),  ROW(destroy_flags, false),   ROW(with_domain, false),
-    ROW(in_flight, false),      ROW(message_after, false),   ROW(put_after, false),
-    ROW(barrier_after, false),  ROW(barrier_of_pair, false), ROW(root_1, false),
-    ROW(put_to_1, false),       ROW(translate_1, false),     ROW(sizes_differ, true),
-    ROW(flags_differ, true),    ROW(lists_differ, true),     ROW(one_in_none, true),
-    ROW(rank_twice, true),
+static const wrong_case_t by_one[] = {
+    ROW(color),         ROW(split_pair),      ROW(split_none),    ROW(split_flags),
+    ROW(no_bytes),      ROW(outside),         ROW(no_form),       ROW(two_forms),
+    ROW(create_flags),  ROW(two_teams),       ROW(no_members),    ROW(three_members),
+    ROW(rank_2),        ROW(jobrank_2),       ROW(endpoint_1),    ROW(without_caller),
+    ROW(destroy_all),   ROW(destroy_none),    ROW(destroy_twice), ROW(destroy_flags),
+    ROW(with_domain),   ROW(in_flight),       ROW(message_after), ROW(put_after),
+    ROW(barrier_after), ROW(barrier_of_pair), ROW(root_1),        ROW(put_to_1),
+    ROW(translate_1),
+};
+static const wrong_case_t by_both[] = {
+    ROW(sizes_differ), ROW(flags_differ), ROW(lists_differ), ROW(one_in_none), ROW(rank_twice),
 };
 
 int main(int argc, char **argv)
@@ -115,12 +101,9 @@ int main(int argc, char **argv)
     rank = gex_TM_QueryRank(all);
     gex_TM_Split(&both, all, 0, 0, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
     gex_TM_Split(&alone, all, (int)rank, 0, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
-    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
-        if (strcmp(cases[i].name, argv[1]) == 0 && (cases[i].by_both || rank == 0)) cases[i].run();
-    if (rank == 0) {
-        printf("nothing was wrong about %s\n", argc > 1 ? argv[1] : "");
-        fflush(stdout);
-        gasnet_exit(0);
-    }
-    for (;;) gasnet_AMPoll();
+    const char *name = argc > 1 ? argv[1] : "";
+    const wrong_case_t *wrong = WRONG_FIND(by_both, name);
+    if (!wrong && rank == 0) wrong = WRONG_FIND(by_one, name);
+    if (wrong) wrong->run();
+    wrong_unnoticed(name, rank);
 }

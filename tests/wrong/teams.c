@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/wrong/cases.h"
+
 enum { H_CALL = 128, IMAGES = GASNET_BARRIERFLAG_IMAGES };
 enum { FLAGS = GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCAL };
 #ifdef GASNET_PAR
@@ -37,12 +39,6 @@ static void initialise(gasnet_image_t mine)
     gasnet_team_handle_t made = gasnet_coll_team_split(GASNET_TEAM_ALL, 0, 1, NULL);
     if (one_of_node()) team = made;
 }
-
-#define CASE(name, statement)                                                                      \
-    static void name(void)                                                                         \
-    {                                                                                              \
-        statement;                                                                                 \
-    }
 
 /* --- barriers --- */
 
@@ -109,14 +105,7 @@ CASE(other_file, load("#!/bin/sh\n", "wrong_settings"))
 CASE(no_place, gasnet_coll_set_tree_kind(team, 0, 0, GASNET_COLL_GATHER_OP);
      gasnet_coll_dumpTuningState("/nowhere/settings", team))
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} cases[] = {
-#define ROW(name)                                                                                  \
-    {                                                                                              \
-#name, name                                                                                \
-    }
+static const wrong_case_t cases[] = {
     ROW(notify_twice),
     ROW(wait_first),
     ROW(try_first),
@@ -167,9 +156,9 @@ int main(int argc, char **argv)
     pthread_t thread;
     gasnet_init(&argc, &argv);
     gasnet_attach(table, 1, GASNET_PAGESIZE, 0);
-    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
-        if (strcmp(cases[i].name, argv[1]) == 0) run = cases[i].run;
-    if (run == NULL) gasnet_exit(64);
+    const wrong_case_t *wrong = WRONG_FIND(cases, argc > 1 ? argv[1] : "");
+    if (!wrong) gasnet_exit(64);
+    run = wrong->run;
     bool two = ON_RANK_0 > 1 && gasnet_mynode() == 0;
     pthread_barrier_init(&meet, NULL, two ? 2 : 1);
     if (two) pthread_create(&thread, NULL, second_image, NULL);
