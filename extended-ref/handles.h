@@ -24,7 +24,7 @@ enum gasnete_set {
     GASNETE_PUTS,
     GASNETE_GROUPED_PUTS, /* with GEX_EVENT_GROUP */
     GASNETE_GETS,
-    GASNETE_ATOMICS,  /* those that are neither SET, a put, nor GET */
+    GASNETE_ATOMICS,  /* but SET, a put, and GET, a get */
     GASNETE_MESSAGES, /* sources of Longs with GEX_EVENT_GROUP */
     GASNETE_SETS
 };

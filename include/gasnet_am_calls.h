@@ -283,7 +283,7 @@ GASNETI_COMMIT_MEDIUM(reply_medium, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REPLY)
 GASNETI_COMMIT_LONG(request_long, GEX_FLAG_AM_LONG | GEX_FLAG_AM_REQUEST)
 GASNETI_COMMIT_LONG(reply_long, GEX_FLAG_AM_LONG | GEX_FLAG_AM_REPLY)
 
-/* Give back what Prepare took: no message is sent.  flags: 0.  Return 0. */
+/* End what Prepare began, and send no message.  flags: 0.  Return 0. */
 extern int gasnete_cancel(gex_AM_SrcDesc_t sd, gex_Flags_t form);
 GASNETI_INLINE int gex_AM_CancelRequestMedium(gex_AM_SrcDesc_t sd, gex_Flags_t flags)
 {
@@ -332,7 +332,7 @@ GASNETI_AM_MAX(ReplyMedium, GASNETC_MAX_MEDIUM)
 GASNETI_AM_MAX(RequestLong, GASNETC_MAX_LONG_REQUEST)
 GASNETI_AM_MAX(ReplyLong, GASNETC_MAX_LONG_REPLY)
 
-/* The same for the Reply to a token. */
+/* gex_AM_Max... for the Reply to a token. */
 GASNETI_INLINE size_t gex_Token_MaxReplyMedium(gex_Token_t token, const gex_Event_t *lc_opt,
                                                gex_Flags_t flags, unsigned nargs)
 {

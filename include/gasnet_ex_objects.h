@@ -52,7 +52,7 @@ typedef struct {
 } gex_AM_Entry_t;
 #define GEX_AM_INDEX_BASE 128
 
-/* What gex_Token_Info tells of a message. */
+/* What gex_Token_Info reports about a message. */
 typedef struct {
     gex_Rank_t gex_srcrank;          /* its sender, by rank in the job */
     gex_EP_t gex_ep;                 /* the endpoint that received it */
@@ -342,8 +342,8 @@ GASNETI_INLINE gex_TM_t gex_TM_Pair(gex_EP_t local, gex_EP_Index_t remote)
 }
 
 /* The bound segment of a rank's endpoint.  Stores its address in that rank, its address in this one
- * (NULL if it is not mapped here) and its size in bytes, 0 if there is none; the others are then
- * undefined.  Pointers may be NULL.  This library always answers at once, and returns
+ * (NULL if it is not mapped here) and its size in bytes, 0 if no segment is bound; the addresses
+ * are then undefined.  Pointers may be NULL.  This library always answers at once, and returns
  * GEX_EVENT_INVALID.  Also in handlers. */
 extern gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p,
                                               void **localaddr_p, uintptr_t *size_p,
