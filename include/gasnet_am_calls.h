@@ -202,6 +202,9 @@ extern gex_AM_SrcDesc_t gasnete_prepare_request(gex_Rank_t node, gex_Flags_t cat
                                                 const void *client_buf, size_t least, size_t most,
                                                 gex_Event_t *lc_opt, gex_Flags_t flags,
                                                 unsigned nargs);
+/* A Request of a Medium in a buffer of the library. */
+extern gex_AM_SrcDesc_t gasnete_prepare_request_medium(gex_Rank_t node, size_t least, size_t most,
+                                                       gex_Flags_t flags, unsigned nargs);
 extern gex_AM_SrcDesc_t gasnete_prepare_reply(gex_Token_t token, gex_Flags_t category,
                                               const void *client_buf, size_t least, size_t most,
                                               gex_Event_t *lc_opt, gex_Flags_t flags,
@@ -211,8 +214,10 @@ GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareRequestMedium(gex_TM_t tm, gex_Ran
                                                             size_t most, gex_Event_t *lc_opt,
                                                             gex_Flags_t flags, unsigned nargs)
 {
-    return gasnete_prepare_request(gasneti_jobrank(tm, rank), GEX_FLAG_AM_MEDIUM, client_buf, least,
-                                   most, lc_opt, flags, nargs);
+    const gex_Rank_t node = gasneti_jobrank(tm, rank);
+    if (!client_buf) return gasnete_prepare_request_medium(node, least, most, flags, nargs);
+    return gasnete_prepare_request(node, GEX_FLAG_AM_MEDIUM, client_buf, least, most, lc_opt, flags,
+                                   nargs);
 }
 GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareRequestLong(gex_TM_t tm, gex_Rank_t rank,
                                                           const void *client_buf, size_t least,
@@ -252,13 +257,22 @@ GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareReplyLong(gex_Token_t token, const
 extern int gasnete_commit(gex_AM_SrcDesc_t sd, gex_Flags_t form, gex_AM_Index_t handler,
                           size_t nbytes, void *dest, gex_Flags_t flags, int numargs,
                           const gex_AM_Arg_t *args);
+extern void gasnete_commit_request_medium(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,
+                                          size_t nbytes, int numargs, const gex_AM_Arg_t *args);
+GASNETI_INLINE void gasneti_commit_request_medium(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,
+                                                  size_t nbytes, int numargs,
+                                                  const gex_AM_Arg_t *args)
+{
+    gasnete_commit_request_medium(sd, handler, nbytes, numargs, args);
+}
+GASNETI_INLINE void gasneti_commit_reply_medium(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,
+                                                size_t nbytes, int numargs,
+                                                const gex_AM_Arg_t *args)
+{
+    gasnete_commit(sd, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REPLY, handler, nbytes, NULL, 0, numargs,
+                   args);
+}
 #define GASNETI_COMMIT_MEDIUM(name, form)                                                          \
-    GASNETI_INLINE void gasneti_commit_##name(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,         \
-                                              size_t nbytes, int numargs,                          \
-                                              const gex_AM_Arg_t *args)                            \
-    {                                                                                              \
-        gasnete_commit(sd, form, handler, nbytes, NULL, 0, numargs, args);                         \
-    }                                                                                              \
     GASNETI_INLINE int gasneti_commit_##name##_v2(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,     \
                                                   size_t nbytes, gex_Flags_t flags, int numargs,   \
                                                   const gex_AM_Arg_t *args)                        \

@@ -82,6 +82,12 @@ typedef struct gasnetc_sending {
 bool gasnetc_am_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, gasnetc_sending_t how);
 bool gasnetc_am_reply(gasnet_token_t token, const gasnetc_outgoing_t *am, gasnetc_sending_t how);
 
+/* Sends a Medium Request whose payload the caller has written where the network takes the message
+ * from: behind `payload` is room for NET_AM_TAIL bytes, and before it for GASNETC_AM_PREFIX_MAX.
+ * `dest` is a rank that shares no memory with this one, and the network inlines the message. */
+void gasnetc_AMRequestMediumInPlace(gasnet_node_t dest, gasnet_handler_t handler, char *payload,
+                                    size_t nbytes, int numargs, const gasnet_handlerarg_t *args);
+
 /* Fatal: the token's handler has replied, or runs for a Reply. */
 void gasnetc_no_reply(const gasnetc_token_t *token) __attribute__((noreturn, cold));
 

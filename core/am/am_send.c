@@ -425,6 +425,18 @@ int gasnetc_AMRequestLongAsync(gasnet_node_t dest, gasnet_handler_t handler, con
     return GASNET_OK;
 }
 
+UNGUARDED void gasnetc_AMRequestMediumInPlace(gasnet_node_t dest, gasnet_handler_t handler,
+                                              char *payload, size_t nbytes, int numargs,
+                                              const gasnet_handlerarg_t *args)
+{
+    const size_t prefix = gasnetc_am_prefix(GASNETC_AM_MEDIUM, (unsigned)numargs);
+    const gasnetc_outgoing_t *am = MEDIUM(handler, payload, nbytes, numargs, args);
+    remote_settle();
+    write_prefix(payload - prefix, am, true, 0);
+    post(&gasnetc_peers[dest], am, payload - prefix, prefix + nbytes, false, FLOW_REQUEST, NULL,
+         false);
+}
+
 UNGUARDED int gasnetc_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int numargs,
                                    const gasnet_handlerarg_t *args)
 {

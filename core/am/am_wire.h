@@ -28,7 +28,8 @@ enum {
     GASNETC_AM_PACKED = 1, /* the payload of a Long follows in this message */
     GASNETC_AM_HIDDEN = 2, /* a Reply that only returns credits: no handler runs */
     GASNETC_AM_MAX_ARGS = 16,
-    GASNETC_AM_CLIENT = 128, /* the least index of a client's handler */
+    GASNETC_AM_CLIENT = 128,    /* the least index of a client's handler */
+    GASNETC_AM_PREFIX_MAX = 80, /* bytes before the payload, at most, rounded up to 16 */
 };
 
 typedef struct gasnetc_am_header {

@@ -94,7 +94,7 @@ static inline gasnete_negotiated_t *negotiated_mine(gasnete_thread_t *me, bool r
     return &me->negotiated[reply];
 }
 
-static void __attribute__((noreturn, cold, noinline))
+static void __attribute__((noreturn, cold))
 negotiated_refuse(const gasnete_negotiated_t *sd, size_t least, size_t most, unsigned nargs,
                   size_t limit)
 {
@@ -105,47 +105,49 @@ negotiated_refuse(const gasnete_negotiated_t *sd, size_t least, size_t most, uns
                   least, most, nargs, limit);
 }
 
-/* Checks what Prepare is given, and starts the description; its buffer is NULL if the library is to
- * supply one. */
-HOT void negotiated_begin(gasnete_negotiated_t *sd, gex_Flags_t form, size_t limit,
-                          const void *client_buf, size_t least, size_t most, gex_Event_t *lc_opt,
-                          unsigned nargs)
+/* Checks what Prepare is given, and starts the description, whose payload is at `addr`. */
+HOT void negotiated_begin(gasnete_negotiated_t *sd, gex_Flags_t form, size_t limit, void *addr,
+                          size_t least, size_t most, unsigned nargs)
 {
     if (sd->form || least > limit || most < least || nargs > GASNETC_AM_MAX_ARGS)
         negotiated_refuse(sd, least, most, nargs, limit);
-    if (client_buf && GASNETC_CHECKING)
-        gasneti_check_lc("Prepare", lc_opt, (form & GEX_FLAG_AM_REPLY) != 0);
-    sd->desc.addr = (void *)(uintptr_t)client_buf;
+    sd->desc.addr = addr;
     sd->desc.size = gasneti_min(most, limit);
     sd->form = form;
-    sd->lc_opt = client_buf ? lc_opt : GEX_EVENT_NOW;
     sd->nargs = nargs;
-    sd->lent = false;
 }
 
-/* Supplies a buffer of the library: the one that the network reads, unless the message will be
- * copied for the network or is for this rank or a shared-memory peer.  False: refused. */
-HOT bool negotiated_supply(gasnete_negotiated_t *sd, gex_Rank_t node, bool immediate)
+/* Ends Prepare for a payload in the client's buffer. */
+static gex_AM_SrcDesc_t negotiated_client(gasnete_negotiated_t *sd, gex_Event_t *lc_opt,
+                                          const char *call)
 {
+    if (GASNETC_CHECKING) gasneti_check_lc(call, lc_opt, (sd->form & GEX_FLAG_AM_REPLY) != 0);
+    sd->lc_opt = lc_opt;
+    sd->source = NEGOTIATED_CLIENT;
+    if (GASNETC_CHECKING) gasnetc_note_prepared(call);
+    return &sd->desc;
+}
+
+/* Ends Prepare for a payload in a buffer of the library: the one that the network reads, or one of
+ * the thread if the message will be copied for the network or is for this rank or a shared-memory
+ * peer.  GEX_AM_SRCDESC_NO_OP: refused. */
+static gex_AM_SrcDesc_t negotiated_supply(gasnete_negotiated_t *sd, gex_Rank_t node, bool immediate,
+                                          const char *call)
+{
+    sd->lc_opt = GEX_EVENT_NOW;
     if (!(sd->form & GEX_FLAG_AM_MEDIUM) ||
         bounce_inlines(gasnetc_am_prefix(GASNETC_AM_MEDIUM, sd->nargs) + sd->desc.size) ||
         node == gasnetc_job.rank || gasnetc_shm_of(&gasnetc_peers[node])) {
+        sd->source = NEGOTIATED_THREAD;
         sd->desc.addr = gasnetc_loop_buffer(!(sd->form & GEX_FLAG_AM_REPLY));
-        return true;
-    }
-    sd->lent = true;
-    sd->desc.addr =
-        gasnetc_lend(&sd->network, &gasnetc_peers[node], sd->token, sd->nargs, immediate);
-    return sd->desc.addr;
-}
-
-/* What Prepare returns. */
-HOT gex_AM_SrcDesc_t negotiated_prepared(gasnete_negotiated_t *sd, gex_Rank_t node,
-                                         gex_Flags_t flags, const char *call)
-{
-    if (!sd->desc.addr && !negotiated_supply(sd, node, flags & GEX_FLAG_IMMEDIATE)) {
-        sd->form = 0;
-        return GEX_AM_SRCDESC_NO_OP;
+    } else {
+        sd->source = NEGOTIATED_LENT;
+        sd->desc.addr =
+            gasnetc_lend(&sd->network, &gasnetc_peers[node], sd->token, sd->nargs, immediate);
+        if (!sd->desc.addr) {
+            sd->form = 0;
+            return GEX_AM_SRCDESC_NO_OP;
+        }
     }
     if (GASNETC_CHECKING) gasnetc_note_prepared(call);
     return &sd->desc;
@@ -160,11 +162,37 @@ gex_AM_SrcDesc_t gasnete_prepare_request(gex_Rank_t node, gex_Flags_t category,
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gex_AM_PrepareRequest");
     if (node >= gasnetc_job.size) gasnetc_no_such_rank("gex_AM_PrepareRequest", node);
     negotiated_begin(sd, category | GEX_FLAG_AM_REQUEST,
-                     medium ? GASNETC_MAX_MEDIUM : GASNETC_MAX_LONG_REQUEST, client_buf, least,
-                     most, lc_opt, nargs);
+                     medium ? GASNETC_MAX_MEDIUM : GASNETC_MAX_LONG_REQUEST,
+                     (void *)(uintptr_t)client_buf, least, most, nargs);
     sd->node = node;
     sd->token = NULL;
-    return negotiated_prepared(sd, node, flags, "gex_AM_PrepareRequest");
+    if (client_buf) return negotiated_client(sd, lc_opt, "gex_AM_PrepareRequest");
+    return negotiated_supply(sd, node, flags & GEX_FLAG_IMMEDIATE, "gex_AM_PrepareRequest");
+}
+
+/* The same with no buffer of the client's: what gasnete_prepare_request_medium leaves. */
+static gex_AM_SrcDesc_t negotiated_medium(gex_Rank_t node, size_t least, size_t most,
+                                          gex_Flags_t flags, unsigned nargs)
+{
+    return gasnete_prepare_request(node, GEX_FLAG_AM_MEDIUM, NULL, least, most, GEX_EVENT_NOW,
+                                   flags, nargs);
+}
+
+gex_AM_SrcDesc_t gasnete_prepare_request_medium(gex_Rank_t node, size_t least, size_t most,
+                                                gex_Flags_t flags, unsigned nargs)
+{
+    const gasnete_thread_t *me = gasnete_self_if_any();
+    const bool inlined = most <= NET_STACK_MESSAGE &&
+                         bounce_inlines(gasnetc_am_prefix(GASNETC_AM_MEDIUM, nargs) + most);
+    if (GASNETC_CHECKING || !inlined || !me || !me->negotiated || node >= gasnetc_job.size ||
+        node == gasnetc_job.rank || gasnetc_shm_of(&gasnetc_peers[node]))
+        return negotiated_medium(node, least, most, flags, nargs);
+    gasnete_negotiated_t *sd = &me->negotiated[0];
+    negotiated_begin(sd, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST, GASNETC_MAX_MEDIUM,
+                     sd->message + GASNETC_AM_PREFIX_MAX, least, most, nargs);
+    sd->node = node;
+    sd->source = NEGOTIATED_OWN;
+    return &sd->desc;
 }
 
 gex_AM_SrcDesc_t gasnete_prepare_reply(gex_Token_t token, gex_Flags_t category,
@@ -175,15 +203,16 @@ gex_AM_SrcDesc_t gasnete_prepare_reply(gex_Token_t token, gex_Flags_t category,
     const bool medium = category == GEX_FLAG_AM_MEDIUM || !client_buf;
     if (GASNETC_CHECKING) gasnetc_check_token("gex_AM_PrepareReply", token);
     negotiated_begin(sd, category | GEX_FLAG_AM_REPLY,
-                     medium ? GASNETC_MAX_MEDIUM : GASNETC_MAX_LONG_REPLY, client_buf, least, most,
-                     lc_opt, nargs);
+                     medium ? GASNETC_MAX_MEDIUM : GASNETC_MAX_LONG_REPLY,
+                     (void *)(uintptr_t)client_buf, least, most, nargs);
     sd->node = 0;
     sd->token = token;
-    return negotiated_prepared(sd, ((gasnetc_token_t *)token)->peer->net.rank, flags,
-                               "gex_AM_PrepareReply");
+    if (client_buf) return negotiated_client(sd, lc_opt, "gex_AM_PrepareReply");
+    return negotiated_supply(sd, ((gasnetc_token_t *)token)->peer->net.rank,
+                             flags & GEX_FLAG_IMMEDIATE, "gex_AM_PrepareReply");
 }
 
-static void __attribute__((noreturn, cold, noinline)) negotiated_unknown(void)
+static void __attribute__((noreturn, cold)) negotiated_unknown(void)
 {
     gasneti_fatal("a payload is committed or cancelled that this thread has not prepared, or for "
                   "another kind of message");
@@ -198,7 +227,7 @@ HOT gasnete_negotiated_t *negotiated_of(gex_AM_SrcDesc_t desc, gex_Flags_t form)
     return sd;
 }
 
-static void __attribute__((noreturn, cold, noinline))
+static void __attribute__((noreturn, cold))
 negotiated_exceeded(const gasnete_negotiated_t *sd, size_t nbytes, int numargs)
 {
     gasneti_fatal("%zu bytes with %d arguments are committed of a payload that was prepared for "
@@ -206,14 +235,19 @@ negotiated_exceeded(const gasnete_negotiated_t *sd, size_t nbytes, int numargs)
                   nbytes, numargs, sd->desc.size, sd->nargs);
 }
 
-/* All but a Medium Request that must not be refused and is copied; handlers that run meanwhile may
- * prepare a Reply, which has a description of its own. */
-static __attribute__((noinline)) bool negotiated_send(gasnete_negotiated_t *sd,
-                                                      gex_AM_Index_t handler, size_t nbytes,
-                                                      void *dest, gex_Flags_t flags,
-                                                      const gex_AM_Arg_t *args)
+HOT void negotiated_check(const gasnete_negotiated_t *sd, gex_AM_Index_t handler, size_t nbytes,
+                          int numargs)
 {
-    if (!sd->lent) {
+    if (nbytes > sd->desc.size || (unsigned)numargs != sd->nargs)
+        negotiated_exceeded(sd, nbytes, numargs);
+    if (handler < GEX_AM_INDEX_BASE) gasneti_no_client_request(sd->node, handler);
+}
+
+/* Handlers that run meanwhile may prepare a Reply, which has a description of its own. */
+static bool negotiated_send(gasnete_negotiated_t *sd, gex_AM_Index_t handler, size_t nbytes,
+                            void *dest, gex_Flags_t flags, const gex_AM_Arg_t *args)
+{
+    if (sd->source != NEGOTIATED_LENT) {
         const gasnetc_outgoing_t am =
             message_outgoing(sd->form & GEX_FLAG_AM_MEDLONG, handler, sd->desc.addr, nbytes, dest,
                              (int)sd->nargs, args);
@@ -232,17 +266,8 @@ int gasnete_commit(gex_AM_SrcDesc_t desc, gex_Flags_t form, gex_AM_Index_t handl
                    void *dest, gex_Flags_t flags, int numargs, const gex_AM_Arg_t *args)
 {
     gasnete_negotiated_t *sd = negotiated_of(desc, form);
-    if (nbytes > sd->desc.size || (unsigned)numargs != sd->nargs)
-        negotiated_exceeded(sd, nbytes, numargs);
-    if (handler < GEX_AM_INDEX_BASE) gasneti_no_client_request(sd->node, handler);
+    negotiated_check(sd, handler, nbytes, numargs);
     if (GASNETC_CHECKING) gasnetc_note_prepared(NULL);
-    if (form == (GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST) && sd->lc_opt == GEX_EVENT_NOW &&
-        !sd->lent && !flags) {
-        gasnetc_AMRequestMedium(sd->node, (gasnet_handler_t)handler, sd->desc.addr, nbytes, numargs,
-                                args);
-        sd->form = 0;
-        return 0;
-    }
     const bool sent = negotiated_send(sd, handler, nbytes, dest, flags, args);
     if (sent) {
         sd->form = 0;
@@ -253,11 +278,35 @@ int gasnete_commit(gex_AM_SrcDesc_t desc, gex_Flags_t form, gex_AM_Index_t handl
     return 1;
 }
 
+/* What gasnete_commit_request_medium leaves. */
+static void negotiated_commit_medium(gex_AM_SrcDesc_t desc, gex_AM_Index_t handler, size_t nbytes,
+                                     int numargs, const gex_AM_Arg_t *args)
+{
+    gasnete_commit(desc, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST, handler, nbytes, NULL, 0,
+                   numargs, args);
+}
+
+void gasnete_commit_request_medium(gex_AM_SrcDesc_t desc, gex_AM_Index_t handler, size_t nbytes,
+                                   int numargs, const gex_AM_Arg_t *args)
+{
+    const gasnete_thread_t *me = gasnete_self_if_any();
+    gasnete_negotiated_t *sd = me ? me->negotiated : NULL;
+    if (!sd || desc != &sd->desc || sd->form != (GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST) ||
+        sd->source != NEGOTIATED_OWN) {
+        negotiated_commit_medium(desc, handler, nbytes, numargs, args);
+        return;
+    }
+    negotiated_check(sd, handler, nbytes, numargs);
+    sd->form = 0;
+    gasnetc_AMRequestMediumInPlace(sd->node, (gasnet_handler_t)handler, sd->desc.addr, nbytes,
+                                   numargs, args);
+}
+
 int gasnete_cancel(gex_AM_SrcDesc_t desc, gex_Flags_t form)
 {
     gasnete_negotiated_t *sd = negotiated_of(desc, form);
     if (GASNETC_CHECKING) gasnetc_note_prepared(NULL);
-    if (sd->lent) gasnetc_take_back(&sd->network);
+    if (sd->source == NEGOTIATED_LENT) gasnetc_take_back(&sd->network);
     sd->form = 0;
     return 0;
 }
