@@ -1,6 +1,6 @@
 dnl conduits.m4 - the conduits to build, the segment mode, and the options of configure that each conduit has.
-dnl Included once by configure.ac, after the spawners.  A new conduit is a line at the end, a line in
-dnl core/conduits.sh, and a folder with a local.mk like that of ibv-conduit.
+dnl Included once by configure.ac, after the spawners.  doc/porting.md has what a
+dnl new conduit needs here, in core/conduits.sh and in its folder.
 
 # GASNET_CONDUIT(NAME): --disable-NAME, --disable-NAME-rcv-thread (IB-B3).
 AC_DEFUN([GASNET_CONDUIT], [

@@ -184,7 +184,7 @@ enum net_access { NET_LOCAL, NET_REMOTE, NET_SEGMENT, NET_SOURCE, NET_READABLE }
 bool net_register(void *start, size_t size, enum net_access access, net_region_t *region);
 void net_deregister(net_region_t *region);
 
-/* The key by which peers access a region registered with `remote`. */
+/* The key by which peers access a region that was registered with NET_REMOTE or more. */
 net_key_t net_key(const net_region_t *region);
 
 /* Writes one sentence: why a net_register of `size` bytes most likely failed with `error`, with the
@@ -225,7 +225,8 @@ static inline enum net_result net_get_list(net_peer_t *peer, const net_piece_t *
                                            uint32_t count, uint64_t src, const net_key_t *key,
                                            size_t nbytes, const gasnetc_sent_t *sent);
 
-/* False: a post to the peer would return NET_CONNECTING, and the peer is being connected now.  The
+/* True if the peer is connected.  False: a post to it would return NET_CONNECTING, and the
+ * connection has been begun.  The
  * default is for networks that connect all peers at start-up, or post to peers that are not
  * connected (NET_HAS_READY). */
 static inline bool net_ready(net_peer_t *peer);
@@ -272,7 +273,7 @@ static inline unsigned net_reap(void);
  * post.  Not hot. */
 bool net_quiet(void);
 
-/* False, after net_reap, if net_arrivals would find no message and need not be called; with
+/* Called after net_reap: true if net_arrivals may find a message, and must be called; with
  * NET_REAP_TELLS alone.  Others have the default (NET_HAS_ARRIVED). */
 static inline bool net_arrived(void);
 

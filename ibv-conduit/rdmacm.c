@@ -25,7 +25,7 @@
 #include "other/connect/rdmacm/connection.h"
 #include "other/base/clock.h"
 
-_Static_assert(sizeof(rdmacm_address_t) <= sizeof((net_ib_place_t *)0)->managed.address,
+_Static_assert(sizeof(rdmacm_address_t) <= sizeof((net_ib_address_t *)0)->managed.address,
                "an address fits");
 
 /* A peer to which a connection has begun. */
@@ -104,7 +104,8 @@ static const char *device(void)
 static rdmacm_address_t address_of(const connection_t *connection)
 {
     rdmacm_address_t address;
-    memcpy(&address, net_ib_contact(connection->peer->rank)->place.managed.address, sizeof address);
+    memcpy(&address, net_ib_contact(connection->peer->rank)->address.managed.address,
+           sizeof address);
     return address;
 }
 
@@ -116,7 +117,7 @@ static connection_t *link_to(uint32_t rank)
     if (!connection) net_ib_cannot_connect(rank, device(), "no record of it", ENOMEM);
     connection->peer = net_ib_peer(rank);
     connection->connection.lower = gasnetc_job.rank < rank;
-    const rdmacm_greeting_t greeting = {.key = net_ib_contact(rank)->place.managed.key,
+    const rdmacm_greeting_t greeting = {.key = net_ib_contact(rank)->address.managed.key,
                                         .from = gasnetc_job.rank,
                                         .to = rank,
                                         .word = RDMACM_HELLO};
@@ -228,7 +229,7 @@ static void reject(const connection_t *connection, struct rdma_cm_id *id)
 {
     uint8_t bytes[RDMACM_GREETING];
     const rdmacm_greeting_t greeting = {
-        .key = net_ib_contact(connection->peer->rank)->place.managed.key,
+        .key = net_ib_contact(connection->peer->rank)->address.managed.key,
         .from = gasnetc_job.rank,
         .to = connection->peer->rank,
         .word = RDMACM_CROSSED};
@@ -354,11 +355,11 @@ static bool meet_open(uint32_t processes, char *why, size_t why_size)
     return false;
 }
 
-static net_ib_place_t meet_place(void)
+static net_ib_address_t meet_address(void)
 {
-    net_ib_place_t place = {.managed = {.key = cm.key}};
-    memcpy(place.managed.address, &cm.address, sizeof cm.address);
-    return place;
+    net_ib_address_t address = {.managed = {.key = cm.key}};
+    memcpy(address.managed.address, &cm.address, sizeof cm.address);
+    return address;
 }
 
 /* Nothing to arm: the event channel stays readable while it has events. */
@@ -411,7 +412,7 @@ static void meet_close(void)
 }
 
 static const struct net_ib_meeting meeting = {.open = meet_open,
-                                              .place = meet_place,
+                                              .address = meet_address,
                                               .arm = meet_arm,
                                               .receive = meet_receive,
                                               .want = meet_want,

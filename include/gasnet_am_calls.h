@@ -62,7 +62,7 @@ GASNETI_INLINE void gasneti_check_reply(gasnet_token_t token, gasnet_handler_t h
     if (handler < 128) gasneti_no_client_reply(token, handler);
 }
 
-/* False: an immediate Request to the rank would be refused now, for want of a credit. */
+/* True if an immediate Request to the rank would find a credit now. */
 extern int gasnetc_may_request(gex_Rank_t node);
 
 /* Messages that may be refused, or whose source is counted.  The category is a bit of

@@ -164,8 +164,8 @@ static ptl_handle_md_t send_copy(const net_payload_t *payload, void **copy)
     return net_portals_temporary(*copy, payload->length);
 }
 
-/* Makes a temporary descriptor of a payload outside the segment; its ticket is taken already.  Both
- * the descriptor and a copy that it may be of end with the operation of `slot`. */
+/* Makes a temporary descriptor of a payload outside the segment, or of a copy if that memory cannot
+ * be registered; its ticket is taken already.  The end of the operation in `slot` frees both. */
 static ptl_handle_md_t send_temporary(const net_payload_t *payload, net_slot_t *slot)
 {
     slot->copy = NULL;

@@ -1,5 +1,6 @@
 #!/bin/bash
-# headers.sh - every header of the inside compiles alone, so that a file includes what it needs and no more.
+# headers.sh - every header of the inside compiles alone, so that a file includes what it needs and no more; and
+# doc/porting.md has each call of core/network.h.
 #
 # Public headers are judged by tools/headers.sh and install/run.sh, as clients find them.
 # family: headers
@@ -19,7 +20,7 @@ exempt+=' smp-conduit/conduit_network.h'
 alone() {
     local conduit=ibv mode=-DGASNET_PAR segment=FAST
     case $1 in
-    portals-conduit/* | vapi-conduit/*) conduit=${1%%-*} ;;
+    portals-conduit/* | vapi-conduit/* | smp-conduit/*) conduit=${1%%-*} ;;
     core/*_network.h) conduit=portals ;;
     core/*_firehose.h) segment=LARGE ;;
     other/base/*) mode=-DGASNETT_THREAD_SAFE ;;
@@ -33,7 +34,7 @@ alone() {
 export -f alone
 export TEST_BUILD
 
-for folder in core extended-ref ibv-conduit vapi-conduit portals-conduit other/*/; do
+for folder in core extended-ref ibv-conduit vapi-conduit portals-conduit smp-conduit other/*/; do
     folder=${folder%/}
     headers=()
     while read -r header; do
@@ -44,4 +45,11 @@ for folder in core extended-ref ibv-conduit vapi-conduit portals-conduit other/*
     tap_ok "$([ -z "$said" ]; echo $?)" "each header of $folder compiles alone (${#headers[@]})"
     [ -z "$said" ] || tap_note "$said"
 done
+
+calls=$(grep -oE '\<net_[a-z_]+\(' core/network.h | tr -d '(' | sort -u)
+told=$(grep -oE '^\| `net_[a-z_]+`' doc/porting.md | tr -d '|` ' | sort -u)
+[ "$(wc -w <<<"$calls")" -gt 30 ] && [ "$calls" = "$told" ]
+status=$?
+tap_ok $status "the table of doc/porting.md has the calls of core/network.h"
+[ $status -eq 0 ] || tap_note "$(diff <(echo "$calls") <(echo "$told") | grep '[<>]')"
 tap_end

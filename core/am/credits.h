@@ -59,7 +59,7 @@ static inline bool gasnetc_credits_take(gasnetc_credits_t *c, bool *needs_recv)
     return true;
 }
 
-/* False: gasnetc_credits_take would be false. */
+/* True if gasnetc_credits_take would find a credit. */
 static inline bool gasnetc_credits_any(const gasnetc_credits_t *c)
 {
     return c->available != 0;

@@ -35,7 +35,7 @@ HOT bool flow_superseded(const gasnetc_peer_t *peer, const flow_message_t *messa
 /* Acquires the credit that a Request needs, and takes those that the message returns
  * (message->credits).  False when no credit is available.  flow_not_sent undoes it. */
 HOT bool flow_may_send(gasnetc_peer_t *peer, flow_message_t *message);
-/* False: flow_may_send for a Request would be false. */
+/* True if flow_may_send would find a credit for a Request. */
 HOT bool flow_has_credit(const gasnetc_peer_t *peer);
 HOT void flow_not_sent(gasnetc_peer_t *peer, const flow_message_t *message);
 /* True if a hidden Reply is due: flow_not_sent has banked credits which others were banked beside

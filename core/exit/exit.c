@@ -184,7 +184,7 @@ static void send_to(uint32_t *nodes, uint32_t count, const gasnetc_exit_action_t
         if (!count || (gasneti_ending() ? gasnetc_exit_time_is_up() : gasneti_clock() >= deadline))
             return;
         gasnetc_poll_sends();
-        if (connecting) gasnetc_nap(turn);
+        if (connecting) gasnetc_pause(turn);
     }
 }
 

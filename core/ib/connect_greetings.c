@@ -91,7 +91,8 @@ static const hca_remote_t *first_port(const link_t *link)
     return &link->contact->rail[0].remote;
 }
 
-/* False: the message counts as lost. */
+/* Makes the address handle of the peer, if there is none.  False: the kernel did not resolve the
+ * address in time, and the handshake message counts as lost. */
 static bool make_ah(link_t *link)
 {
     if (link->ah) return true;
@@ -121,7 +122,7 @@ static void greetings_send_message(link_t *link)
     const handshake_way_t way = {.from = gasnetc_job.rank, .to = rank};
     size = handshake_seal(&greetings.key, way, bytes, size);
     int error =
-        net_ib_datagram_send(link->ah, &link->contact->place.ud, rank, bytes, (uint32_t)size);
+        net_ib_datagram_send(link->ah, &link->contact->address.ud, rank, bytes, (uint32_t)size);
     if (error && !gasneti_ending())
         net_ib_cannot_connect(rank, device(), "a handshake message is refused", error);
 }
@@ -235,9 +236,9 @@ static bool greetings_open(uint32_t processes, char *why, size_t why_size)
     return true;
 }
 
-static net_ib_place_t greetings_place(void)
+static net_ib_address_t greetings_address(void)
 {
-    return (net_ib_place_t){.ud = net_ib_datagrams_address()};
+    return (net_ib_address_t){.ud = net_ib_datagrams_address()};
 }
 
 static void greetings_close(void)
@@ -254,7 +255,7 @@ static void greetings_close(void)
 }
 
 const struct net_ib_meeting net_ib_greetings = {.open = greetings_open,
-                                                .place = greetings_place,
+                                                .address = greetings_address,
                                                 .arm = net_ib_datagrams_arm,
                                                 .receive = greetings_receive,
                                                 .want = greetings_want,

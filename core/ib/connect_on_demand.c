@@ -139,7 +139,7 @@ size_t net_contact_size(void)
 void net_contact(void *opaque)
 {
     net_ib_contact_t *contact = opaque;
-    *contact = (net_ib_contact_t){.place = on_demand.meeting->place(),
+    *contact = (net_ib_contact_t){.address = on_demand.meeting->address(),
                                   .managed = net_ib_rails.manager != NULL,
                                   .rings = net_ib_rings_address(),
                                   .rails = net_ib_rails.rails};

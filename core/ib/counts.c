@@ -11,7 +11,7 @@ __attribute__((no_sanitize("thread"))) static void add_qp(const net_qp_t *qp,
     counts->gets += qp->gets;
     counts->get_bytes += qp->get_bytes;
     counts->puts_not_inlined += qp->puts_not_inlined;
-    /* The circle has one slot more than the most operations that were ever in flight. */
+    /* The send ring grows on demand: its slots less one are the most operations ever in flight. */
     const net_slot_t *oldest = atomic_load(&qp->send_ring.oldest),
                      *free = atomic_load(&qp->send_ring.free);
     uint64_t most = 0, now = 0;

@@ -120,7 +120,7 @@ const char *net_ib_events_report(char *text, size_t size)
     return advice;
 }
 
-/* --- the thread --- */
+/* --- the thread that reads asynchronous events --- */
 
 static const struct net_ib_rail *rail_of(const kept_t *kept)
 {

@@ -8,17 +8,17 @@
 #include "core/ib/connect.h"
 
 /* The address by which a process is met. */
-typedef union net_ib_place {
+typedef union net_ib_address {
     hca_ud_addr_t ud;
     struct {
         uint64_t key; /* random, and known to this job alone */
         unsigned char address[32];
     } managed;
-} net_ib_place_t;
+} net_ib_address_t;
 
 /* The contact address of a process (net_contact). */
 typedef struct net_ib_contact {
-    net_ib_place_t place;
+    net_ib_address_t address;
     bool managed; /* by a connection manager */
     net_ib_remote_rings_t rings;
     uint32_t rails;
@@ -31,12 +31,13 @@ typedef struct net_ib_contact {
 struct net_ib_meeting {
     /* Opens it for a job of `processes`; false with the reason. */
     bool (*open)(uint32_t processes, char *why, size_t why_size);
-    net_ib_place_t (*place)(void); /* of this process */
+    net_ib_address_t (*address)(void); /* of this process */
     /* Between `arm` and `sleep`: an arrival after `arm` ends the sleep. */
     void (*arm)(void);
     void (*receive)(void);
     void (*want)(uint32_t rank); /* a thread has something to send to the peer */
-    /* Does what is due; returns the seconds until something is due again, below 0 for never. */
+    /* Repeats messages whose time has come.  Returns the seconds until the next one is due; below
+     * 0: none is. */
     double (*repeat)(void);
     void (*sleep)(double seconds);
     void (*wake)(void); /* any thread: ends the sleep, or the next */

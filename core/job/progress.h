@@ -76,7 +76,7 @@ void gasnetc_poll_sends(void);
 
 /* Sleeps in a loop that waits for peers being connected: the longer, the higher `attempt`, which
  * counts from 0. */
-void gasnetc_nap(unsigned attempt);
+void gasnetc_pause(unsigned attempt);
 
 /* How many polls in a row may find nothing before the thread yields its processor, and how long it
  * may then sleep: 0, or gasnetc_longest_sleep().  Sleeps are shorter where arrivals wake nobody. */

@@ -108,7 +108,7 @@ static void found_for_others(void)
     gasnetc_wakeup_own();
 }
 
-/* This thread has found an event, for which another thread may be sleeping. */
+/* Called when this thread has found an event: wakes threads that sleep and may wait for it. */
 static inline void found(void)
 {
     if (GASNETC_THREADED)
@@ -459,7 +459,7 @@ void gasneti_wait_over(void)
 
 /* Sleeps 50 us to 2 ms: leaves the processors to the threads that connect peers, in this process
  * and in others. */
-void gasnetc_nap(unsigned attempt)
+void gasnetc_pause(unsigned attempt)
 {
     GASNETI_UNCANCELLED;
     const struct timespec moment = {.tv_nsec = attempt < 20 ? 50000L << attempt / 4 : 2000000L};
@@ -473,7 +473,7 @@ void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool i
     if (result == NET_CONNECTING) {
         attempts = peer == last ? attempts + 1 : 0;
         last = peer;
-        gasnetc_nap(attempts);
+        gasnetc_pause(attempts);
     }
     if (GASNETI_ONE_THREAD) gasneti_note_thread();
     gasnetc_stall(in_handler);

@@ -20,8 +20,9 @@ enum { UNMAPPED_SHIFT = 18 };
 void gasnetc_unmapped_watch(uintptr_t start, size_t size);
 void gasnetc_unmapped_unwatch(uintptr_t start, size_t size);
 
-/* Between watch_all and watch_some no report is dropped: a thread may deregister memory and
- * register it again as a part of a larger region.  The calls nest, also those of several threads.
+/* Between gasnetc_unmapped_watch_all and _watch_some no report is dropped: a thread may deregister
+ * memory and register it again as a part of a larger region.  The calls nest, also those of several
+ * threads.
  */
 void gasnetc_unmapped_watch_all(void);
 void gasnetc_unmapped_watch_some(void);

@@ -27,7 +27,7 @@ static inline bool shm_flow_may_request(const shm_flow_t *flow, uint32_t sent, u
     return sent - flow->released - flow->unanswered < slots;
 }
 
-/* False: the peer has ended more Requests than were sent. */
+/* True if the counts are possible.  False: the peer has ended more Requests than were sent. */
 static inline bool shm_flow_is_sound(const shm_flow_t *flow, uint32_t sent, uint32_t slots)
 {
     return sent - flow->released - flow->unanswered <= slots;

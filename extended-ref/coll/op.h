@@ -1,7 +1,8 @@
 /* op.h - an operation in progress on this node, and the parts of the engine that share it.
  *
- * calls.c begins operations and op.c executes their plans; messages.c sends; arrivals.c records
- * what arrives; images.c and reduce.c move and combine data within the node; handles.c waits.
+ * calls.c and ex/collectives.c begin operations and op.c executes their plans; messages.c sends;
+ * arrivals.c records what arrives; images.c and reduce.c move and combine data within the node;
+ * handles.c waits.
  *
  * Threads: gasnete_coll_lock protects what is marked (L).  One thread at a time, which has claimed
  * the operation, works on it and owns the fields that are not marked.  Handlers only copy to posted

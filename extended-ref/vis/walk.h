@@ -52,7 +52,7 @@ typedef struct gasnete_vis_shape {
 
 gasnete_vis_shape_t gasnete_vis_shape(const gasnete_vis_side_t *side);
 
-/* False, with NULL or the reason in *why, if the description breaks a rule of gasnet_vis.h.  */
+/* True if the description keeps the rules of gasnet_vis.h; else *why is NULL or the reason.  */
 bool gasnete_vis_valid(const gasnete_vis_side_t *side, const char **why);
 
 /* The state of a walk.  Its present run may be followed by further runs of the same row: runs of

@@ -62,7 +62,7 @@ gasnett_sighandlerfn_t gasnett_reghandler(int sig, gasnett_sighandlerfn_t handle
     return sigaction(sig, &now, &before) ? SIG_ERR : before.sa_handler;
 }
 
-/* --- On demand --- */
+/* --- Freezing, or a backtrace, when a signal arrives --- */
 
 static void freeze_handler(int sig)
 {

@@ -45,7 +45,7 @@ struct firehose {
     fh_letters_t replies, requests;
     fh_letter_t *spare; /* at least one while work is done */
     uint64_t registrations;
-    void *memory[4]; /* of the state machines */
+    void *memory[4]; /* blocks of the state machines; freed with the firehose */
     char error[256];
 };
 

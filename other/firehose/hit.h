@@ -7,7 +7,7 @@
 
 #include "other/firehose/engine.h"
 
-/* As firehose_try_local_pin: the region's number, or 0. */
+/* firehose_try_local_pin without its record: returns the number of the region, or 0. */
 static inline uint32_t firehose_hit(firehose_t *fh, uintptr_t addr, size_t len)
 {
     return fh_local_try(&fh->local, addr, addr + len);

@@ -58,7 +58,8 @@ typedef struct fh_local {
 /* Records beyond the pools: for regions that wait while others are deregistered. */
 enum { FH_LOCAL_SPARE = 16 };
 
-/* As fh_table_init.  The capacity: both pools, the permanent regions, and FH_LOCAL_SPARE. */
+/* Starts the table of local regions in `memory`, as fh_table_init does.  `capacity`: both pools,
+ * the permanent regions, and FH_LOCAL_SPARE. */
 void fh_local_init(fh_local_t *l, const fh_local_limits_t *limits, uint32_t capacity,
                    unsigned page_shift, void *memory);
 

@@ -251,7 +251,7 @@ static bool remote_make_room(fh_remote_t *r, fh_peer_t *p, fh_ask_t *ask, const 
     return fh_fits(p->charged, size, r->limits.share);
 }
 
-/* False: the region is not asked for in this request. */
+/* Adds the region to the request that is being composed.  False: it has no room there now. */
 static bool ask_for(fh_remote_t *r, fh_peer_t *p, fh_ask_t *ask, fh_want_t *want)
 {
     const range_t range = widen(r, p, want);

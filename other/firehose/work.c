@@ -35,7 +35,7 @@ static void put_first(fh_letters_t *letters, fh_letter_t *letter)
     if (!letters->last) letters->last = letter;
 }
 
-/* False: there is no memory, and nothing is composed at the moment. */
+/* Makes a spare message, if there is none.  False: out of memory; messages are composed later. */
 static bool have_spare(firehose_t *fh)
 {
     if (fh->spare) return true;
@@ -58,7 +58,7 @@ static fh_letter_t *take_spare(firehose_t *fh, uint32_t peer)
 
 typedef int sender_t(void *, uint32_t, const void *, size_t);
 
-/* False: the network takes no more at the moment, or there is nothing. */
+/* Sends the first message of the list.  False: the list is empty, or the network takes none now. */
 static bool send_first(firehose_t *fh, fh_letters_t *letters, sender_t *sender)
 {
     fh_letter_t *letter = take_first(letters);

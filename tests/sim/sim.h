@@ -23,9 +23,9 @@
  *         for (uint32_t i = 0; i < n; i++) machine_init(&machines[i]);
  *         sim_send(&link, hear, &(sim_message_t){.from = 0, .to = 1, .kind = HELLO});
  *         sim_after(100, hear, &(sim_message_t){.to = 1, .kind = TIME_IS_UP});   // a timer
- *         sim_stall(1, 5000);                           // node 1 neither receives nor acts until
- * then sim_run();                                    // until nothing is left to happen for
- * (uint32_t i = 0; i < n; i++) sim_check(machines[i].done, i, "never ends");
+ *         sim_stall(1, 5000);                           // node 1 does nothing until then
+ *         sim_run();                                    // until nothing is left to happen
+ *         for (uint32_t i = 0; i < n; i++) sim_check(machines[i].done, i, "never ends");
  *     }
  *
  *     int main(int argc, char **argv)

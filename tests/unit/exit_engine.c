@@ -102,7 +102,7 @@ void gasnetc_poll_sends(void)
     sched_yield();
 }
 
-void gasnetc_nap(unsigned turn)
+void gasnetc_pause(unsigned turn)
 {
     scene.naps += turn == scene.naps;
 }

@@ -17,7 +17,8 @@ extern unsigned long me_hook_state_size;
 int me_hook_wants(const me_call_t *call);
 void me_hook_tell(const me_call_t *call);
 
-/* False, and why not: this processor cannot save its registers, or a tool interprets the code. */
+/* True if code can be hooked.  False, with the reason in *why: this processor cannot save its
+ * registers, or a tool interprets the code. */
 bool me_hook_possible(const char **why);
 
 #pragma GCC visibility pop

@@ -114,7 +114,7 @@ int rdmacm_descriptor(void)
 
 /* --- addresses --- */
 
-/* False: of another family, or valid on one connection only. */
+/* Copies an IP address.  False: it is of another family, or valid on one link only. */
 static bool copy_address(const struct sockaddr *from, rdmacm_address_t *to)
 {
     memset(to, 0, sizeof *to);

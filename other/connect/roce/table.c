@@ -41,7 +41,8 @@ static size_t all_entries(struct ibv_context *context)
     return all;
 }
 
-/* False: the verbs cannot tell. */
+/* Reads the port's GIDs by ibv_query_gid_table.  False: this libibverbs or kernel does not have it.
+ */
 static bool read_verbs(struct ibv_context *context, uint8_t port, roce_entry_t *table, size_t most,
                        size_t *count)
 {

@@ -132,8 +132,9 @@ DAT_RETURN dapl_evd_disable(dapl_evd_t *evd);
 DAT_RETURN dapl_evd_set_unwaitable(dapl_evd_t *evd);
 DAT_RETURN dapl_evd_clear_unwaitable(dapl_evd_t *evd);
 
-/* From the return on the new CNO is triggered, and the old one is not; NULL detaches. Events that
- * are queued trigger the new one. Not beside another dapl_evd_modify_cno of this EVD. */
+/* After the call returns, events trigger the new CNO and not the old one; NULL detaches. Events
+ * that are queued trigger the new one. Two threads must not call it for one EVD at the same time.
+ */
 DAT_RETURN dapl_evd_modify_cno(dapl_evd_t *evd, dapl_cno_t *cno);
 
 /* Producers may continue, and no event is lost; on failure nothing has changed.

@@ -30,7 +30,7 @@ static DAT_HANDLE handle_of_srq(const dapl_verbs_device_t *device, struct ibv_sr
     return device->handle_of_srq ? device->handle_of_srq(srq) : srq->srq_context;
 }
 
-/* False: it is news, and no error that DAT knows. */
+/* Translates an asynchronous event of verbs.  False: DAT has no such event. */
 static bool translate(const dapl_verbs_device_t *device, const struct ibv_async_event *from,
                       DAT_EVENT *to)
 {

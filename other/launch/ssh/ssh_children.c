@@ -45,9 +45,9 @@ static void children_close_but(int one, int other)
 /* A process that waits for its parent's end, however that comes, and then kills the process groups
  * listed in shared memory: a wrapper may have started processes that PR_SET_PDEATHSIG does not
  * reach. */
-static void children_guard(const struct ssh_children *kids, pid_t parent, int fd, int up)
+static void children_guard(const struct ssh_children *children, pid_t parent, int fd, int up)
     __attribute__((noreturn));
-static void children_guard(const struct ssh_children *kids, pid_t parent, int fd, int up)
+static void children_guard(const struct ssh_children *children, pid_t parent, int fd, int up)
 {
     struct pollfd ends[2] = {{.fd = fd, .events = POLLIN}, {.fd = up, .events = POLLRDHUP}};
     sigset_t all;
@@ -63,24 +63,24 @@ static void children_guard(const struct ssh_children *kids, pid_t parent, int fd
     if (ends[0].revents == POLLIN) poll(ends, 1, -1); /* ssh_children_ending_well */
     shutdown(up, SHUT_RDWR); /* makes the launcher notice the parent's end before that of its
                                 children */
-    for (size_t i = 0; i < kids->slots; i++)
-        if (kids->groups[i] > 0) kill(-kids->groups[i], SIGKILL);
+    for (size_t i = 0; i < children->slots; i++)
+        if (children->groups[i] > 0) kill(-children->groups[i], SIGKILL);
     _exit(0);
 }
 
-static bool children_start_guard(struct ssh_children *kids, int up)
+static bool children_start_guard(struct ssh_children *children, int up)
 {
     int ends[2];
     pid_t parent = getpid();
     if (pipe2(ends, O_CLOEXEC) != 0) return false;
-    kids->guard = fork();
-    if (kids->guard == 0) {
+    children->guard = fork();
+    if (children->guard == 0) {
         close(ends[1]);
-        children_guard(kids, parent, ends[0], up);
+        children_guard(children, parent, ends[0], up);
     }
     close(ends[0]);
-    kids->guard_fd = ends[1];
-    return kids->guard > 0;
+    children->guard_fd = ends[1];
+    return children->guard > 0;
 }
 
 /* --- opening and closing --- */
@@ -88,13 +88,14 @@ static bool children_start_guard(struct ssh_children *kids, int up)
 /* A rank needs a socket and, behind a wrapper, a pidfd, and possibly two pipes; a helper needs
  * three pipes and a connection, and three more ends while it starts.  poll() is limited to as many
  * entries as there may be descriptors. */
-bool ssh_children_make_room(struct ssh_children *kids, uint32_t ranks, uint32_t others, bool piped)
+bool ssh_children_make_room(struct ssh_children *children, uint32_t ranks, uint32_t others,
+                            bool piped)
 {
     enum { PER_HELPER = 4, BESIDES = 16 };
     const uint32_t per_rank = piped ? 4 : 2;
     struct gasneti_descriptors found;
-    memset(kids, 0, sizeof *kids);
-    getrlimit(RLIMIT_NOFILE, &kids->fds_before);
+    memset(children, 0, sizeof *children);
+    getrlimit(RLIMIT_NOFILE, &children->fds_before);
     if (gasneti_descriptors_reserve(per_rank * ranks + PER_HELPER * others + BESIDES, &found))
         return true;
     launcher_log(
@@ -104,17 +105,18 @@ bool ssh_children_make_room(struct ssh_children *kids, uint32_t ranks, uint32_t 
     return false;
 }
 
-bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t others, int up)
+bool ssh_children_open(struct ssh_children *children, uint32_t ranks, uint32_t others, int up)
 {
     static const int watched[] = {SIGINT,  SIGTERM, SIGQUIT, SIGHUP, SIGCHLD,
                                   SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
-    kids->count = ranks;
-    kids->slots = (size_t)ranks + others;
-    kids->ranks = calloc(ranks, sizeof *kids->ranks);
-    kids->groups = mmap(NULL, kids->slots * sizeof *kids->groups, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (!kids->ranks || kids->groups == MAP_FAILED) return false;
-    for (uint32_t i = 0; i < ranks; i++) kids->ranks[i].stream.fd = kids->ranks[i].program = -1;
+    children->count = ranks;
+    children->slots = (size_t)ranks + others;
+    children->ranks = calloc(ranks, sizeof *children->ranks);
+    children->groups = mmap(NULL, children->slots * sizeof *children->groups,
+                            PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!children->ranks || children->groups == MAP_FAILED) return false;
+    for (uint32_t i = 0; i < ranks; i++)
+        children->ranks[i].stream.fd = children->ranks[i].program = -1;
 
     sigset_t set;
     sigemptyset(&set);
@@ -124,50 +126,50 @@ bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t other
         if (now.sa_handler != SIG_IGN || watched[i] == SIGCHLD) sigaddset(&set, watched[i]);
     }
     signal(SIGCHLD, SIG_DFL);
-    sigprocmask(SIG_BLOCK, &set, &kids->mask_before);
-    kids->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return kids->signals >= 0 && children_start_guard(kids, up);
+    sigprocmask(SIG_BLOCK, &set, &children->mask_before);
+    children->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return children->signals >= 0 && children_start_guard(children, up);
 }
 
-void ssh_children_close(struct ssh_children *kids)
+void ssh_children_close(struct ssh_children *children)
 {
-    for (uint32_t i = 0; i < kids->count; i++) ssh_children_forget(&kids->ranks[i]);
-    close(kids->guard_fd);
-    while (kids->guard > 0 && waitpid(kids->guard, NULL, 0) < 0 && errno == EINTR) continue;
-    close(kids->signals);
-    munmap((void *)kids->groups, kids->slots * sizeof *kids->groups);
-    free(kids->ranks);
-    kids->ranks = NULL;
+    for (uint32_t i = 0; i < children->count; i++) ssh_children_forget(&children->ranks[i]);
+    close(children->guard_fd);
+    while (children->guard > 0 && waitpid(children->guard, NULL, 0) < 0 && errno == EINTR) continue;
+    close(children->signals);
+    munmap((void *)children->groups, children->slots * sizeof *children->groups);
+    free(children->ranks);
+    children->ranks = NULL;
 }
 
-void ssh_children_ending_well(const struct ssh_children *kids)
+void ssh_children_ending_well(const struct ssh_children *children)
 {
-    while (write(kids->guard_fd, "", 1) < 0 && errno == EINTR) continue;
+    while (write(children->guard_fd, "", 1) < 0 && errno == EINTR) continue;
 }
 
 /* --- starting --- */
 
 /* In the child, before exec. */
-static void children_new_session(const struct ssh_children *kids, pid_t parent)
+static void children_new_session(const struct ssh_children *children, pid_t parent)
 {
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1); /* the parent died before prctl */
     signal(SIGPIPE, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &kids->mask_before, NULL);
+    sigprocmask(SIG_SETMASK, &children->mask_before, NULL);
 }
 
 /* Sets the limit of descriptors that the user had set: then no more can be made. */
-static void children_limit(const struct ssh_children *kids)
+static void children_limit(const struct ssh_children *children)
 {
-    setrlimit(RLIMIT_NOFILE, &kids->fds_before);
+    setrlimit(RLIMIT_NOFILE, &children->fds_before);
 }
 
-static void children_note_group(struct ssh_children *kids, pid_t pid)
+static void children_note_group(struct ssh_children *children, pid_t pid)
 {
-    for (size_t i = 0; i < kids->slots; i++) {
-        if (kids->groups[i]) continue;
-        kids->groups[i] = pid;
+    for (size_t i = 0; i < children->slots; i++) {
+        if (children->groups[i]) continue;
+        children->groups[i] = pid;
         return;
     }
 }
@@ -233,10 +235,10 @@ static bool children_socketpair(int ends[2])
     return true;
 }
 
-/* --- nursery --- */
+/* --- forker --- */
 
 /* A rank to start: the launcher's end of its socket is passed with the message, and behind it those
- * of the descriptors 0 to 2 that are not the nursery's own. */
+ * of the descriptors 0 to 2 that are not the forker's own. */
 struct order {
     uint32_t rank;
     bool passed[3];
@@ -244,7 +246,7 @@ struct order {
 enum { ORDER_FDS = 4, SIBLING_STACK = 64 * 1024 };
 
 struct sibling {
-    const struct ssh_children *kids;
+    const struct ssh_children *children;
     const struct ssh_program *program;
     struct order order;
     int fds[ORDER_FDS];
@@ -268,13 +270,13 @@ static int sibling_run(void *arg)
              (uintmax_t)st.st_ino, s->order.rank);
     const char **envp = children_environment(s->program, control);
     if (!envp) children_failed(s->program, s->fds[0], s->order.rank, ENOMEM);
-    children_limit(s->kids);
+    children_limit(s->children);
     children_exec(s->program, envp, s->fds[0], s->order.rank);
 }
 
-/* False at the end of the connection.  Without descriptors, if there is no room for all of them:
- * fds[0] is -1. */
-static bool nursery_take(int orders, struct order *order, int fds[ORDER_FDS])
+/* Receives an order and its descriptors.  False at the end of the connection.  If this process has
+ * no room for all descriptors, it gets none: fds[0] is -1. */
+static bool forker_take(int orders, struct order *order, int fds[ORDER_FDS])
 {
     union {
         struct cmsghdr head;
@@ -301,17 +303,17 @@ static bool nursery_take(int orders, struct order *order, int fds[ORDER_FDS])
 /* The ranks of a host share a session, because the kernel may give each session a share of its own
  * of the processors (autogroup): then sched_yield gives way only to processes of the same session.
  * This process leads it, and starts the ranks as children of its parent. */
-static void nursery_run(const struct ssh_children *kids, const struct ssh_program *program,
-                        pid_t parent, int orders) __attribute__((noreturn));
-static void nursery_run(const struct ssh_children *kids, const struct ssh_program *program,
-                        pid_t parent, int orders)
+static void forker_run(const struct ssh_children *children, const struct ssh_program *program,
+                       pid_t parent, int orders) __attribute__((noreturn));
+static void forker_run(const struct ssh_children *children, const struct ssh_program *program,
+                       pid_t parent, int orders)
 {
     static char stack[SIBLING_STACK] __attribute__((aligned(64)));
-    struct sibling next = {.kids = kids, .program = program, .parent = parent};
+    struct sibling next = {.children = children, .program = program, .parent = parent};
     int null;
-    children_new_session(kids, parent);
+    children_new_session(children, parent);
     while ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && null <= 2) continue;
-    while (nursery_take(orders, &next.order, next.fds)) {
+    while (forker_take(orders, &next.order, next.fds)) {
         int answer = -EMFILE;
         if (next.fds[0] >= 0) {
             answer = clone(sibling_run, stack + sizeof stack, CLONE_PARENT | SIGCHLD, &next);
@@ -327,31 +329,31 @@ static void nursery_run(const struct ssh_children *kids, const struct ssh_progra
     _exit(0);
 }
 
-bool ssh_children_open_nursery(struct ssh_children *kids, const struct ssh_program *program)
+bool ssh_children_open_nursery(struct ssh_children *children, const struct ssh_program *program)
 {
     int ends[2];
     const pid_t parent = getpid();
     if (!children_socketpair(ends)) return false;
-    kids->session = fork();
-    if (kids->session == 0) {
+    children->session = fork();
+    if (children->session == 0) {
         close(ends[0]);
-        nursery_run(kids, program, parent, ends[1]);
+        forker_run(children, program, parent, ends[1]);
     }
     close(ends[1]);
-    kids->orders = ends[0];
-    if (kids->session < 0) close(ends[0]);
-    return kids->session > 0;
+    children->orders = ends[0];
+    if (children->session < 0) close(ends[0]);
+    return children->session > 0;
 }
 
-void ssh_children_close_nursery(struct ssh_children *kids)
+void ssh_children_close_nursery(struct ssh_children *children)
 {
-    if (kids->session <= 0) return; /* the session could not be opened */
-    close(kids->orders);
-    while (waitpid(kids->session, NULL, 0) < 0 && errno == EINTR) continue;
+    if (children->session <= 0) return; /* the session could not be opened */
+    close(children->orders);
+    while (waitpid(children->session, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
 /* Returns the process, or -1 with errno. */
-static pid_t children_order(const struct ssh_children *kids, uint32_t rank, int control_fd,
+static pid_t children_order(const struct ssh_children *children, uint32_t rank, int control_fd,
                             const int fds[3])
 {
     union {
@@ -375,29 +377,32 @@ static pid_t children_order(const struct ssh_children *kids, uint32_t rank, int 
     head->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
     memcpy(CMSG_DATA(head), passed, (size_t)count * sizeof(int));
     ssize_t done;
-    while ((done = sendmsg(kids->orders, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR) continue;
+    while ((done = sendmsg(children->orders, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR)
+        continue;
     if (done < 0) return -1;
-    while ((done = recv(kids->orders, &answer, sizeof answer, 0)) < 0 && errno == EINTR) continue;
+    while ((done = recv(children->orders, &answer, sizeof answer, 0)) < 0 && errno == EINTR)
+        continue;
     if (done != sizeof answer) answer = -ECHILD;
     if (answer > 0) return answer;
     errno = -answer;
     return -1;
 }
 
-void ssh_children_adopt(struct ssh_children *kids, uint32_t index, uint32_t rank, pid_t pid, int fd)
+void ssh_children_adopt(struct ssh_children *children, uint32_t index, uint32_t rank, pid_t pid,
+                        int fd)
 {
-    children_note_group(kids, pid);
-    kids->ranks[index].pid = pid;
-    kids->ranks[index].rank = rank;
-    ssh_stream_open(&kids->ranks[index].stream, fd, true);
+    children_note_group(children, pid);
+    children->ranks[index].pid = pid;
+    children->ranks[index].rank = rank;
+    ssh_stream_open(&children->ranks[index].stream, fd, true);
 }
 
-bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t rank,
+bool ssh_children_start_rank(struct ssh_children *children, uint32_t index, uint32_t rank,
                              const int fds[3])
 {
     int ends[2];
     if (!children_socketpair(ends)) return false;
-    const pid_t pid = children_order(kids, rank, ends[1], fds);
+    const pid_t pid = children_order(children, rank, ends[1], fds);
     int error = errno;
     close(ends[1]);
     if (pid < 0) {
@@ -405,33 +410,34 @@ bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t
         errno = error;
         return false;
     }
-    ssh_children_adopt(kids, index, rank, pid, ends[0]);
+    ssh_children_adopt(children, index, rank, pid, ends[0]);
     return true;
 }
 
-pid_t ssh_children_start_helper(struct ssh_children *kids, char *const *argv, const int fds[3])
+pid_t ssh_children_start_helper(struct ssh_children *children, char *const *argv, const int fds[3])
 {
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0) {
-        children_new_session(kids, parent);
+        children_new_session(children, parent);
         for (int i = 0; i < 3; i++) dup2(fds[i], i);
-        children_limit(kids);
+        children_limit(children);
         execvp(argv[0], argv);
         _exit(127);
     }
-    if (pid > 0) children_note_group(kids, pid);
+    if (pid > 0) children_note_group(children, pid);
     return pid;
 }
 
 /* --- programs behind wrappers --- */
 
-void ssh_children_note_program(const struct ssh_children *kids, struct ssh_child *child,
+void ssh_children_note_program(const struct ssh_children *children, struct ssh_child *child,
                                pid_t program)
 {
     /* Only a process of the ranks' session has a number that is valid here; in a container it is
      * another. */
-    if (child->program >= 0 || getsid(program) != kids->session || ssh_children_find(kids, program))
+    if (child->program >= 0 || getsid(program) != children->session ||
+        ssh_children_find(children, program))
         return;
     child->program = (int)syscall(SYS_pidfd_open, program, 0); /* -1 on old kernels: not watched */
     if (child->program >= 0) child->program_pid = program;
@@ -456,11 +462,11 @@ bool ssh_children_ending(const struct ssh_child *child)
 
 /* --- ending --- */
 
-void ssh_children_signal(struct ssh_children *kids, uint32_t index, int signo)
+void ssh_children_signal(struct ssh_children *children, uint32_t index, int signo)
 {
     /* In its first microseconds the child may not have its group yet: then signal the process
      * alone. */
-    pid_t pid = kids->ranks[index].pid;
+    pid_t pid = children->ranks[index].pid;
     if (pid > 0 && kill(-pid, signo) != 0) kill(pid, signo);
 }
 
@@ -469,24 +475,24 @@ void ssh_children_kill_helper(pid_t pid, int signo)
     if (pid > 0 && kill(-pid, signo) != 0) kill(pid, signo);
 }
 
-void ssh_children_poll(const struct ssh_children *kids, struct pollfd *fds)
+void ssh_children_poll(const struct ssh_children *children, struct pollfd *fds)
 {
-    for (uint32_t i = 0; i < kids->count; i++) {
-        const struct ssh_child *child = &kids->ranks[i];
+    for (uint32_t i = 0; i < children->count; i++) {
+        const struct ssh_child *child = &children->ranks[i];
         fds[2 * i] =
             (struct pollfd){.fd = child->stream.fd, .events = ssh_stream_events(&child->stream)};
         fds[2 * i + 1] = (struct pollfd){.fd = child->program, .events = POLLIN};
     }
 }
 
-struct ssh_child *ssh_children_find(const struct ssh_children *kids, pid_t pid)
+struct ssh_child *ssh_children_find(const struct ssh_children *children, pid_t pid)
 {
-    for (uint32_t i = 0; i < kids->count; i++)
-        if (kids->ranks[i].pid == pid) return &kids->ranks[i];
+    for (uint32_t i = 0; i < children->count; i++)
+        if (children->ranks[i].pid == pid) return &children->ranks[i];
     return NULL;
 }
 
-pid_t ssh_children_reap(struct ssh_children *kids, bool kill_group, int *status)
+pid_t ssh_children_reap(struct ssh_children *children, bool kill_group, int *status)
 {
     /* Kill the group before the process is reaped: until then its number cannot be reused. */
     for (;;) {
@@ -494,13 +500,14 @@ pid_t ssh_children_reap(struct ssh_children *kids, bool kill_group, int *status)
         if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return 0;
         pid_t pid = info.si_pid;
         bool badly = info.si_code != CLD_EXITED || info.si_status != 0;
-        if (pid != kids->guard && (badly || kill_group)) kill(-pid, SIGKILL);
+        if (pid != children->guard && (badly || kill_group)) kill(-pid, SIGKILL);
         pid_t got;
         while ((got = waitpid(pid, status, 0)) < 0 && errno == EINTR) continue;
         if (got != pid) return 0;
-        for (size_t i = 0; i < kids->slots; i++)
-            if (kids->groups[i] == pid) kids->groups[i] = 0;
-        if (pid != kids->guard) return pid;
-        kids->guard = 0; /* the guard was killed; direct children still die by PR_SET_PDEATHSIG */
+        for (size_t i = 0; i < children->slots; i++)
+            if (children->groups[i] == pid) children->groups[i] = 0;
+        if (pid != children->guard) return pid;
+        children->guard =
+            0; /* the guard was killed; direct children still die by PR_SET_PDEATHSIG */
     }
 }

@@ -43,11 +43,11 @@ struct below {
 struct control {
     struct ssh_stream up; /* to the launcher */
     struct ssh_wire_assembly in;
-    struct ssh_children kids;
+    struct ssh_children children;
     struct hosts_block block;
     uint32_t alive;
     char secret[SSH_WIRE_SECRET + 1];
-    struct ssh_shell *outputs; /* of the ranks: [kids.count] */
+    struct ssh_shell *outputs; /* of the ranks: [children.count] */
     struct below *below;       /* [below_most] */
     uint32_t below_count, below_most;
     bool unfinished; /* an output line waits for its end */
@@ -133,7 +133,8 @@ static void control_pass_up(void *ctx, const struct ssh_wire_frame *frame)
         return;
     }
     if (frame->type == SSH_WIRE_HELLO && frame->len == 4)
-        ssh_children_note_program(&from->c->kids, from->child, (pid_t)ssh_wire_u32(frame->data));
+        ssh_children_note_program(&from->c->children, from->child,
+                                  (pid_t)ssh_wire_u32(frame->data));
     struct ssh_parcel *parcel = ssh_parcel_of_frame(frame);
     ssh_stream_post(&from->c->up, parcel);
     ssh_parcel_drop(parcel);
@@ -154,8 +155,8 @@ static void control_reap_children(struct control *c)
 {
     int status;
     pid_t pid;
-    while ((pid = ssh_children_reap(&c->kids, false, &status)) > 0) {
-        struct ssh_child *child = ssh_children_find(&c->kids, pid);
+    while ((pid = ssh_children_reap(&c->children, false, &status)) > 0) {
+        struct ssh_child *child = ssh_children_find(&c->children, pid);
         if (!child) {
             control_report_shell(c, pid, status);
             continue;
@@ -190,7 +191,7 @@ static void control_start_rank(struct control *c, uint32_t i, int null)
     int output[2];
     bool good = ssh_shell_listen(&c->outputs[i], output);
     const int fds[3] = {rank == 0 ? STDIN_FILENO : null, output[0], output[1]};
-    good = good && ssh_children_start_rank(&c->kids, i, rank, fds);
+    good = good && ssh_children_start_rank(&c->children, i, rank, fds);
     if (!good) control_complain("cannot start a process", strerror(errno));
     for (int which = 0; which < 2; which++)
         if (output[which] >= 0) close(output[which]);
@@ -230,17 +231,17 @@ static void control_start_ranks(struct control *c, const struct ssh_wire_message
     if (chdir(cwd) != 0) {
         control_complain(cwd, strerror(errno));
         c->wrong = true;
-    } else if (!ssh_children_make_room(&c->kids, setup->setup.count, c->below_most, true)) {
+    } else if (!ssh_children_make_room(&c->children, setup->setup.count, c->below_most, true)) {
         c->wrong = true;
     } else if (!envp || null < 0 || !c->below || !c->outputs ||
-               !ssh_children_open(&c->kids, setup->setup.count, c->below_most, c->up.fd) ||
-               !ssh_children_open_nursery(&c->kids,
+               !ssh_children_open(&c->children, setup->setup.count, c->below_most, c->up.fd) ||
+               !ssh_children_open_nursery(&c->children,
                                           &(struct ssh_program){path, (char *const *)argv, envp})) {
         control_complain("cannot prepare", strerror(errno));
         c->wrong = true;
     }
     for (uint32_t i = 0; i < setup->setup.count && !c->wrong; i++) control_start_rank(c, i, null);
-    ssh_children_close_nursery(&c->kids);
+    ssh_children_close_nursery(&c->children);
     free(argv);
     free(envp);
     if (null >= 0) close(null);
@@ -256,7 +257,7 @@ static void control_start_below(struct control *c, const struct ssh_wire_message
     struct below *below = &c->below[c->below_count++];
     ssh_shell_init(&below->shell);
     below->slot = start->start.slot;
-    if (!argv || !ssh_shell_start(&below->shell, &c->kids, argv, c->secret, false)) {
+    if (!argv || !ssh_shell_start(&below->shell, &c->children, argv, c->secret, false)) {
         control_complain("cannot start a remote shell", strerror(errno));
         c->wrong = true;
     }
@@ -266,9 +267,9 @@ static void control_start_below(struct control *c, const struct ssh_wire_message
 static void control_pass_down(struct control *c, const struct ssh_wire_frame *frame)
 {
     struct ssh_parcel *parcel = ssh_parcel_of_frame(frame);
-    for (uint32_t i = 0; i < c->kids.count; i++)
+    for (uint32_t i = 0; i < c->children.count; i++)
         if (frame->rank == SSH_WIRE_ALL || frame->rank == hosts_rank(&c->block, i))
-            ssh_stream_post(&c->kids.ranks[i].stream, parcel);
+            ssh_stream_post(&c->children.ranks[i].stream, parcel);
     ssh_parcel_drop(parcel);
 }
 
@@ -291,9 +292,9 @@ static void control_take_order(void *ctx, const struct ssh_wire_frame *frame)
         else
             c->wrong = c->wrong || complete != 0;
     } else if (frame->type == SSH_WIRE_SIGNAL && frame->len == 4) {
-        for (uint32_t i = 0; i < c->kids.count; i++)
+        for (uint32_t i = 0; i < c->children.count; i++)
             if (frame->rank == SSH_WIRE_ALL || frame->rank == hosts_rank(&c->block, i))
-                ssh_children_signal(&c->kids, i, (int)ssh_wire_u32(frame->data));
+                ssh_children_signal(&c->children, i, (int)ssh_wire_u32(frame->data));
     } else if (frame->type == SSH_WIRE_ECHO) {
         control_send(c, SSH_WIRE_ECHO, SSH_WIRE_ALL, 0);
     } else {
@@ -306,7 +307,7 @@ static void control_take_order(void *ctx, const struct ssh_wire_frame *frame)
 /* Outputs: one for each rank, then one for each host below. */
 static uint32_t control_outputs(const struct control *c)
 {
-    return (c->set_up && c->outputs ? c->kids.count : 0) + c->below_count;
+    return (c->set_up && c->outputs ? c->children.count : 0) + c->below_count;
 }
 
 static struct ssh_shell *control_output(struct control *c, uint32_t i)
@@ -345,7 +346,7 @@ static void control_flush_output(struct control *c)
  * their pipes are not waited for. */
 static void control_end_rank_output(struct control *c)
 {
-    for (uint32_t i = 0; c->outputs && i < c->kids.count; i++) {
+    for (uint32_t i = 0; c->outputs && i < c->children.count; i++) {
         ssh_shell_drain(&c->outputs[i]);
         if (!ssh_shell_unread(&c->outputs[i])) ssh_shell_close(&c->outputs[i]);
     }
@@ -366,7 +367,7 @@ static bool control_has_output(struct control *c)
 static void control_end_output(struct control *c, struct pollfd *fds, bool orderly)
 {
     int pauses = 0;
-    if (orderly) ssh_children_ending_well(&c->kids);
+    if (orderly) ssh_children_ending_well(&c->children);
     for (;;) {
         control_end_rank_output(c);
         if (!control_has_output(c) || pauses == DRAIN_STEPS) break;
@@ -452,13 +453,13 @@ static void control_hang_up(struct control *c)
 /* Returns false when the process has to end. */
 static bool control_step(struct control *c, struct pollfd *fds, size_t max)
 {
-    size_t n = 0, kids = c->set_up ? c->kids.count : 0;
+    size_t n = 0, children = c->set_up ? c->children.count : 0;
     const char *why;
-    if (3 + 4 * kids + 2 * (size_t)c->below_most > max) return false;
+    if (3 + 4 * children + 2 * (size_t)c->below_most > max) return false;
     fds[n++] = (struct pollfd){.fd = c->up.fd, .events = ssh_stream_events(&c->up)};
-    fds[n++] = (struct pollfd){.fd = c->set_up ? c->kids.signals : -1, .events = POLLIN};
-    if (c->set_up) ssh_children_poll(&c->kids, fds + n);
-    n += 2 * kids;
+    fds[n++] = (struct pollfd){.fd = c->set_up ? c->children.signals : -1, .events = POLLIN};
+    if (c->set_up) ssh_children_poll(&c->children, fds + n);
+    n += 2 * children;
     size_t outputs = control_poll_output(c, fds + n);
     int ready = poll(fds, n + outputs, c->unfinished ? LINE_PATIENCE : -1);
     if (ready < 0) return errno == EINTR;
@@ -466,12 +467,12 @@ static bool control_step(struct control *c, struct pollfd *fds, size_t max)
     control_read_output(c, fds + n, outputs);
     if (fds[1].revents) {
         struct signalfd_siginfo info;
-        while (read(c->kids.signals, &info, sizeof info) == (ssize_t)sizeof info)
+        while (read(c->children.signals, &info, sizeof info) == (ssize_t)sizeof info)
             if (info.ssi_signo == SIGTERM) return c->terminated = true, false;
         control_reap_children(c);
     }
-    for (size_t i = 0; i < kids; i++) {
-        struct ssh_child *child = &c->kids.ranks[i];
+    for (size_t i = 0; i < children; i++) {
+        struct ssh_child *child = &c->children.ranks[i];
         if (fds[2 + 2 * i].revents && child->stream.fd >= 0) {
             ssh_stream_flush(&child->stream);
             control_read_child(c, child);
@@ -503,16 +504,17 @@ int ssh_control_main(int argc, char **argv)
         return 1;
     }
     while (control_step(&c, fds, MOST)) continue;
-    if (c.set_up && c.kids.ranks) {
+    if (c.set_up && c.children.ranks) {
         const bool orderly = !c.wrong && !c.terminated && c.up.error == 0;
-        for (uint32_t i = 0; i < c.kids.count; i++) ssh_children_signal(&c.kids, i, SIGKILL);
+        for (uint32_t i = 0; i < c.children.count; i++)
+            ssh_children_signal(&c.children, i, SIGKILL);
         if (!orderly) control_hang_up(&c);
         control_end_output(&c, fds, orderly);
         control_count_input(&c);
     }
     control_report_losses(&c);
     control_hang_up(&c);
-    if (c.set_up && c.kids.ranks) ssh_children_close(&c.kids);
+    if (c.set_up && c.children.ranks) ssh_children_close(&c.children);
     ssh_wire_free(&c.in.buf);
     free(fds);
     return c.wrong;

@@ -59,7 +59,7 @@ static struct ssh_child *master_local_child(struct ssh_master *m, uint32_t rank)
 {
     struct ssh_host_slot *slot = &m->slots[m->slot_of[rank]];
     if (slot->placement->remote) return NULL;
-    return &m->kids.ranks[slot->local_first + hosts_index(&slot->placement->block, rank)];
+    return &m->children.ranks[slot->local_first + hosts_index(&slot->placement->block, rank)];
 }
 
 /* The send callback of the job. */
@@ -75,8 +75,8 @@ static void master_send(void *ctx, uint32_t rank, enum ssh_wire_type type, const
         else
             ssh_remote_send(&m->slots[m->slot_of[rank]], parcel);
     } else {
-        for (uint32_t i = 0; i < m->kids.count; i++)
-            ssh_stream_post(&m->kids.ranks[i].stream, parcel);
+        for (uint32_t i = 0; i < m->children.count; i++)
+            ssh_stream_post(&m->children.ranks[i].stream, parcel);
         for (uint32_t s = 0; s < m->placement.count; s++)
             if (m->slots[s].placement->remote) ssh_remote_send(&m->slots[s], parcel);
     }
@@ -90,7 +90,7 @@ static void master_signal_rank(struct ssh_master *m, uint32_t rank, int signo)
     if (slot->placement->remote)
         ssh_remote_signal(slot, rank, signo);
     else
-        ssh_children_signal(&m->kids,
+        ssh_children_signal(&m->children,
                             slot->local_first + hosts_index(&slot->placement->block, rank), signo);
 }
 
@@ -164,7 +164,7 @@ static double master_patience(struct ssh_master *m, double seconds)
 {
     if (m->processors.all <= 0) m->processors = gasneti_processors();
     gasneti_patience_tick(&m->patience, gasneti_clock(),
-                          gasneti_crowding(&m->processors, gasneti_running(), m->kids.count));
+                          gasneti_crowding(&m->processors, gasneti_running(), m->children.count));
     return gasneti_patience_part(&m->patience, seconds);
 }
 
@@ -299,7 +299,8 @@ static void master_take_local_frame(void *ctx, const struct ssh_wire_frame *fram
 {
     const struct local_frame *from = ctx;
     if (frame->type == SSH_WIRE_HELLO && frame->len == 4)
-        ssh_children_note_program(&from->m->kids, from->child, (pid_t)ssh_wire_u32(frame->data));
+        ssh_children_note_program(&from->m->children, from->child,
+                                  (pid_t)ssh_wire_u32(frame->data));
     ssh_master_frame(from->m, from->child->rank, frame);
 }
 
@@ -324,8 +325,8 @@ static void master_reap_children(struct ssh_master *m)
 {
     int status;
     pid_t pid;
-    while ((pid = ssh_children_reap(&m->kids, m->job.ending, &status)) > 0) {
-        struct ssh_child *child = ssh_children_find(&m->kids, pid);
+    while ((pid = ssh_children_reap(&m->children, m->job.ending, &status)) > 0) {
+        struct ssh_child *child = ssh_children_find(&m->children, pid);
         if (!child) {
             ssh_remote_shell_ended(m, pid, status);
             continue;
@@ -394,7 +395,7 @@ static void master_take_signal(struct ssh_master *m, int signo)
 static void master_read_signals(struct ssh_master *m)
 {
     struct signalfd_siginfo info;
-    while (read(m->kids.signals, &info, sizeof info) == (ssize_t)sizeof info)
+    while (read(m->children.signals, &info, sizeof info) == (ssize_t)sizeof info)
         master_take_signal(m, (int)info.ssi_signo);
     master_reap_children(m);
 }
@@ -434,7 +435,7 @@ static void master_note_output(struct ssh_master *m)
 
 static void master_loop(struct ssh_master *m)
 {
-    size_t locals = m->kids.count,
+    size_t locals = m->children.count,
            most = 2 + 2 * locals + ssh_remote_poll_max(m) + SSH_INPUT_FDS + SSH_ASK_FDS;
     struct pollfd *fds = calloc(most, sizeof *fds);
     if (!fds) ssh_job_fail(&m->job, 1, "out of memory");
@@ -446,8 +447,8 @@ static void master_loop(struct ssh_master *m)
         if (m->remotes && m->job.gone && !m->job.ending && !m->due[SSH_TIMER_ECHO])
             ssh_remote_ask_echo(m); /* a rank is gone: all others should end soon */
         if (!fds || master_finished(m)) break;
-        fds[0] = (struct pollfd){.fd = m->kids.signals, .events = POLLIN};
-        ssh_children_poll(&m->kids, fds + 1);
+        fds[0] = (struct pollfd){.fd = m->children.signals, .events = POLLIN};
+        ssh_children_poll(&m->children, fds + 1);
         size_t remote = ssh_remote_poll(m, fds + 1 + 2 * locals);
         remote += ssh_input_poll(m, fds + 1 + 2 * locals + remote);
         struct pollfd *asks = fds + 1 + 2 * locals + remote;
@@ -463,7 +464,7 @@ static void master_loop(struct ssh_master *m)
         if (ready > 0) {
             if (fds[0].revents) master_read_signals(m);
             for (size_t i = 0; i < locals; i++) {
-                struct ssh_child *child = &m->kids.ranks[i];
+                struct ssh_child *child = &m->children.ranks[i];
                 if (fds[1 + 2 * i].revents && child->stream.fd >= 0) {
                     ssh_stream_flush(&child->stream);
                     master_read_child(m, child);
@@ -500,7 +501,7 @@ static void master_start_local_rank(struct ssh_master *m, uint32_t rank, int nul
     int forward = -1;
     const int input = rank == 0 ? ssh_input_open(&forward) : null;
     const int fds[3] = {input, STDOUT_FILENO, STDERR_FILENO};
-    const bool good = !m->job.ending && ssh_children_start_rank(&m->kids, index, rank, fds);
+    const bool good = !m->job.ending && ssh_children_start_rank(&m->children, index, rank, fds);
     const int error = errno;
     ssh_input_forward(m, forward);
     if (input != STDIN_FILENO && input != null) close(input);
@@ -512,7 +513,7 @@ static void master_start_local_rank(struct ssh_master *m, uint32_t rank, int nul
         ssh_job_unreachable(&m->job, rank, 1);
         return;
     }
-    ssh_stream_post(&m->kids.ranks[index].stream, m->welcome);
+    ssh_stream_post(&m->children.ranks[index].stream, m->welcome);
 }
 
 /* Takes over the ranks that this program has forked. */
@@ -522,8 +523,8 @@ static void master_adopt_all(struct ssh_master *m)
     if (!m->welcome) ssh_job_fail(&m->job, 1, "out of memory for the environment of the ranks");
     ssh_input_forward(m, m->request->forward);
     for (uint32_t r = 0; r < m->job.size; r++) {
-        ssh_children_adopt(&m->kids, r, r, m->request->forked[r].pid, m->request->forked[r].fd);
-        if (m->welcome) ssh_stream_post(&m->kids.ranks[r].stream, m->welcome);
+        ssh_children_adopt(&m->children, r, r, m->request->forked[r].pid, m->request->forked[r].fd);
+        if (m->welcome) ssh_stream_post(&m->children.ranks[r].stream, m->welcome);
     }
 }
 
@@ -532,7 +533,7 @@ static void master_start_all(struct ssh_master *m)
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     const struct ssh_program program = {
         .path = m->request->path, .argv = m->request->argv, .envp = (const char *const *)environ};
-    if (!ssh_children_open_nursery(&m->kids, &program))
+    if (!ssh_children_open_nursery(&m->children, &program))
         ssh_job_fail(&m->job, 1, "no process can be started: %s (see ulimit -u and ulimit -n)",
                      strerror(errno));
     if (null < 0)
@@ -543,7 +544,7 @@ static void master_start_all(struct ssh_master *m)
     if (!m->job.ending) ssh_remote_start(m); /* remote shells take longest */
     for (uint32_t r = 0; r < m->job.size; r++)
         if (!m->slots[m->slot_of[r]].placement->remote) master_start_local_rank(m, r, null);
-    ssh_children_close_nursery(&m->kids);
+    ssh_children_close_nursery(&m->children);
     if (null >= 0) close(null);
 }
 
@@ -657,9 +658,9 @@ static int master_end_output(struct ssh_master *m, int status)
 
 static int master_run(struct ssh_master *m, uint32_t locals)
 {
-    if (!ssh_children_make_room(&m->kids, locals, m->remotes, false)) return 1;
+    if (!ssh_children_make_room(&m->children, locals, m->remotes, false)) return 1;
     if (!ssh_job_open(&m->job, m->request->ranks, m->placement.host_name_of, master_send, m) ||
-        !output_open() || !ssh_children_open(&m->kids, locals, m->remotes, -1)) {
+        !output_open() || !ssh_children_open(&m->children, locals, m->remotes, -1)) {
         launcher_log("cannot prepare %" PRIu32 " processes: %s", m->request->ranks,
                      strerror(errno));
         output_finish();
@@ -676,7 +677,7 @@ static int master_run(struct ssh_master *m, uint32_t locals)
     int status = master_end_output(m, ssh_job_status(&m->job));
     ssh_input_return(m);
     ssh_remote_close(m);
-    ssh_children_close(&m->kids);
+    ssh_children_close(&m->children);
     return status;
 }
 

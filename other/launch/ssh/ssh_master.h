@@ -64,7 +64,7 @@ struct ssh_master {
     const struct ssh_request *request;
     struct ssh_placement placement;
     struct ssh_job job;
-    struct ssh_children kids;
+    struct ssh_children children;
     struct ssh_host_slot *slots; /* [placement.count] */
     uint32_t *slot_of;           /* [ranks] */
     enum ssh_timer *silent;      /* [ranks]: SILENCE or ENDING; 0: the rank is connected */

@@ -122,7 +122,7 @@ static bool remote_start_shell(struct ssh_master *m, uint32_t s)
     struct shell_words command = {0};
     bool rank0 = s == m->slot_of[0]; /* standard input follows */
     bool good = ssh_remote_command(m, s, &command);
-    if (good && !ssh_shell_start(&slot->shell, &m->kids, command.word, m->secret, rank0)) {
+    if (good && !ssh_shell_start(&slot->shell, &m->children, command.word, m->secret, rank0)) {
         launcher_log("host %s: cannot start %s: %s; GASNET_SSH_CMD names the remote shell",
                      slot->placement->host, command.word[0], strerror(errno));
         good = false;

@@ -28,14 +28,14 @@ void ssh_shell_init(struct ssh_shell *shell)
     shell->input = shell->output[0] = shell->output[1] = -1;
 }
 
-bool ssh_shell_start(struct ssh_shell *shell, struct ssh_children *kids, char *const *argv,
+bool ssh_shell_start(struct ssh_shell *shell, struct ssh_children *children, char *const *argv,
                      const char *secret, bool keep_input)
 {
     int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
     bool good = true;
     for (int i = 0; i < 3; i++) good = good && pipe2(pipes[i], O_CLOEXEC) == 0;
     const int theirs[3] = {pipes[0][0], pipes[1][1], pipes[2][1]};
-    pid_t pid = good ? ssh_children_start_helper(kids, argv, theirs) : -1;
+    pid_t pid = good ? ssh_children_start_helper(children, argv, theirs) : -1;
     int error = errno;
     shell_close_fd(&pipes[0][0]);
     shell_close_fd(&pipes[1][1]);
@@ -114,7 +114,8 @@ int ssh_shell_wants(const struct ssh_shell *shell, int which)
     return shell_held_up(which) ? -1 : shell->output[which];
 }
 
-/* False: no byte is there now, or the stream has ended. */
+/* Reads what the shell has written to one of its streams.  False: there is nothing now, or the
+ * stream has ended. */
 static bool shell_read_some(struct ssh_shell *shell, int which)
 {
     char bytes[16384];

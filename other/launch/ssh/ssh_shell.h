@@ -23,7 +23,7 @@ struct ssh_shell {
 void ssh_shell_init(struct ssh_shell *shell);
 /* Starts the process and writes the secret to its input, which stays open if `keep_input`.
  * Returns false with errno. */
-bool ssh_shell_start(struct ssh_shell *shell, struct ssh_children *kids, char *const *argv,
+bool ssh_shell_start(struct ssh_shell *shell, struct ssh_children *children, char *const *argv,
                      const char *secret, bool keep_input);
 /* Makes pipes for the output alone, of a process that gets `theirs` as 1 and 2.  The caller closes
  * `theirs`, also on failure (-1: not made). */

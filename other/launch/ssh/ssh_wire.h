@@ -28,7 +28,7 @@ enum {
     SSH_WIRE_HOSTS = 65535,     /* most hosts */
 };
 
-/* As a rank: all ranks behind this stream. */
+/* The value of a rank that means all ranks behind this stream. */
 static const uint32_t SSH_WIRE_ALL = UINT32_MAX;
 
 enum ssh_wire_type {

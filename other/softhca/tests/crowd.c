@@ -59,7 +59,8 @@ static void run_test(crowd_function *test, struct crowd *c)
     exit(0);
 }
 
-/* The hub decides the result: when it fails the others end with it. */
+/* Process 0, to which all others are connected, decides the result: when it fails, the others are
+ * killed. */
 static bool await_all(const struct crowd *c)
 {
     bool ok = true;

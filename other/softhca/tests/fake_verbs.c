@@ -174,7 +174,8 @@ static void free_list(struct ibv_device **list)
 static bool is_device(const void *p)
 {
     for (int i = 0; i < device_count; i++)
-        if (p == &devices[i].base) return devices[i].users > 0; /* in no list any more */
+        if (p == &devices[i].base)
+            return devices[i].users > 0; /* also if it was removed from the list */
     return false;
 }
 

@@ -37,7 +37,7 @@ extern "C" {
 /* Any value but 0 is true. */
 typedef unsigned char MT_bool;
 
-/* As wide as a pointer. */
+/* Integers as wide as a pointer. */
 typedef unsigned long MT_size_t;
 typedef unsigned long MT_virt_addr_t;
 typedef unsigned long MT_phys_addr_t;

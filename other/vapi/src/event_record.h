@@ -4,7 +4,7 @@
 
 #include "objects.h"
 
-/* False for an event that VAPI does not have.  */
+/* Translates an asynchronous event.  False: VAPI has no such event.  */
 bool vapi_event_record(const struct ibv_async_event *event, VAPI_event_record_t *record);
 
 #endif

@@ -31,7 +31,7 @@ static inline bool order_holds(const order_t *order, bool success, int held)
     return held > 0 || (phase == ORDER_UNCONNECTED && success);
 }
 
-/* False: no receive waits, whatever became of it. */
+/* True if a receive may wait for its connection event, whatever its status. */
 static inline bool order_may_hold(const order_t *order, int held)
 {
     return order_holds(order, true, held);

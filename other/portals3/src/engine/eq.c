@@ -223,7 +223,7 @@ static inline bool was_looked_for(struct ptli_engine *engine, struct ptli_eq *eq
     return true;
 }
 
-/* False: nothing arrived.  */
+/* Lets the network deliver what has arrived.  False: nothing has.  */
 static inline bool eq_drive_network(struct ptli_engine *engine, struct ptli_eq *eq)
 {
     uint32_t looks = atomic_load_explicit(&engine->looks, memory_order_relaxed) + 1;

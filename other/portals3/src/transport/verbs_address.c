@@ -65,7 +65,7 @@ static socklen_t local_address(ptl_pid_t pid, struct sockaddr_un *address)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
-/* False for a socket without such a name. */
+/* Reads the process id from the name of a local socket.  False: it is no name of libportals'. */
 static bool local_pid(const struct sockaddr_un *address, socklen_t size, ptl_pid_t *pid)
 {
     struct sockaddr_un same;
@@ -338,7 +338,7 @@ enum {
     SEALED_CHALLENGE = HANDSHAKE_HEADER + sizeof(ptli_challenge_t) + HANDSHAKE_SEAL
 };
 
-/* False: it is of a stranger. */
+/* Handles a handshake message.  False: it is not from a process of this job. */
 static bool receive_one(struct ptli_verbs *v, const char *bytes, size_t length, ptl_process_id_t id)
 {
     handshake_message_t message;

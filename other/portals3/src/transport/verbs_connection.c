@@ -302,7 +302,8 @@ static bool join_conn(struct ptli_verbs *v, struct ptli_node *node,
     return false;
 }
 
-/* False: the peer cannot be connected. */
+/* Does what the handshake orders: makes, joins and opens the queue pair, and sends.  False: the
+ * peer cannot be connected. */
 static bool connection_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actions,
                            const ptli_connect_payload_t *received)
 {

@@ -78,7 +78,7 @@ static void fit_receives(struct ptli_verbs *v, const struct ibv_device_attr *att
     if (attr->max_mr_size) at_most(&v->settings.receives, attr->max_mr_size / ptli_receive_size(v));
 }
 
-/* False, and says it, where the device lacks what every process needs. */
+/* True if the device has what every process needs; else says what it lacks. */
 static bool suffices(const struct ptli_verbs *v)
 {
     const char *name = ibv_get_device_name(v->context->device);

@@ -85,7 +85,8 @@ static void own_message(struct ptli_conn *conn, const struct ptli_header *header
     }
 }
 
-/* False: the engine has no memory for the message now. */
+/* Passes a received message to the engine.  False: the engine has no memory for it, and it is to be
+ * offered again. */
 static bool receive_offer(struct ptli_conn *conn, const unsigned char *bytes, uint32_t length)
 {
     struct ptli_node *node = conn->node;

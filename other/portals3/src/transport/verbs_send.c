@@ -137,7 +137,7 @@ void ptli_verbs_hurry(struct ptli_conn *conn)
         ptli_verbs_nudge(conn, IBV_WR_RDMA_WRITE);
 }
 
-/* False: there is no buffer. */
+/* Posts a message, inline or from a send buffer.  False: no buffer is free. */
 static bool post_message(struct ptli_conn *conn, struct ptli_message *message, uint32_t buffers)
 {
     struct ptli_node *node = conn->node;
@@ -207,7 +207,8 @@ static void post_piece(struct ptli_conn *conn, struct ptli_transfer *transfer)
     ptli_verbs_post(conn, &wr, last ? (ptli_item_t)transfer + 1 : 0, NULL);
 }
 
-/* False: there are not slots enough for all of it. */
+/* Posts the pieces of a transfer.  False: there are not enough slots for all of it; the rest is
+ * posted by a later call. */
 static bool post_transfer(struct ptli_conn *conn, struct ptli_transfer *transfer, uint32_t limit)
 {
     if (!(transfer->scratch[1] & STARTED)) {

@@ -238,7 +238,7 @@ static enum shca_family address_family(const union ibv_gid *gid)
     return gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80 ? SHCA_GID_LOCAL : SHCA_GID_IPV6;
 }
 
-/* As the kernel resolves an address of RoCE: a link-local address of version 1 has the peer's
+/* Resolves an address of RoCE as the kernel does: a link-local address of version 1 has the peer's
  * Ethernet address in it, and for any other the peer's host must answer. */
 static int address_resolve(uint32_t from, const struct ibv_ah_attr *ah)
 {

@@ -17,7 +17,8 @@ void shca_port_set(uint32_t port, enum ibv_port_state state)
     shca_raise_on_device(&shca_devices[shm_port_device(port)], &e);
 }
 
-/* As if the device had been unplugged: its objects fail, but its events are still delivered. */
+/* Lets the device behave as if it had been unplugged: its objects fail, but its events are still
+ * delivered. */
 void shca_device_remove(struct shca_device *d)
 {
     struct ibv_async_event e = {.event_type = IBV_EVENT_DEVICE_FATAL};

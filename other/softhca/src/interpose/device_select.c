@@ -241,7 +241,7 @@ struct ibv_device **shca_list(int *num)
     return array;
 }
 
-/* False when the list is not from shca_list(). */
+/* Frees a list of devices.  False: it is not from shca_list. */
 bool shca_list_free(struct ibv_device **list)
 {
     pthread_mutex_lock(&lists_lock);

@@ -132,7 +132,8 @@ static bool mr_is_mapped(void *addr, size_t len)
     return true;
 }
 
-/* False, with SOFTHCA_MEMORY=strict, for memory whose pages the kernel pins for no device. */
+/* True if a device could register the memory.  With SOFTHCA_MEMORY=strict false for pages that the
+ * kernel pins for no device. */
 static bool mr_is_pinnable(void *addr, size_t len, bool write)
 {
     return shca_settings()->memory != SHCA_MEMORY_STRICT ||

@@ -115,7 +115,7 @@ static bool find_read_tables(struct process *p)
     return false;
 }
 
-/* False: no process has the slot. */
+/* Fills in what the slot of the table of processes tells.  False: no process has the slot. */
 static bool find_inspect(struct process *p, uint32_t slot)
 {
     *p = (struct process){.slot = slot, .memfd = -1, .why = "it does not answer"};

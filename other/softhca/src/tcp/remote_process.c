@@ -190,7 +190,7 @@ static bool remote_process_is_listed(const struct sockaddr_storage *a, uint32_t 
     return false;
 }
 
-/* False: the address is not that of a listed host. */
+/* True if the connection comes from the address of a listed host. */
 bool shca_remote_process_accepted(struct shca_conn *c)
 {
     static unsigned reported;
