@@ -13,7 +13,7 @@ core_sources = \
   core/rdma/buffers.c core/rdma/buffers.h core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/firehose.h \
   core/rdma/unmapped.c core/rdma/lease.c core/rdma/unmapped.h core/rdma/lease.h \
   core/rdma/lists.c core/rdma/pieces.c core/rdma/rdma.c \
-  core/rdma/rdma.h core/rdma/rdma_internal.h core/rdma/remote_flags.c core/rdma/remote_flags.h \
+  core/rdma/published.c core/rdma/published.h core/rdma/rdma.h core/rdma/rdma_internal.h core/rdma/remote_flags.c core/rdma/remote_flags.h \
   core/rdma/remote.h core/rdma/remote_fast.h core/rdma/remote_firehose.h \
   core/rdma/segment.h core/rdma/segments.c core/rdma/synchronisation.h core/rdma/watched.c $(core_segment_sources) \
   core/am/am.h core/am/am_deliver.c core/am/am_deliver.h core/am/am_dispatch.h \

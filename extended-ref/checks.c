@@ -8,6 +8,7 @@
 
 #ifdef GASNET_DEBUG
 
+#include "core/rdma/segment.h"
 #include "core/report.h"
 #include "extended-ref/ex/atomics.h"
 #include "extended-ref/internal_am.h"
@@ -16,7 +17,30 @@
 void gasnete_check_remote(const char *call, gasnet_node_t node, const void *start, size_t nbytes)
 {
     gasnete_check_transfer(call, node);
-    if (nbytes) gasnete_check_segment(node, start, nbytes, call);
+    if (nbytes) gasnete_check_attached(node, start, nbytes, call);
+}
+
+void gasnete_check_bound(const char *call, gex_TM_t tm, gex_Rank_t rank, const void *start,
+                         size_t nbytes)
+{
+    const gex_Rank_t node = gasneti_jobrank(tm, rank);
+    void *base;
+    uintptr_t size;
+    if (!tm->index) {
+        gasnete_check_remote(call, node, start, nbytes);
+        return;
+    }
+    gasnete_check_transfer(call, node);
+    if (!nbytes) return;
+    gex_Event_Wait(gex_EP_QueryBoundSegmentNB(tm, rank, &base, NULL, &size, 0));
+    if (!size)
+        gasneti_fatal("%s names endpoint %d of %s, of which this rank knows no segment: bind one, "
+                      "and call gex_EP_PublishBoundSegment on both ranks",
+                      call, tm->index, gasneti_rank_name(node));
+    if (!gasnetc_within((uintptr_t)base, size, (uintptr_t)start, nbytes))
+        gasneti_fatal("%s of %zu bytes at %p is outside the segment of endpoint %d of %s, which is "
+                      "%zu bytes at %p",
+                      call, nbytes, start, tm->index, gasneti_rank_name(node), (size_t)size, base);
 }
 
 void gasnete_check_atomic(const char *call, gex_AD_t ad, gex_DT_t dt, const void *result,
@@ -49,7 +73,7 @@ void gasnete_check_atomic(const char *call, gex_AD_t ad, gex_DT_t dt, const void
     if ((uintptr_t)addr & (nbytes - 1))
         gasneti_fatal("%s is called with address %p, which is not aligned to %zu bytes", call, addr,
                       nbytes);
-    gasnete_check_segment(node, addr, nbytes, call);
+    gasnete_check_attached(node, addr, nbytes, call);
 }
 
 /* The private bit of GASNET_BARRIERFLAG_UNNAMED alone is not a valid flag.  */

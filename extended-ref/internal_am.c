@@ -9,6 +9,7 @@
 
 #include "core/completion.h"
 #include "core/lock.h"
+#include "core/rdma/rdma.h"
 #include "core/report.h"
 
 static gasnet_seginfo_t *segments; /* [nodes] */
@@ -29,6 +30,13 @@ bool gasnete_in_segment(gasnet_node_t node, const void *start, size_t nbytes)
 
 void gasnete_check_segment(gasnet_node_t node, const void *start, size_t nbytes, const char *what)
 {
+    if (!gasnete_in_segment(node, start, nbytes) &&
+        !gasnetc_is_published(node, (uintptr_t)start, nbytes))
+        gasnete_check_attached(node, start, nbytes, what);
+}
+
+void gasnete_check_attached(gasnet_node_t node, const void *start, size_t nbytes, const char *what)
+{
     if (gasnete_in_segment(node, start, nbytes)) return;
     uintptr_t base = (uintptr_t)segments[node].addr;
     gasneti_fatal("%s of %zu bytes at %#lx is outside the segment of %s, which is [%#lx, %#lx)",
@@ -37,10 +45,11 @@ void gasnete_check_segment(gasnet_node_t node, const void *start, size_t nbytes,
 }
 
 /* Inlined, it would cost each Request saved registers: row ex_ad_round of make bench. */
-static void __attribute__((noreturn, cold, noinline))
-refuse_requested(gasnet_token_t token, const void *start, size_t nbytes, const char *what)
+static void __attribute__((cold, noinline))
+check_published(gasnet_token_t token, const void *start, size_t nbytes, const char *what)
 {
     gasnet_node_t me = gasnet_mynode(), from = 0;
+    if (gasnetc_is_published(me, (uintptr_t)start, nbytes)) return;
     gasnet_AMGetMsgSource(token, &from);
     gasneti_fatal(
         "rank %u asks for %s of %zu bytes at %p, outside this rank's segment of %zu bytes "
@@ -52,7 +61,7 @@ void gasnete_check_requested(gasnet_token_t token, const void *start, size_t nby
                              const char *what)
 {
     if (!gasnete_in_segment(gasneti_mynode, start, nbytes))
-        refuse_requested(token, start, nbytes, what);
+        check_published(token, start, nbytes, what);
 }
 
 /* --- operations that wait for a Reply --- */

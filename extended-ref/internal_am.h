@@ -74,10 +74,12 @@ void gasnete_barrier_begin(void);
 /* Init, and attach again: asks the core for the segments of all ranks.  */
 void gasnete_segments_read(void);
 
-/* internal_am.c: true if [start, start+nbytes) lies in the segment of `node`.  The two checks are
- * fatal otherwise: gasnete_check_segment for a transfer of this rank, gasnete_check_requested for
- * one that the sender of a message requests.  */
+/* internal_am.c: true if [start, start+nbytes) lies in the segment that `node` has attached;
+ * gasnete_check_attached is fatal otherwise.  The other checks accept what it has published too:
+ * gasnete_check_segment for a transfer of this rank, gasnete_check_requested for one that the
+ * sender of a message requests.  */
 bool gasnete_in_segment(gasnet_node_t node, const void *start, size_t nbytes);
+void gasnete_check_attached(gasnet_node_t node, const void *start, size_t nbytes, const char *what);
 void gasnete_check_segment(gasnet_node_t node, const void *start, size_t nbytes, const char *what);
 void gasnete_check_requested(gasnet_token_t token, const void *start, size_t nbytes,
                              const char *what);

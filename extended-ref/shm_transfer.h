@@ -2,8 +2,9 @@
  * them (gasnet_pshm.h): copies, complete when they return.
  *
  * Each function returns true if it has done the transfer, and false, with nothing done, if it is
- * for the network: the other rank shares no memory with this one, or the memory is outside its
- * segment.  In a library without PSHM all functions return false, also for this rank.
+ * for transfer.h: the other rank shares no memory with this one, or the memory is outside the
+ * segment that it has attached.  In a library without PSHM all functions return false, also for
+ * this rank.
  */
 #ifndef GASNETE_SHM_H
 #define GASNETE_SHM_H
@@ -43,13 +44,6 @@ static inline void *gasnete_shm_at(const gasnete_shm_peer_t *shm, const void *st
     const uintptr_t offset = (uintptr_t)start - shm->base;
     if (offset >= size || nbytes > size - offset) return NULL;
     return (void *)(shm->mapped + offset);
-}
-
-/* Where the segment of a rank begins in this one; NULL if it is not mapped here. */
-static inline void *gasnete_shm_base(gasnet_node_t node)
-{
-    const gasnete_shm_peer_t *shm = gasnete_shm_peer(node);
-    return shm ? (void *)shm->mapped : NULL;
 }
 
 static inline bool gasnete_shm_put(const char *call, gasnet_node_t node, void *dst, const void *src,

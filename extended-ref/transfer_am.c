@@ -1,11 +1,12 @@
 /* transfer_am.c - puts and gets by Active Messages alone: the portable reference (IB-E, item 5).
  *
- * Replaces RDMA in libraries whose network has no more than the Core API.  A put is a Medium, which
- * copies its source at the call, or a number of Longs; a get is a number of Shorts, each answered
- * by a Medium or Long Reply.  Each message of an operation is counted in its counter when it is
- * sent and when it is acknowledged, so a wait ends when the last handler has run.  A Reply has the
- * number of its operation (outstanding.h).  Only client calls send Requests: handlers reply, and
- * never wait.
+ * Replaces RDMA in libraries whose network has no more than the Core API, and in smp-conduit, where
+ * it reaches segments that ranks have not mapped.  A put is a number of Mediums, which copy their
+ * source at the call, or of Longs, which reach the attached segment alone; a get is a number of
+ * Shorts, each answered by a Medium or Long Reply.  Each message of an operation is counted in its
+ * counter when it is sent and when it is acknowledged, so a wait ends when the last handler has
+ * run.  A Reply has the number of its operation (outstanding.h).  Only client calls send Requests:
+ * handlers reply, and never wait.
  */
 #include "extended-ref/transfer_am.h"
 
@@ -20,6 +21,19 @@ enum { LONG_REPLY_PIECE = 1 << 20 };
 
 /* --- puts --- */
 
+/* Puts to any memory, which the handler writes. */
+static void transfer_am_put_mediums(gasnet_node_t node, char *dst, char *from, size_t nbytes,
+                                    gasnetc_counter_t *counter)
+{
+    for (size_t done = 0, piece; done < nbytes; done += piece) {
+        piece = gasneti_min(nbytes - done, gasnet_AMMaxMedium());
+        const uint64_t number = gasnete_expect(GASNETE_REPLY_DONE, node, NULL, 0, counter);
+        gasnetc_AMRequestMedium(
+            node, GASNETE_H_PUT, from + done, piece,
+            GASNETE_ARGS(GASNETE_WORD((uintptr_t)dst + done), GASNETE_WORD(number)));
+    }
+}
+
 /* Puts by LongAsync if `bulk`: the source of a bulk put must not change until the operation is
  * complete, which is the rule of LongAsync.  */
 static inline void transfer_am_put(gasnet_node_t node, char *dst, const void *src, size_t nbytes,
@@ -28,10 +42,8 @@ static inline void transfer_am_put(gasnet_node_t node, char *dst, const void *sr
     char *from = (char *)(uintptr_t)src;
     if (nbytes == 0) return;
     gasnete_check_segment(node, dst, nbytes, "a put");
-    if (nbytes <= gasnet_AMMaxMedium()) {
-        uint64_t number = gasnete_expect(GASNETE_REPLY_DONE, node, NULL, 0, counter);
-        gasnetc_AMRequestMedium(node, GASNETE_H_PUT, from, nbytes,
-                                GASNETE_ARGS(GASNETE_WORD((uintptr_t)dst), GASNETE_WORD(number)));
+    if (nbytes <= gasnet_AMMaxMedium() || !gasnete_in_segment(node, dst, nbytes)) {
+        transfer_am_put_mediums(node, dst, from, nbytes, counter);
         return;
     }
     for (size_t done = 0, piece; done < nbytes; done += piece) {

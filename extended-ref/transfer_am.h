@@ -2,7 +2,7 @@
 #ifndef GASNETE_TRANSFER_AM_H
 #define GASNETE_TRANSFER_AM_H
 
-#include "core/completion.h"
+#include "core/rdma/rdma.h"
 #include "extended-ref/internal_am.h"
 #include "gasnet.h"
 
@@ -38,12 +38,6 @@ static inline bool gasnete_transfer_fill(gasnet_node_t node, void *dst, int valu
 }
 
 /* Lists do not exist with Active Messages: a Medium has one source.  */
-enum { GASNETC_LIST_MOST = 1 };
-typedef struct gasnetc_piece {
-    void *at;
-    size_t length;
-} gasnetc_piece_t;
-
 static inline uint32_t gasnete_transfer_list_max(bool put)
 {
     (void)put;

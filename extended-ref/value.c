@@ -9,6 +9,7 @@
 #include "core/job/progress.h"
 #include "core/rdma/synchronisation.h"
 #include "core/report.h"
+#include "extended-ref/internal_am.h"
 #include "extended-ref/shm_transfer.h"
 #include "extended-ref/transfer.h"
 
@@ -18,11 +19,19 @@ void gasnete_bad_value(const char *call, size_t nbytes)
                   sizeof(gasnet_register_value_t));
 }
 
+/* The address may be of any segment of the node: the calls of GASNet-EX have checked which. */
+static void value_check(const char *call, gasnet_node_t node, const void *start, size_t nbytes)
+{
+    if (!GASNETC_CHECKING) return;
+    gasnete_check_transfer(call, node);
+    gasnete_check_segment(node, start, nbytes, call);
+}
+
 /* --- puts --- */
 
 void gasnete_put_val(gasnet_node_t node, void *dst, gasnet_register_value_t value, size_t nbytes)
 {
-    gasnete_check_remote("gasnet_put_val", node, dst, nbytes);
+    value_check("gasnet_put_val", node, dst, nbytes);
     gasnete_put(node, dst, gasneti_low_bytes(&value, nbytes), nbytes);
 }
 
@@ -31,7 +40,7 @@ void gasnete_put_val(gasnet_node_t node, void *dst, gasnet_register_value_t valu
 gasnet_handle_t gasnete_put_nb_val(gasnet_node_t node, void *dst, gasnet_register_value_t value,
                                    size_t nbytes)
 {
-    gasnete_check_remote("gasnet_put_nb_val", node, dst, nbytes);
+    value_check("gasnet_put_nb_val", node, dst, nbytes);
     void *src = gasneti_low_bytes(&value, nbytes);
     return gasnetc_frees_source(GASNETC_PUT_NB_VAL) ? gasnete_put_nb(node, dst, src, nbytes)
                                                     : gasnete_put_nb_bulk(node, dst, src, nbytes);
@@ -40,7 +49,7 @@ gasnet_handle_t gasnete_put_nb_val(gasnet_node_t node, void *dst, gasnet_registe
 void gasnete_put_nbi_val(gasnet_node_t node, void *dst, gasnet_register_value_t value,
                          size_t nbytes)
 {
-    gasnete_check_remote("gasnet_put_nbi_val", node, dst, nbytes);
+    value_check("gasnet_put_nbi_val", node, dst, nbytes);
     void *src = gasneti_low_bytes(&value, nbytes);
     if (gasnetc_frees_source(GASNETC_PUT_NBI_VAL))
         gasnete_put_nbi(node, dst, src, nbytes);
@@ -87,7 +96,7 @@ static gasnet_valget_handle_t value_start_get(gasnet_node_t node, void *src, siz
 
 gasnet_valget_handle_t gasnete_get_nb_val(gasnet_node_t node, void *src, size_t nbytes)
 {
-    gasnete_check_remote("gasnet_get_nb_val", node, src, nbytes);
+    value_check("gasnet_get_nb_val", node, src, nbytes);
     return value_start_get(node, src, nbytes);
 }
 
@@ -104,7 +113,7 @@ gasnet_register_value_t gasnete_wait_syncnb_valget(gasnet_valget_handle_t handle
 
 gasnet_register_value_t gasnete_get_val(gasnet_node_t node, void *src, size_t nbytes)
 {
-    gasnete_check_remote("gasnet_get_val", node, src, nbytes);
+    value_check("gasnet_get_val", node, src, nbytes);
     gasnet_register_value_t value = 0;
     if (gasnete_shm_get("gasnet_get_val", gasneti_low_bytes(&value, nbytes), node, src, nbytes))
         return value;

@@ -77,12 +77,26 @@ extern int gasnete_reply(gex_Token_t token, gex_Flags_t category, gex_AM_Index_t
 #if GASNET_DEBUG
 /* Fatal for an lc_opt that the call does not have. */
 extern void gasneti_check_lc(const char *call, const gex_Event_t *lc_opt, int reply);
+/* Fatal for a pair with an endpoint that receives no messages. */
+extern void gasneti_check_receives(gex_TM_t tm);
 #else
+GASNETI_INLINE void gasneti_check_receives(gex_TM_t tm)
+{
+    (void)tm;
+}
 GASNETI_INLINE void gasneti_check_lc(const char *call, const gex_Event_t *lc_opt, int reply)
 {
     (void)call, (void)lc_opt, (void)reply;
 }
 #endif
+
+/* The rank in the job to which a message goes. */
+GASNETI_INLINE gex_Rank_t gasneti_receiver(gex_TM_t tm, gex_Rank_t rank)
+{
+    const gex_Rank_t node = gasneti_jobrank(tm, rank);
+    gasneti_check_receives(tm);
+    return node;
+}
 
 /* The source may be changed already. */
 GASNETI_INLINE void gasneti_lc_over(gex_Event_t *lc_opt)
@@ -95,7 +109,7 @@ GASNETI_INLINE void gasneti_lc_over(gex_Event_t *lc_opt)
 GASNETI_INLINE int gasneti_request_short(gex_TM_t tm, gex_Rank_t rank, gex_AM_Index_t handler,
                                          gex_Flags_t flags, int numargs, const gex_AM_Arg_t *args)
 {
-    const gex_Rank_t node = gasneti_jobrank(tm, rank);
+    const gex_Rank_t node = gasneti_receiver(tm, rank);
     gasneti_check_request(node, handler);
     if (flags & GEX_FLAG_IMMEDIATE)
         return !gasnetc_may_request(node) ||
@@ -108,7 +122,7 @@ GASNETI_INLINE int gasneti_request_medium(gex_TM_t tm, gex_Rank_t rank, gex_AM_I
                                           const void *src, size_t nbytes, gex_Event_t *lc_opt,
                                           gex_Flags_t flags, int numargs, const gex_AM_Arg_t *args)
 {
-    const gex_Rank_t node = gasneti_jobrank(tm, rank);
+    const gex_Rank_t node = gasneti_receiver(tm, rank);
     gasneti_check_request(node, handler);
     gasneti_check_lc("gex_AM_RequestMedium", lc_opt, 0);
     if (flags & GEX_FLAG_IMMEDIATE)
@@ -124,7 +138,7 @@ GASNETI_INLINE int gasneti_request_long(gex_TM_t tm, gex_Rank_t rank, gex_AM_Ind
                                         gex_Event_t *lc_opt, gex_Flags_t flags, int numargs,
                                         const gex_AM_Arg_t *args)
 {
-    const gex_Rank_t node = gasneti_jobrank(tm, rank);
+    const gex_Rank_t node = gasneti_receiver(tm, rank);
     gasneti_check_request(node, handler);
     gasneti_check_lc("gex_AM_RequestLong", lc_opt, 0);
     if (lc_opt != GEX_EVENT_NOW || (flags & GEX_FLAG_IMMEDIATE))
@@ -214,7 +228,7 @@ GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareRequestMedium(gex_TM_t tm, gex_Ran
                                                             size_t most, gex_Event_t *lc_opt,
                                                             gex_Flags_t flags, unsigned nargs)
 {
-    const gex_Rank_t node = gasneti_jobrank(tm, rank);
+    const gex_Rank_t node = gasneti_receiver(tm, rank);
     if (!client_buf) return gasnete_prepare_request_medium(node, least, most, flags, nargs);
     return gasnete_prepare_request(node, GEX_FLAG_AM_MEDIUM, client_buf, least, most, lc_opt, flags,
                                    nargs);
@@ -226,7 +240,7 @@ GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareRequestLong(gex_TM_t tm, gex_Rank_
                                                           unsigned nargs)
 {
     (void)dest;
-    return gasnete_prepare_request(gasneti_jobrank(tm, rank), GEX_FLAG_AM_LONG, client_buf, least,
+    return gasnete_prepare_request(gasneti_receiver(tm, rank), GEX_FLAG_AM_LONG, client_buf, least,
                                    most, lc_opt, flags, nargs);
 }
 GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareReplyMedium(gex_Token_t token, const void *client_buf,

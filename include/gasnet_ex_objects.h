@@ -1,9 +1,10 @@
 /* gasnet_ex_objects.h - GASNet-EX: start, clients, endpoints, segments, teams, what the system is
  * like, handlers, and tokens.
  *
- * Private part of gasnetex.h.  This release has one client, its endpoint 0, the segment of that
- * endpoint, the team of all ranks, and teams that are made of it.  The calls that make other
- * endpoints and segments are listed in doc/gasnet-ex.md.
+ * Private part of gasnetex.h.  There is one client.  Its endpoint 0, the primordial one, has every
+ * capability, and the segment that gex_Segment_Attach allocates; teams are of these endpoints.
+ * Other endpoints, and segments for them, are made by gex_EP_Create and gex_Segment_Create, and
+ * named by gex_TM_Pair.
  */
 #ifndef GASNETI_IN_GASNET_H
 #error "gasnet_ex_objects.h is private: include gasnetex.h"
@@ -33,7 +34,12 @@ typedef struct gex_TM_s *gex_TM_t;
 #define GEX_SEGMENT_INVALID ((gex_Segment_t)0)
 #define GEX_TM_INVALID      ((gex_TM_t)0)
 
-#define GASNET_MAXEPS 1 /* endpoints of a process */
+#define GASNET_MAXEPS 33 /* endpoints of a process, the primordial one among them */
+
+/* A kind of memory: gasnet_mk.h. */
+typedef struct gex_MK_s *gex_MK_t;
+#define GEX_MK_INVALID ((gex_MK_t)0)
+#define GEX_MK_HOST    ((gex_MK_t)(uintptr_t)1)
 
 /* A piece of memory; has the members of gasnet_memvec_t by other names. */
 typedef struct {
@@ -105,6 +111,7 @@ struct gex_EP_s {
     gex_Client_t client;
     gex_Segment_t segment;
     gex_EP_Index_t index;
+    gex_Flags_t flags;
 };
 /* A team, or a pair of endpoints; gasneti_jobranks tells what follows it in memory. */
 struct gex_TM_s {
@@ -112,6 +119,7 @@ struct gex_TM_s {
     gex_EP_t ep;
     gex_Rank_t rank, size;
     gex_Flags_t flags;
+    gex_EP_Index_t index;             /* of the endpoint of each rank */
     struct gasnete_coll_team *engine; /* of collectives; NULL: a pair */
     gex_TM_t next;                    /* in the list of teams */
     gex_Memvec_t scratch;             /* the client's; NULL: none */
@@ -123,10 +131,10 @@ GASNETI_INLINE const gex_Rank_t *gasneti_jobranks(gex_TM_t tm)
 {
     return (const gex_Rank_t *)(tm + 1);
 }
-extern gex_TM_t gasneti_pair; /* of this process's endpoint with those of other ranks */
+extern gex_TM_t gasneti_pair; /* with the primordial endpoints of all ranks */
+/* With others; fatal for an index that no endpoint can have. */
+extern gex_TM_t gasneti_pair_with(gex_EP_Index_t remote);
 
-/* Fatal. */
-extern void gasneti_no_such_ep(gex_EP_Index_t index) GASNETI_ATTRIBUTE((__noreturn__, __cold__));
 #if GASNET_DEBUG
 /* Fatal unless `tm` names a team or a pair, and `rank` one of its members. */
 extern void gasneti_check_member(gex_TM_t tm, gex_Rank_t rank);
@@ -215,12 +223,12 @@ GASNETI_INLINE gex_Client_t gex_EP_QueryClient(gex_EP_t ep)
 {
     return ep->client;
 }
+/* Those of gex_EP_Create; 0: the primordial endpoint. */
 GASNETI_INLINE gex_Flags_t gex_EP_QueryFlags(gex_EP_t ep)
 {
-    (void)ep;
-    return 0;
+    return ep->flags;
 }
-/* GEX_SEGMENT_INVALID before a segment is bound. */
+/* GEX_SEGMENT_INVALID before a segment is bound, and after it was destroyed. */
 GASNETI_INLINE gex_Segment_t gex_EP_QuerySegment(gex_EP_t ep)
 {
     return ep->segment;
@@ -290,7 +298,7 @@ GASNETI_INLINE gex_EP_Location_t gex_TM_TranslateRankToEP(gex_TM_t tm, gex_Rank_
     gex_EP_Location_t location;
     (void)flags;
     location.gex_rank = gasneti_jobrank(tm, rank);
-    location.gex_ep_index = 0;
+    location.gex_ep_index = tm->index;
     return location;
 }
 
@@ -332,19 +340,69 @@ extern size_t gex_TM_Create(gex_TM_t *new_tms, size_t num_new_tms, gex_TM_t pare
 extern int gex_TM_Destroy(gex_TM_t tm, gex_Memvec_t *scratch_p, gex_Flags_t flags);
 
 /* A value that names two endpoints, to be passed as `tm` to the calls for messages, transfers and
- * queries of segments; their ranks are then those of the job.  Nothing is allocated.  Equal
- * arguments give equal values, which are those of no team. */
+ * queries of segments; their ranks are then those of the job.  There is nothing to release.  Equal
+ * arguments give equal values, which are those of no team.  Messages need remote == 0.  It is fatal
+ * if `remote` is not below GASNET_MAXEPS.  Also in handlers. */
 GASNETI_INLINE gex_TM_t gex_TM_Pair(gex_EP_t local, gex_EP_Index_t remote)
 {
     (void)local;
-    if (remote >= GASNET_MAXEPS) gasneti_no_such_ep(remote);
+    if_pf(remote != 0) return gasneti_pair_with(remote);
     return gasneti_pair;
 }
 
+/* --- Endpoints and segments that the client makes --- */
+
+/* The transfers of gasnet_ex_rma.h and gasnet_vis.h reach memory that a rank has not attached by
+ * four steps: gex_Segment_Create, gex_EP_Create, gex_EP_BindSegment, gex_EP_PublishBoundSegment.
+ * None but the last is collective.  Errors are returned, with a warning unless
+ * gex_System_SetVerboseErrors(0) was called, and leave outputs unchanged.  Not in handlers. */
+
+/* Makes an endpoint without a segment.  Its index is 1 for the first, 2 for the second and so on;
+ * it lives as long as the process.  caps: GEX_EP_CAPABILITY_RMA.  flags: 0, or
+ * GEX_FLAG_HINT_ACCEL_*, which change nothing.
+ *
+ * Returns GASNET_OK; GASNET_ERR_BAD_ARG for other capabilities, or none; GASNET_ERR_RESOURCE for
+ * more than GASNET_MAXEPS endpoints. */
+extern int gex_EP_Create(gex_EP_t *ep_p, gex_Client_t client, gex_EP_Capabilities_t caps,
+                         gex_Flags_t flags);
+
+/* Makes a segment of `length` bytes, at least 1.  addr: the client's own memory of any alignment,
+ * which stays mapped, readable and writable until the segment is destroyed; NULL: the library
+ * allocates zeroed memory, which begins at a page, at most gasnet_getMaxLocalSegmentSize() bytes.
+ * kind: GEX_MK_HOST.  flags: 0.  Neighbours do not map the memory.
+ *
+ * Returns GASNET_OK; GASNET_ERR_BAD_ARG for no bytes, too many, or another kind;
+ * GASNET_ERR_RESOURCE without memory. */
+extern int gex_Segment_Create(gex_Segment_t *segment_p, gex_Client_t client, gex_Addr_t addr,
+                              uintptr_t length, gex_MK_t kind, gex_Flags_t flags);
+
+/* Ends a segment that gex_Segment_Create has made, and frees its memory if the library allocated
+ * it.  No communication uses it any more; endpoints to which it is bound have none from then on,
+ * and get no other.  Any other segment is a fatal error.  flags: 0. */
+extern void gex_Segment_Destroy(gex_Segment_t segment, gex_Flags_t flags);
+
+/* Binds a segment to an endpoint other than the primordial one, which had none before.  The segment
+ * may be bound to others too, and may be the attached one.  The memory is registered with the
+ * devices now, if it was not before.  flags: 0.
+ *
+ * Returns GASNET_OK; GASNET_ERR_BAD_ARG; GASNET_ERR_RESOURCE if the memory cannot be registered. */
+extern int gex_EP_BindSegment(gex_EP_t ep, gex_Segment_t segment, gex_Flags_t flags);
+
+/* Collective over a team: each member tells the others of the segments that are bound to the `n`
+ * endpoints at `eps`, which have no communication meanwhile.  n may differ, and be 0 with eps NULL;
+ * endpoints without a segment, and the primordial one, are ignored.  When the call returns, this
+ * rank may name those of all members, for as long as their segments live.  flags: 0.
+ *
+ * Returns GASNET_OK; GASNET_ERR_BAD_ARG for a list that names no endpoint; then the member
+ * publishes what precedes the error, and takes part in the call. */
+extern int gex_EP_PublishBoundSegment(gex_TM_t tm, gex_EP_t *eps, size_t n, gex_Flags_t flags);
+
 /* The bound segment of a rank's endpoint.  Stores its address in that rank, its address in this one
- * (NULL if it is not mapped here) and its size in bytes, 0 if no segment is bound; the addresses
- * are then undefined.  Pointers may be NULL.  This library always answers at once, and returns
- * GEX_EVENT_INVALID.  Also in handlers. */
+ * (NULL if it is not mapped here) and its size in bytes, 0 if no segment is bound, or if it is that
+ * of another rank and was not published to this one; the addresses are then undefined.  Pointers
+ * may be NULL.  This library always answers at once, and returns GEX_EVENT_INVALID.  Also in
+ * handlers.
+ */
 extern gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p,
                                               void **localaddr_p, uintptr_t *size_p,
                                               gex_Flags_t flags);

@@ -33,6 +33,19 @@ extern void gasnete_event_end(gex_Event_t event);
 extern void gasnete_nbi_wait(gex_EC_t mask);
 extern int gasnete_nbi_test(gex_EC_t mask);
 
+#if GASNET_DEBUG
+/* Fatal where transfers are illegal, or if the range is neither empty nor in the segment that is
+ * bound to the endpoint of a member. */
+extern void gasnete_check_bound(const char *call, gex_TM_t tm, gex_Rank_t rank, const void *start,
+                                size_t nbytes);
+#else
+GASNETI_INLINE void gasnete_check_bound(const char *call, gex_TM_t tm, gex_Rank_t rank,
+                                        const void *start, size_t nbytes)
+{
+    (void)call, (void)tm, (void)rank, (void)start, (void)nbytes;
+}
+#endif
+
 /* A source, of which the library's own functions take a void *. */
 GASNETI_INLINE void *gasneti_source(const void *src)
 {
@@ -46,7 +59,7 @@ GASNETI_INLINE int gex_RMA_PutBlocking(gex_TM_t tm, gex_Rank_t rank, void *dest,
 {
     const gex_Rank_t node = gasneti_jobrank(tm, rank);
     (void)flags;
-    gasnete_check_remote("gex_RMA_PutBlocking", node, dest, nbytes);
+    gasnete_check_bound("gex_RMA_PutBlocking", tm, rank, dest, nbytes);
     GASNETI_UNLESS_SHM(gasneti_shm_put(node, dest, src, nbytes),
                        gasnete_put_far(node, dest, gasneti_source(src), nbytes),
                        gasnete_put(node, dest, gasneti_source(src), nbytes));
@@ -58,7 +71,7 @@ GASNETI_INLINE int gex_RMA_GetBlocking(gex_TM_t tm, void *dest, gex_Rank_t rank,
 {
     const gex_Rank_t node = gasneti_jobrank(tm, rank);
     (void)flags;
-    gasnete_check_remote("gex_RMA_GetBlocking", node, src, nbytes);
+    gasnete_check_bound("gex_RMA_GetBlocking", tm, rank, src, nbytes);
     GASNETI_UNLESS_SHM(gasneti_shm_get(dest, node, src, nbytes),
                        gasnete_get_far(dest, node, src, nbytes),
                        gasnete_get(dest, node, src, nbytes));
@@ -77,7 +90,7 @@ GASNETI_INLINE gex_Event_t gex_RMA_PutNB(gex_TM_t tm, gex_Rank_t rank, void *des
     void *from = gasneti_source(src);
     gex_Event_t event = GEX_EVENT_INVALID;
     (void)flags;
-    gasnete_check_remote("gex_RMA_PutNB", node, dest, nbytes);
+    gasnete_check_bound("gex_RMA_PutNB", tm, rank, dest, nbytes);
     if (lc_opt == GEX_EVENT_NOW)
         GASNETI_UNLESS_SHM(gasneti_shm_put(node, dest, src, nbytes),
                            event = gasnete_put_nb_far(node, dest, from, nbytes),
@@ -99,7 +112,7 @@ GASNETI_INLINE gex_Event_t gex_RMA_GetNB(gex_TM_t tm, void *dest, gex_Rank_t ran
     const gex_Rank_t node = gasneti_jobrank(tm, rank);
     gex_Event_t event = GEX_EVENT_INVALID;
     (void)flags;
-    gasnete_check_remote("gex_RMA_GetNB", node, src, nbytes);
+    gasnete_check_bound("gex_RMA_GetNB", tm, rank, src, nbytes);
     GASNETI_UNLESS_SHM(gasneti_shm_get(dest, node, src, nbytes),
                        event = gasnete_get_nb_far(dest, node, src, nbytes),
                        event = gasnete_get_nb(dest, node, src, nbytes));
@@ -114,7 +127,7 @@ GASNETI_INLINE int gex_RMA_PutNBI(gex_TM_t tm, gex_Rank_t rank, void *dest, cons
     const gex_Rank_t node = gasneti_jobrank(tm, rank);
     void *from = gasneti_source(src);
     (void)flags;
-    gasnete_check_remote("gex_RMA_PutNBI", node, dest, nbytes);
+    gasnete_check_bound("gex_RMA_PutNBI", tm, rank, dest, nbytes);
     if (lc_opt == GEX_EVENT_NOW)
         GASNETI_UNLESS_SHM(gasneti_shm_put(node, dest, src, nbytes),
                            gasnete_put_nbi_far(node, dest, from, nbytes),
@@ -133,7 +146,7 @@ GASNETI_INLINE int gex_RMA_GetNBI(gex_TM_t tm, void *dest, gex_Rank_t rank, void
 {
     const gex_Rank_t node = gasneti_jobrank(tm, rank);
     (void)flags;
-    gasnete_check_remote("gex_RMA_GetNBI", node, src, nbytes);
+    gasnete_check_bound("gex_RMA_GetNBI", tm, rank, src, nbytes);
     GASNETI_UNLESS_SHM(gasneti_shm_get(dest, node, src, nbytes),
                        gasnete_get_nbi_far(dest, node, src, nbytes),
                        gasnete_get_nbi(dest, node, src, nbytes));
@@ -149,6 +162,7 @@ GASNETI_INLINE int gex_RMA_PutBlockingVal(gex_TM_t tm, gex_Rank_t rank, void *de
     gasnet_register_value_t word = (gasnet_register_value_t)value;
     (void)flags;
     gasnete_check_value("gex_RMA_PutBlockingVal", nbytes);
+    gasnete_check_bound("gex_RMA_PutBlockingVal", tm, rank, dest, nbytes);
     if (gasneti_shm_put(node, dest, gasneti_low_bytes(&word, nbytes), nbytes) != GASNETI_SHM_DONE)
         gasnete_put_val(node, dest, word, nbytes);
     return 0;
@@ -164,6 +178,7 @@ GASNETI_INLINE gex_Event_t gex_RMA_PutNBVal(gex_TM_t tm, gex_Rank_t rank, void *
     gasnet_register_value_t word = (gasnet_register_value_t)value;
     (void)flags;
     gasnete_check_value("gex_RMA_PutNBVal", nbytes);
+    gasnete_check_bound("gex_RMA_PutNBVal", tm, rank, dest, nbytes);
     if (gasneti_shm_put(node, dest, gasneti_low_bytes(&word, nbytes), nbytes) == GASNETI_SHM_DONE)
         return GEX_EVENT_INVALID;
     return gasnete_put_nb_val(node, dest, word, nbytes);
@@ -176,6 +191,7 @@ GASNETI_INLINE int gex_RMA_PutNBIVal(gex_TM_t tm, gex_Rank_t rank, void *dest,
     gasnet_register_value_t word = (gasnet_register_value_t)value;
     (void)flags;
     gasnete_check_value("gex_RMA_PutNBIVal", nbytes);
+    gasnete_check_bound("gex_RMA_PutNBIVal", tm, rank, dest, nbytes);
     if (gasneti_shm_put(node, dest, gasneti_low_bytes(&word, nbytes), nbytes) != GASNETI_SHM_DONE)
         gasnete_put_nbi_val(node, dest, word, nbytes);
     return 0;
@@ -188,6 +204,7 @@ GASNETI_INLINE gex_RMA_Value_t gex_RMA_GetBlockingVal(gex_TM_t tm, gex_Rank_t ra
     gasnet_register_value_t value = 0;
     (void)flags;
     gasnete_check_value("gex_RMA_GetBlockingVal", nbytes);
+    gasnete_check_bound("gex_RMA_GetBlockingVal", tm, rank, src, nbytes);
     if (gasneti_shm_get(gasneti_low_bytes(&value, nbytes), node, src, nbytes) == GASNETI_SHM_DONE)
         return value;
     return gasnete_get_val(node, src, nbytes);

@@ -10,10 +10,6 @@
 
 GASNETI_EXPORTS_BEGIN
 
-typedef struct gex_MK_s *gex_MK_t;
-#define GEX_MK_INVALID ((gex_MK_t)0)
-#define GEX_MK_HOST    ((gex_MK_t)(uintptr_t)1)
-
 /* Whose memory a kind is. */
 typedef enum {
     GEX_MK_CLASS_HOST,

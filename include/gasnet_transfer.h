@@ -75,7 +75,7 @@ extern gasnet_handle_t gasnete_end_nbi_accessregion(void) GASNETI_MUST_SYNC;
 
 #if GASNET_DEBUG
 /* Fatal where transfers are illegal, for an invalid rank, or if the range is neither empty nor in
- * the node's segment.  */
+ * the segment that the node has attached.  */
 extern void gasnete_check_remote(const char *call, gasnet_node_t node, const void *start,
                                  size_t nbytes);
 #else

@@ -326,15 +326,17 @@ extern size_t gasnett_format_putsgets(char *buf, void *unused, gasnet_node_t nod
  * Strided: pieces of elemsz bytes, of which level i has count[i], dststrides[i] and srcstrides[i]
  * bytes from each other.  Strides may be negative and in any order; these arrays may change on
  * return.  An elemsz or count of 0: nothing is transferred. */
-extern gasnet_handle_t gasnete_ex_vector(int put, enum gasnete_vis_form form, gex_Rank_t node,
-                                         size_t dstcount, const gex_Memvec_t *dstlist,
-                                         size_t srccount, const gex_Memvec_t *srclist);
-extern gasnet_handle_t gasnete_ex_indexed(int put, enum gasnete_vis_form form, gex_Rank_t node,
-                                          size_t dstcount, void *const *dstlist, size_t dstlen,
-                                          size_t srccount, void *const *srclist, size_t srclen);
-extern gasnet_handle_t gasnete_ex_strided(int put, enum gasnete_vis_form form, gex_Rank_t node,
-                                          void *dst, const ptrdiff_t *dststrides, void *src,
-                                          const ptrdiff_t *srcstrides, size_t elemsz,
+extern gasnet_handle_t gasnete_ex_vector(int put, enum gasnete_vis_form form, gex_TM_t tm,
+                                         gex_Rank_t rank, size_t dstcount,
+                                         const gex_Memvec_t *dstlist, size_t srccount,
+                                         const gex_Memvec_t *srclist);
+extern gasnet_handle_t gasnete_ex_indexed(int put, enum gasnete_vis_form form, gex_TM_t tm,
+                                          gex_Rank_t rank, size_t dstcount, void *const *dstlist,
+                                          size_t dstlen, size_t srccount, void *const *srclist,
+                                          size_t srclen);
+extern gasnet_handle_t gasnete_ex_strided(int put, enum gasnete_vis_form form, gex_TM_t tm,
+                                          gex_Rank_t rank, void *dst, const ptrdiff_t *dststrides,
+                                          void *src, const ptrdiff_t *srcstrides, size_t elemsz,
                                           const size_t *count, size_t stridelevels);
 
 /* Defines the three forms of a call: its name, its parameters after tm, and what it calls. */
@@ -363,37 +365,35 @@ extern gasnet_handle_t gasnete_ex_strided(int put, enum gasnete_vis_form form, g
 GASNETI_VIS_FORMS(VectorPut,
                   (gex_TM_t tm, gex_Rank_t rank, size_t dstcount, const gex_Memvec_t dstlist[],
                    size_t srccount, const gex_Memvec_t srclist[], gex_Flags_t flags),
-                  gasnete_ex_vector(1, form, gasneti_jobrank(tm, rank), dstcount, dstlist, srccount,
-                                    srclist))
+                  gasnete_ex_vector(1, form, tm, rank, dstcount, dstlist, srccount, srclist))
 GASNETI_VIS_FORMS(VectorGet,
                   (gex_TM_t tm, size_t dstcount, const gex_Memvec_t dstlist[], gex_Rank_t rank,
                    size_t srccount, const gex_Memvec_t srclist[], gex_Flags_t flags),
-                  gasnete_ex_vector(0, form, gasneti_jobrank(tm, rank), dstcount, dstlist, srccount,
-                                    srclist))
+                  gasnete_ex_vector(0, form, tm, rank, dstcount, dstlist, srccount, srclist))
 GASNETI_VIS_FORMS(IndexedPut,
                   (gex_TM_t tm, gex_Rank_t rank, size_t dstcount, void *const dstlist[],
                    size_t dstlen, size_t srccount, void *const srclist[], size_t srclen,
                    gex_Flags_t flags),
-                  gasnete_ex_indexed(1, form, gasneti_jobrank(tm, rank), dstcount, dstlist, dstlen,
-                                     srccount, srclist, srclen))
+                  gasnete_ex_indexed(1, form, tm, rank, dstcount, dstlist, dstlen, srccount,
+                                     srclist, srclen))
 GASNETI_VIS_FORMS(IndexedGet,
                   (gex_TM_t tm, size_t dstcount, void *const dstlist[], size_t dstlen,
                    gex_Rank_t rank, size_t srccount, void *const srclist[], size_t srclen,
                    gex_Flags_t flags),
-                  gasnete_ex_indexed(0, form, gasneti_jobrank(tm, rank), dstcount, dstlist, dstlen,
-                                     srccount, srclist, srclen))
+                  gasnete_ex_indexed(0, form, tm, rank, dstcount, dstlist, dstlen, srccount,
+                                     srclist, srclen))
 GASNETI_VIS_FORMS(StridedPut,
                   (gex_TM_t tm, gex_Rank_t rank, void *dst, const ptrdiff_t dststrides[], void *src,
                    const ptrdiff_t srcstrides[], size_t elemsz, const size_t count[],
                    size_t stridelevels, gex_Flags_t flags),
-                  gasnete_ex_strided(1, form, gasneti_jobrank(tm, rank), dst, dststrides, src,
-                                     srcstrides, elemsz, count, stridelevels))
+                  gasnete_ex_strided(1, form, tm, rank, dst, dststrides, src, srcstrides, elemsz,
+                                     count, stridelevels))
 GASNETI_VIS_FORMS(StridedGet,
                   (gex_TM_t tm, void *dst, const ptrdiff_t dststrides[], gex_Rank_t rank, void *src,
                    const ptrdiff_t srcstrides[], size_t elemsz, const size_t count[],
                    size_t stridelevels, gex_Flags_t flags),
-                  gasnete_ex_strided(0, form, gasneti_jobrank(tm, rank), dst, dststrides, src,
-                                     srcstrides, elemsz, count, stridelevels))
+                  gasnete_ex_strided(0, form, tm, rank, dst, dststrides, src, srcstrides, elemsz,
+                                     count, stridelevels))
 
 GASNETI_EXPORTS_END
 #endif

@@ -1,8 +1,9 @@
 /* bits.h - layout of the 64 match bits and the 64 bits of header data (PO-6, PO-7).
  *
- * The low nibble of the match bits selects a descriptor at the target.  The target ignores the
- * other 60 bits; every event of the operation returns them, which identifies the operation.  Used
- * by the whole conduit, and by the scripted library of its tests.  Pure.
+ * The low nibble of the match bits selects a descriptor at the target, and for BITS_MORE the place
+ * too.  The target ignores the other bits; every event of the operation returns them, which
+ * identifies the operation.  Used by the whole conduit, and by the scripted library of its tests.
+ * Pure.
  *
  *   match bits   [63:32] place   [31:8] ticket    [7:4] kind   [3:0] selector
  *   system       [63:32] word    [31:8] message   [7:4] 0      [3:0] selector
@@ -10,7 +11,8 @@
  *                [63:32] source  [31:0] word                               (system messages)
  *
  * `place` is the offset of a Request's chunk at the initiator: the destination of the Reply.  The
- * same number matches the header and the payload of a Long.  `ticket` is a number of the initiator.
+ * same number matches the header and the payload of a Long, and selects one of the entries of
+ * BITS_MORE.  `ticket` is a number of the initiator.
  */
 #ifndef PORTALS_BITS_H
 #define PORTALS_BITS_H
@@ -25,8 +27,7 @@ enum bits_selector {
     BITS_REQRB = 3,  /* Requests */
     BITS_REQSB = 4,  /* Replies */
     BITS_SYS = 5,
-    BITS_MORE = 6, /* and above: memory outside the segment that peers write to */
-    BITS_SELECTORS = 16
+    BITS_MORE = 6, /* all other memory that peers write to: the place is the number of its entry */
 };
 
 enum bits_kind {
@@ -37,8 +38,9 @@ enum bits_kind {
     BITS_DATA = 8,   /* that payload */
 };
 
-/* Bits that a match entry ignores. */
+/* Bits that a match entry ignores; and one of BITS_MORE. */
 static const uint64_t bits_ignored = ~UINT64_C(15);
+static const uint64_t bits_ignored_more = UINT32_MAX & ~UINT64_C(15);
 
 enum { BITS_TICKETS = 1 << 24 };
 

@@ -87,19 +87,17 @@ void net_portals_unlink(ptl_handle_md_t md)
 
 /* --- regions --- */
 
-static uint32_t selectors_used; /* one bit each; start-up alone changes it */
+static atomic_bool has_rar;
+static _Atomic uint32_t entries_of_more; /* numbers are not used again: peers may hold old keys */
 
 /* BITS_RAR for the segment, or its first piece. */
-static uint32_t memory_take_selector(enum net_access access)
+static uint64_t memory_take_selector(enum net_access access)
 {
-    uint32_t selector = access == NET_SEGMENT ? BITS_RAR : BITS_MORE;
-    while (selectors_used >> selector & 1) selector = selector ? selector + 1 : BITS_MORE;
-    if (selector >= BITS_SELECTORS) return BITS_SELECTORS;
-    selectors_used |= 1u << selector;
-    return selector;
+    if (access == NET_SEGMENT && !atomic_exchange(&has_rar, true)) return BITS_RAR;
+    return bits_pack(atomic_fetch_add(&entries_of_more, 1), 0, 0, BITS_MORE);
 }
 
-static int memory_attach(const net_region_t *region, uint32_t selector, enum net_role role,
+static int memory_attach(const net_region_t *region, uint64_t selector, enum net_role role,
                          ptl_handle_eq_t queue, unsigned options, ptl_handle_md_t *handle)
 {
     const ptl_process_id_t anybody = {PTL_NID_ANY, PTL_PID_ANY};
@@ -112,8 +110,9 @@ static int memory_attach(const net_region_t *region, uint32_t selector, enum net
                          .eq_handle = queue};
     const bool segment = region->selector == BITS_RAR;
     ptl_handle_me_t me;
-    int error = PtlMEAttach(net_portals.ni, NET_PT_SEGMENT, anybody, selector, bits_ignored,
-                            PTL_UNLINK, segment ? PTL_INS_BEFORE : PTL_INS_AFTER, &me);
+    int error = PtlMEAttach(net_portals.ni, NET_PT_SEGMENT, anybody, selector,
+                            segment ? bits_ignored : bits_ignored_more, PTL_UNLINK,
+                            segment ? PTL_INS_BEFORE : PTL_INS_AFTER, &me);
     if (error != PTL_OK) return error;
     error = PtlMDAttach(me, md, PTL_RETAIN, handle);
     if (error != PTL_OK) PtlMEUnlink(me);
@@ -154,7 +153,7 @@ static bool memory_register_remote(net_region_t *region, enum net_access access)
     region->remote = true;
     region->rar = region->raram = region->md = region->put = PTL_INVALID_HANDLE;
     region->selector = memory_take_selector(access);
-    int error = region->selector < BITS_SELECTORS ? memory_attach_all(region) : PTL_NO_SPACE;
+    int error = memory_attach_all(region);
     if (error == PTL_OK) {
         atomic_fetch_add_explicit(&net_portals_rest.registrations, 1, memory_order_relaxed);
         return true;
@@ -192,13 +191,14 @@ void net_deregister(net_region_t *region)
 {
     if (!region->size || net_portals.safe_eq == PTL_EQ_NONE || gasneti_ending()) return;
     if (region->remote) {
+        net_portals_withdrawn();
         if (region->put != PTL_INVALID_HANDLE && region->put != region->rar)
             net_portals_unlink(region->put);
         if (region->raram != PTL_INVALID_HANDLE) net_portals_unlink(region->raram);
         if (region->md != PTL_INVALID_HANDLE && region->md != region->rar)
             net_portals_unlink(region->md);
         if (region->rar != PTL_INVALID_HANDLE) net_portals_unlink(region->rar);
-        if (region->selector < BITS_SELECTORS) selectors_used &= ~(1u << region->selector);
+        if (region->selector == BITS_RAR) atomic_store(&has_rar, false);
     } else {
         net_portals_unlink(region->md);
         net_portals_give_temporary();

@@ -63,13 +63,14 @@ struct net_region {
     char *start;
     size_t size;
     ptl_handle_md_t md, put, rar, raram;
-    uint32_t selector; /* valid if `remote` */
+    uint64_t selector; /* valid if `remote`; as in net_key */
     bool remote;
 };
 
+/* `selector`: the match bits of a region's entry, with the number of a BITS_MORE entry as place. */
 struct net_key {
     uint64_t base;
-    uint32_t selector;
+    uint64_t selector;
 };
 
 struct net_peer {
@@ -218,7 +219,10 @@ void net_portals_safe_event(const ptl_event_t *event);
 void net_portals_sys_event(const ptl_event_t *event);
 /* A queue has lost events, or cannot be read; fatal. */
 void net_portals_queue_failed(const char *queue, int error);
-/* Called after NET_CHECK_EVERY polls without an event: ends the job if a connection broke. */
+/* Memory that peers reach is about to be deregistered. */
+void net_portals_withdrawn(void);
+/* Called after NET_CHECK_EVERY polls without an event: ends the job if a connection broke, or a
+ * peer has used memory that was deregistered. */
 void net_portals_check_connections(void);
 /* Attaches an unreferenced receive buffer at the end of the chain. */
 void net_portals_attach(net_reqrb_t *buffer);

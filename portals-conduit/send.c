@@ -233,7 +233,7 @@ enum net_result net_portals_long(net_peer_t *peer, void *header, size_t length,
 
 static uint64_t send_bits(const net_slot_t *slot, enum bits_kind kind, const net_key_t *key)
 {
-    return bits_pack(0, net_portals_ticket_number(slot), kind, key->selector);
+    return key->selector | bits_pack(0, net_portals_ticket_number(slot), kind, 0);
 }
 
 /* Starts a put.  Short data are sent from a chunk, without events if the path to the peer is known.

@@ -60,9 +60,34 @@ void net_portals_trouble_init(void)
 /* Ends the job if a connection broke.  An Active Message is not acknowledged: if it is lost, no
  * event reports that, and the next message is sent over a new connection; only the count of broken
  * connections shows the loss. */
+static ptl_sr_value_t drops(void)
+{
+    ptl_sr_value_t count = 0;
+    return PtlNIStatus(net_portals.ni, PTL_SR_DROP_COUNT, &count) == PTL_OK ? count : 0;
+}
+
+static atomic_bool withdrawn; /* memory that peers reach */
+static ptl_sr_value_t drops_before;
+
+void net_portals_withdrawn(void)
+{
+    if (atomic_load(&withdrawn)) return;
+    drops_before = drops();
+    atomic_store(&withdrawn, true);
+}
+
+/* libportals discards requests for memory that is no more, and the requester is not told. */
+static void check_drops(void)
+{
+    if (!atomic_load(&withdrawn) || gasneti_ending() || drops() == drops_before) return;
+    gasneti_failed("a put or get of a peer names memory that is no more here: does it use a "
+                   "segment after gex_Segment_Destroy?");
+}
+
 void net_portals_check_connections(void)
 {
     ptl_sr_value_t breaks;
+    check_drops();
     if (PtlNIStatus(net_portals.ni, PTL_SR_BREAKS, &breaks) != PTL_OK || breaks == 0) return;
     gasneti_failed("a connection broke: messages may be lost; look for the messages of the "
                    "processes at its ends, and check the device with ibv_devinfo "

@@ -3,4 +3,6 @@
 smp_network_sources = smp-conduit/conduit_network.h smp-conduit/network.c smp-conduit/params.def
 smp_launcher_cppflags = -DGASNETRUN_HERE_ALONE=1
 smp_spawner = other/launch/libforked.la
-smp_extended = $(extended_by_rdma)
+# Memory that ranks have not mapped is reached by messages.
+smp_extended = $(extended_by_am)
+smp_extended_cppflags = -DGASNETE_BY_AM

@@ -180,9 +180,11 @@ static int register_all(const char *call, gex_AM_Entry_t *entries, size_t n, int
 int gex_EP_RegisterHandlers(gex_EP_t ep, gex_AM_Entry_t *table, size_t n)
 {
     static const char call[] = "gex_EP_RegisterHandlers";
-    (void)ep;
     if (gasnetc_phase == GASNETC_BEFORE_INIT)
         return gasneti_error(GASNET_ERR_NOT_INIT, call, "called before gex_Client_Init");
+    if (ep && ep->index)
+        return gasneti_error(GASNET_ERR_BAD_ARG, call,
+                             "endpoint %d receives no messages: endpoint 0 alone does", ep->index);
     if (n && !table)
         return gasneti_error(GASNET_ERR_BAD_ARG, call, "%zu handlers in a NULL table", n);
     gasneti_lock(&registering);

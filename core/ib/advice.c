@@ -40,7 +40,8 @@ static const char *const events[HCA_EVENTS] = {
                            "GASNET_AM_CREDITS_PP, and please report this",
     [HCA_EVENT_QUEUE] = "a queue of the device broke: look at the system log and at ibv_devinfo",
     [HCA_EVENT_REFUSED] =
-        "a request of a peer was refused here: do all ranks run the same program and library?",
+        "a request of a peer was refused here: does it use a segment after gex_Segment_Destroy, "
+        "and do all ranks run the same program and library?",
     [HCA_EVENT_UNKNOWN] = "this library does not know that event: is the verbs library newer? "
                           "look at the system log",
 };

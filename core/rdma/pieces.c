@@ -270,7 +270,7 @@ static void put_whole(transfer_t t, gasnetc_peer_t *peer, void *dst, const void 
                       bool source_free, gasnetc_counter_t *counter)
 {
     const bool copied = source_free || nbytes <= gasnetc_caps.copy_put_max;
-    gasnetc_check_remote(peer, (uintptr_t)dst, nbytes, "a put");
+    gasnetc_check_reachable(peer, (uintptr_t)dst, nbytes, "a put");
     t.most = SIZE_MAX;
     t.copied = gasneti_min(gasnetc_caps.copy_put_max, bounce_put_max());
     if (copied && nbytes <= gasnetc_caps.inline_max) {
@@ -315,7 +315,7 @@ void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_
 void gasnetc_get_pieces(gasnetc_peer_t *peer, void *to, const net_region_t *destination,
                         uintptr_t from, size_t nbytes, gasnetc_counter_t *counter)
 {
-    gasnetc_check_remote(peer, from, nbytes, "a get");
+    gasnetc_check_reachable(peer, from, nbytes, "a get");
     post_pieces(&(transfer_t){.most = SIZE_MAX,
                               .copied = gasnetc_caps.copy_get_max,
                               .order = NET_UNORDERED},

@@ -302,7 +302,7 @@ bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
         return true;
     }
     if (bounce_put_max() == 0) return false;
-    gasnetc_check_remote(peer, (uintptr_t)dst, nbytes, "a fill");
+    gasnetc_check_reachable(peer, (uintptr_t)dst, nbytes, "a fill");
     gasnetc_put_copied(peer, dst, memset(most, value, nbytes), nbytes, counter);
     return true;
 }

@@ -57,6 +57,10 @@ bool gasnetc_rdma_list(uint32_t node, bool put, void *remote, const gasnetc_piec
  * gets, or the network refuses. */
 const struct net_region *gasnetc_destination(void *start, size_t nbytes);
 
+/* True if a segment that the rank has published contains all of the range, which is not empty
+ * (published.h). */
+bool gasnetc_is_published(uint32_t rank, uintptr_t start, size_t nbytes);
+
 /* Writes nbytes copies of a byte.  At most GASNETC_FILL_MAX, the size of a bounce buffer;
  * false, with nothing done, if the core has no bounce buffers. */
 bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,

@@ -192,7 +192,8 @@ static void data_arrived(void *context, uint32_t peer, uintptr_t addr, const voi
     uint64_t to;
     if (size <= sizeof to) gasneti_malformed(peer, (uint32_t)size, "data of a put");
     memcpy(&to, data, sizeof to);
-    if (!gasnetc_within(own->base, own->size, (uintptr_t)to, size - sizeof to))
+    if (!gasnetc_within(own->base, own->size, (uintptr_t)to, size - sizeof to) &&
+        !gasnetc_is_published(gasnetc_job.rank, (uintptr_t)to, size - sizeof to))
         gasneti_malformed(peer, (uint32_t)size, "address of a put (outside the segment)");
     if (may_not_be_written((uintptr_t)to, size - sizeof to)) return;
     memcpy((void *)(uintptr_t)to, (const char *)data + sizeof to, size - sizeof to);

@@ -4,13 +4,13 @@
 
 bool gasnetc_move_window(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes)
 {
-    const gasnetc_segment_t *segment = &peer->segment;
-    if (!gasnetc_within(segment->base, segment->size, start, nbytes)) return false;
-    size_t index = (start - segment->base) >> gasnetc_pin_shift;
-    uintptr_t offset = (uintptr_t)index << gasnetc_pin_shift;
-    size_t size = (uintptr_t)1 << gasnetc_pin_shift;
-    if (size > segment->size - offset) size = segment->size - offset;
-    peer->window = (gasnetc_window_t){segment->base + offset, size, segment->keys[index]};
+    const gasnetc_published_t in = remote_segment(peer, start, nbytes);
+    if (!in.segment.size) return false;
+    size_t index = (start - in.segment.base) >> in.pin_shift;
+    uintptr_t offset = (uintptr_t)index << in.pin_shift;
+    size_t size = (uintptr_t)1 << in.pin_shift;
+    if (size > in.segment.size - offset) size = in.segment.size - offset;
+    peer->window = (gasnetc_window_t){in.segment.base + offset, size, in.segment.keys[index]};
     return gasnetc_within(peer->window.base, size, start, nbytes);
 }
 

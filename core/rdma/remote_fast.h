@@ -5,7 +5,10 @@
 #ifndef GASNETC_REMOTE_FAST_H
 #define GASNETC_REMOTE_FAST_H
 
+#include "core/rdma/published.h"
 #include "core/rdma/remote.h"
+#include "core/rdma/segment.h"
+#include "other/base/min.h"
 
 enum { REMOTE_PENDS = 0, REMOTE_KEEPS_ALL = 0 };
 
@@ -13,7 +16,17 @@ struct remote {
     const net_key_t *key;
 };
 
-/* remote_fast.c: moves the peer's window to the part of its segment that has one key and contains
+/* The segment of a peer that contains all of a range: that which it has attached, or one that it
+ * has published.  Size 0: none does. */
+static inline gasnetc_published_t remote_segment(const gasnetc_peer_t *peer, uintptr_t start,
+                                                 size_t nbytes)
+{
+    if (gasnetc_within(peer->segment.base, peer->segment.size, start, nbytes))
+        return (gasnetc_published_t){.segment = peer->segment, .pin_shift = gasnetc_pin_shift};
+    return gasnetc_published_at(peer->net.rank, start, nbytes);
+}
+
+/* remote_fast.c: moves the peer's window to the part of a segment that has one key and contains
  * all of the range; false if no part does.  Peer's lock held. */
 bool gasnetc_move_window(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes);
 
@@ -65,14 +78,16 @@ HOT bool remote_read_only(const net_region_t *region)
 
 static inline size_t remote_room(const gasnetc_peer_t *peer, uintptr_t start)
 {
-    const uintptr_t offset = start - peer->segment.base;
-    return (((offset >> gasnetc_pin_shift) + 1) << gasnetc_pin_shift) - offset;
+    const gasnetc_published_t in = remote_segment(peer, start, 1);
+    const uintptr_t offset = start - in.segment.base;
+    const size_t room = (((offset >> in.pin_shift) + 1) << in.pin_shift) - offset;
+    return gasneti_min(room, in.segment.size - offset);
 }
 
 static inline bool remote_find(const rdma_piece_t *piece, remote_t *remote)
 {
-    const gasnetc_segment_t *segment = &piece->peer->segment;
-    remote->key = &segment->keys[(piece->remote - segment->base) >> gasnetc_pin_shift];
+    const gasnetc_published_t in = remote_segment(piece->peer, piece->remote, piece->nbytes);
+    remote->key = &in.segment.keys[(piece->remote - in.segment.base) >> in.pin_shift];
     return true;
 }
 

@@ -12,6 +12,7 @@
 
 #include "core/rdma/unmapped.h"
 #include "core/rdma/lease.h"
+#include "core/rdma/published.h"
 #include "core/rdma/remote.h"
 #include "other/firehose/hit.h"
 
@@ -104,7 +105,9 @@ HOT bool remote_enter_lease(gasnetc_peer_t *peer, bool put, uintptr_t start, siz
 HOT bool remote_enter(gasnetc_peer_t *peer, bool put, uintptr_t start, size_t nbytes,
                       enum remote_effort effort, remote_t *remote)
 {
-    if (!gasnetc_within(peer->segment.base, peer->segment.size, start, nbytes)) return false;
+    if (!gasnetc_within(peer->segment.base, peer->segment.size, start, nbytes) &&
+        (effort == REMOTE_QUICK || !gasnetc_is_published(peer->net.rank, start, nbytes)))
+        return false;
     return effort == REMOTE_QUICK
                ? remote_enter_lease(peer, put, start, nbytes, remote)
                : gasnetc_remote_search(peer, put, start, NULL, nbytes, remote, NULL);
@@ -121,7 +124,8 @@ static inline const net_region_t *remote_hit(gasnetc_peer_t *peer, bool put, uin
 {
     const net_region_t *region = NULL;
     if (REMOTE_KEEPS_ALL ||
-        !gasnetc_within(peer->segment.base, peer->segment.size, start, nbytes) ||
+        (!gasnetc_within(peer->segment.base, peer->segment.size, start, nbytes) &&
+         !gasnetc_is_published(peer->net.rank, start, nbytes)) ||
         !gasnetc_remote_search(peer, put, start, local, nbytes, remote, &region))
         return NULL;
     return region;

@@ -12,12 +12,16 @@
 #include "core/params/params.h"
 #include "core/shm/shm.h"
 #include "core/rdma/bounce.h"
+#include "core/rdma/published.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
 #include "gasnet.h"
 #include "other/base/memory_limits.h"
+#include "other/base/min.h"
 
-static size_t regions; /* of this rank */
+static size_t regions; /* of this rank's attached segment */
+static gasneti_lock_t created_lock;
+static gasnetc_created_t *all_created; /* that are registered */
 
 /* --- its largest size --- */
 
@@ -81,8 +85,8 @@ void gasnetc_segment_limits(void)
 
 /* --- registration --- */
 
-/* Sets the size of a registered piece, the same on all ranks. */
-static void settle_pin_shift(void)
+/* log2 of the most bytes that this rank registers at once. */
+static unsigned pin_shift_here(void)
 {
     uint64_t most = gasnetc_caps.region_max;
     if (gasnetc_params.pin_maxsz && (uint64_t)gasnetc_params.pin_maxsz < most)
@@ -90,34 +94,41 @@ static void settle_pin_shift(void)
     if (gasnetc_params.pin_maxsz && gasnetc_params.pin_maxsz < GASNET_PAGESIZE)
         gasneti_fatal("GASNET_PIN_MAXSZ=%lld: less than a page, %d",
                       (long long)gasnetc_params.pin_maxsz, GASNET_PAGESIZE);
-    gasnetc_pin_shift =
-        (unsigned)gasnetc_segment_least(most >> 62 ? 62 : 63 - (unsigned)__builtin_clzll(most));
+    return most >> 62 ? 62 : 63 - (unsigned)__builtin_clzll(most);
 }
 
-static size_t pieces_of(uintptr_t size)
+static size_t pieces_of(uintptr_t size, unsigned shift)
 {
-    return size ? ((size - 1) >> gasnetc_pin_shift) + 1 : 0;
+    return size ? ((size - 1) >> shift) + 1 : 0;
+}
+
+/* Registers the pieces of a range.  False, with a reason in `why`, if one is refused: the array has
+ * those before it. */
+static bool pin_pieces(uintptr_t base, uintptr_t size, unsigned shift, enum net_access access,
+                       net_region_t *pinned, char *why, size_t why_size)
+{
+    for (uintptr_t start = 0; start < size; start += UINT64_C(1) << shift) {
+        const uintptr_t piece = gasneti_min(size - start, UINT64_C(1) << shift);
+        if (net_register((void *)(base + start), piece, access, pinned++)) continue;
+        net_explain_register(errno, piece, why, why_size);
+        return false;
+    }
+    return true;
 }
 
 static void register_pieces(char *base, uintptr_t size)
 {
-    regions = pieces_of(size);
+    char why[256];
+    regions = pieces_of(size, gasnetc_pin_shift);
     gasnetc_local_segment = (gasnetc_local_segment_t){
         (uintptr_t)base, size, calloc(regions + 1, sizeof *gasnetc_local_segment.regions)};
     if (!gasnetc_local_segment.regions)
         gasneti_fatal("out of memory for %zu registrations", regions);
-    for (size_t i = 0; i < regions; i++) {
-        uintptr_t start = (uintptr_t)i << gasnetc_pin_shift;
-        uintptr_t piece = UINT64_C(1) << gasnetc_pin_shift;
-        if (piece > size - start) piece = size - start;
-        if (!net_register(base + start, piece, NET_SEGMENT, &gasnetc_local_segment.regions[i])) {
-            char why[256];
-            net_explain_register(errno, piece, why, sizeof why);
-            gasneti_fatal("cannot register a segment of %llu KB: %s; or ask for a smaller segment "
-                          "(GASNET_MAX_SEGSIZE)",
-                          (unsigned long long)size / 1024, why);
-        }
-    }
+    if (!pin_pieces((uintptr_t)base, size, gasnetc_pin_shift, NET_SEGMENT,
+                    gasnetc_local_segment.regions, why, sizeof why))
+        gasneti_fatal("cannot register a segment of %llu KB: %s; or ask for a smaller segment "
+                      "(GASNET_MAX_SEGSIZE)",
+                      (unsigned long long)size / 1024, why);
 }
 
 /* Exchanges the keys: each rank sends as many as the largest segment has. */
@@ -126,8 +137,8 @@ static void exchange_keys(void)
     uint32_t n = gasnetc_job.size;
     size_t most = 0;
     for (uint32_t i = 0; i < n; i++)
-        if (pieces_of(gasnetc_peers[i].segment.size) > most)
-            most = pieces_of(gasnetc_peers[i].segment.size);
+        if (pieces_of(gasnetc_peers[i].segment.size, gasnetc_pin_shift) > most)
+            most = pieces_of(gasnetc_peers[i].segment.size, gasnetc_pin_shift);
     net_key_t *my_keys = calloc(most + 1, sizeof *my_keys);
     net_key_t *keys = calloc((most + 1) * n, sizeof *keys);
     if (!my_keys || !keys) gasneti_fatal("out of memory for the segments' keys");
@@ -144,7 +155,7 @@ int gasnetc_segment_attach(uintptr_t size)
     char *base = gasnetc_shm_alloc(size);
     if (size && !base) gasnetc_segment_not_allocated(size);
     if (gasnet_client_attach_hook) gasnet_client_attach_hook(base, size);
-    settle_pin_shift();
+    gasnetc_pin_shift = (unsigned)gasnetc_segment_least(pin_shift_here());
     register_pieces(base, size);
     gasnetc_segment_exchange((uintptr_t)base, size);
     exchange_keys();
@@ -154,6 +165,40 @@ int gasnetc_segment_attach(uintptr_t size)
 
 void gasnetc_segment_close(void)
 {
+    while (all_created) gasnetc_created_unpin(all_created);
     for (size_t i = 0; i < regions; i++) net_deregister(&gasnetc_local_segment.regions[i]);
     regions = 0;
+}
+
+/* --- segments that this rank creates --- */
+
+bool gasnetc_created_pin(gasnetc_created_t *created, char *why, size_t why_size)
+{
+    created->pin_shift = pin_shift_here();
+    created->count = pieces_of(created->size, created->pin_shift);
+    created->regions = gasneti_calloc(created->count, sizeof *created->regions, "registrations");
+    gasneti_lock(&created_lock);
+    if ((created->next = all_created)) all_created->link = &created->next;
+    created->link = &all_created;
+    all_created = created;
+    gasneti_unlock(&created_lock);
+    if (pin_pieces(created->base, created->size, created->pin_shift, NET_REMOTE, created->regions,
+                   why, why_size))
+        return true;
+    gasnetc_created_unpin(created);
+    return false;
+}
+
+/* Those that were not made are zero, and ending them does nothing. */
+void gasnetc_created_unpin(gasnetc_created_t *created)
+{
+    if (!created->regions) return;
+    gasneti_lock(&created_lock);
+    *created->link = created->next;
+    if (created->next) created->next->link = created->link;
+    gasneti_unlock(&created_lock);
+    for (size_t i = 0; i < created->count; i++) net_deregister(&created->regions[i]);
+    free(created->regions);
+    created->regions = NULL;
+    created->count = 0;
 }

@@ -35,7 +35,7 @@ HOT bool gasnetc_within(uintptr_t base, size_t size, uintptr_t start, size_t nby
 void gasnetc_out_of_segment(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
                             const char *what) __attribute__((noreturn, cold));
 
-/* Fatal unless [start, start+nbytes) lies in the peer's segment. */
+/* Fatal unless [start, start+nbytes) lies in the segment that the peer has attached. */
 static inline void gasnetc_check_remote(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
                                         const char *what)
 {
@@ -43,6 +43,11 @@ static inline void gasnetc_check_remote(const gasnetc_peer_t *peer, uintptr_t st
     if (offset > peer->segment.size || nbytes > peer->segment.size - offset)
         gasnetc_out_of_segment(peer, start, nbytes, what);
 }
+
+/* Fatal unless the range, which is not empty, lies in that or in one that the peer has published.
+ */
+void gasnetc_check_reachable(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
+                             const char *what);
 
 /* --- for segment.c and segment_unpinned.c: the sizes, and the exchange of addresses --- */
 

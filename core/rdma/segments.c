@@ -8,6 +8,7 @@
 
 #include "core/job/job.h"
 #include "core/params/params.h"
+#include "core/rdma/published.h"
 #include "core/report.h"
 #include "gasnet.h"
 #include "other/base/memory_limits.h"
@@ -122,6 +123,14 @@ int gasnetc_segment_info(gasnet_seginfo_t *table, int numentries)
         table[i].size = gasnetc_peers[i].segment.size;
     }
     return GASNET_OK;
+}
+
+void gasnetc_check_reachable(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
+                             const char *what)
+{
+    if (!gasnetc_within(peer->segment.base, peer->segment.size, start, nbytes) &&
+        !gasnetc_is_published(peer->net.rank, start, nbytes))
+        gasnetc_out_of_segment(peer, start, nbytes, what);
 }
 
 void gasnetc_out_of_segment(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,

@@ -5,13 +5,13 @@
 #include "core/am/am_wire.h"
 #include "core/am/context.h"
 #include "core/job/job.h"
-#include "core/rdma/segment.h"
+#include "core/rdma/published.h"
 #include "core/report.h"
 #include "extended-ref/shm_transfer.h"
 #include "gasnet.h"
 
 struct gex_Client_s gasnete_client = {.name = "LEGACY", .flags = GEX_FLAG_USES_GASNET1};
-static struct gex_Segment_s segment = {.client = &gasnete_client};
+static struct gex_Segment_s segment = {.client = &gasnete_client}; /* the attached one */
 struct gex_EP_s gasneti_ep0 = {.client = &gasnete_client};
 
 /* --- start --- */
@@ -34,31 +34,42 @@ void gasnet_QueryGexObjects(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm
     if (segment_p) *segment_p = gasneti_ep0.segment;
 }
 
-/* --- pairs --- */
+/* --- segments --- */
 
-void gasneti_no_such_ep(gex_EP_Index_t index)
+/* The segment of an endpoint of any rank; size 0: none is known. */
+static gasnetc_segment_t objects_bound(gex_Rank_t node, gex_EP_Index_t index)
 {
-    gasneti_fatal("gex_TM_Pair names endpoint %d: the most is %d", index, GASNET_MAXEPS - 1);
+    if (index == 0) return gasnetc_peers[node].segment;
+    if (node != gasnetc_job.rank) return gasnetc_published_by(node, index).segment;
+    const gex_Segment_t mine = gasnete_own_segment(index);
+    if (!mine) return (gasnetc_segment_t){.size = 0};
+    return (gasnetc_segment_t){.base = (uintptr_t)mine->addr, .size = mine->size};
 }
 
-/* --- segments --- */
+/* Where that is in this process, or NULL. */
+static void *objects_mapped(gex_Rank_t node, const gasnetc_segment_t *bound)
+{
+    const gasnete_shm_peer_t *shm = gasnete_shm_peer(node);
+    if (node == gasnetc_job.rank) return (void *)bound->base;
+    return shm ? gasnete_shm_at(shm, (void *)bound->base, bound->size) : NULL;
+}
 
 gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p,
                                        void **localaddr_p, uintptr_t *size_p, gex_Flags_t flags)
 {
     const gex_Rank_t job_rank = gasneti_jobrank(tm, rank);
-    const gasnetc_segment_t *bound = &gasnetc_peers[job_rank].segment;
+    const gasnetc_segment_t bound = objects_bound(job_rank, tm->index);
     (void)flags;
-    if (owneraddr_p) *owneraddr_p = (void *)bound->base;
-    if (localaddr_p) *localaddr_p = gasnete_shm_base(job_rank);
-    if (size_p) *size_p = bound->size;
+    if (owneraddr_p) *owneraddr_p = (void *)bound.base;
+    if (localaddr_p) *localaddr_p = objects_mapped(job_rank, &bound);
+    if (size_p) *size_p = bound.size;
     return GEX_EVENT_INVALID;
 }
 
 int gex_Segment_QueryBound(gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
                            uintptr_t *size_p)
 {
-    if (!gasnetc_peers[gasneti_jobrank(tm, rank)].segment.size) return GASNET_ERR_RESOURCE;
+    if (!objects_bound(gasneti_jobrank(tm, rank), tm->index).size) return GASNET_ERR_RESOURCE;
     gex_EP_QueryBoundSegmentNB(tm, rank, owneraddr_p, localaddr_p, size_p, 0);
     return GASNET_OK;
 }

@@ -5,6 +5,7 @@
  * finds its members, and makes the engine's team, before they agree that all could use the same
  * id.  So no message of a team reaches a member that has yet to make it.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,9 @@ gex_TM_t gasnete_all, gasneti_pair;
 static gasneti_lock_t teams_lock; /* protects: */
 static gex_TM_t teams;            /* that exist, in a list */
 
+/* [remote]: with other endpoints than the primordial ones; NULL: none was asked for. */
+static _Atomic(gex_TM_t) pairs[GASNET_MAXEPS];
+
 /* --- the list of teams --- */
 
 /* The link of the list that points to the team, or to GEX_TM_INVALID; lock held. */
@@ -48,7 +52,7 @@ bool gasnete_is_team(gex_TM_t tm)
     return found;
 }
 
-static void teams_check(const char *call, gex_TM_t tm)
+void gasnete_check_team(const char *call, gex_TM_t tm)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate(call);
     if (!gasnete_is_team(tm))
@@ -58,9 +62,24 @@ static void teams_check(const char *call, gex_TM_t tm)
 }
 
 #if GASNET_DEBUG
+static bool is_pair(gex_TM_t tm)
+{
+    for (int i = 1; i < GASNET_MAXEPS; i++)
+        if (tm && tm == atomic_load_explicit(&pairs[i], memory_order_acquire)) return true;
+    return tm == gasneti_pair;
+}
+
+void gasneti_check_receives(gex_TM_t tm)
+{
+    if (tm->index)
+        gasneti_fatal("an Active Message is sent to endpoint %d, which has GEX_EP_CAPABILITY_RMA "
+                      "alone: messages go to endpoint 0",
+                      tm->index);
+}
+
 void gasneti_check_member(gex_TM_t tm, gex_Rank_t rank)
 {
-    if (tm != gasneti_pair && !gasnete_is_team(tm))
+    if (!is_pair(tm) && !gasnete_is_team(tm))
         gasneti_fatal("%p is neither a team nor a pair of endpoints", (void *)tm);
     if (rank >= tm->size)
         gasneti_fatal("rank %u is not one of the %u ranks of the team", rank, tm->size);
@@ -102,6 +121,21 @@ static gex_TM_t teams_new_job(void)
     gex_Rank_t *table = (gex_Rank_t *)(tm + 1);
     for (gex_Rank_t r = 0; r <= tm->size; r++) table[r] = r;
     return tm;
+}
+
+/* Made when it is needed for the first time, and not ended: it may be used in any thread. */
+gex_TM_t gasneti_pair_with(gex_EP_Index_t remote)
+{
+    if (remote == 0) return gasneti_pair;
+    if (remote >= GASNET_MAXEPS)
+        gasneti_fatal("gex_TM_Pair names endpoint %d: the most is %d", remote, GASNET_MAXEPS - 1);
+    gex_TM_t pair = atomic_load_explicit(&pairs[remote], memory_order_acquire);
+    if (pair) return pair;
+    gex_TM_t made = teams_new_job();
+    made->index = remote;
+    if (atomic_compare_exchange_strong(&pairs[remote], &pair, made)) return made;
+    free(made);
+    return pair;
 }
 
 void gasnete_teams_init(void)
@@ -215,7 +249,7 @@ static void teams_check_flags(const char *call, gex_Flags_t flags, gex_Flags_t k
 size_t gex_TM_Split(gex_TM_t *new_tm_p, gex_TM_t parent, int color, int key, void *scratch_addr,
                     size_t scratch_size, gex_Flags_t flags)
 {
-    teams_check(__func__, parent);
+    gasnete_check_team(__func__, parent);
     teams_check_flags(__func__, flags, SIZE_QUERY | GEX_FLAG_TM_NO_SCRATCH);
     if (flags & SIZE_QUERY) return new_tm_p ? SCRATCH_SIZE : 0;
     if (new_tm_p && color < 0)
@@ -261,9 +295,9 @@ static gex_Rank_t *teams_listed(const request_t *request, const gex_EP_Location_
         if (at[i] >= parent->size)
             gasneti_fatal("%s names rank %u%s, which is not in the parent of %u ranks",
                           request->call, rank, of_job ? " of the job" : "", parent->size);
-        if (args[i].gex_ep_index >= GASNET_MAXEPS)
-            gasneti_fatal("%s names endpoint %d of rank %u: the most is %d", request->call,
-                          args[i].gex_ep_index, rank, GASNET_MAXEPS - 1);
+        if (args[i].gex_ep_index)
+            gasneti_fatal("%s names endpoint %d of rank %u: teams are of endpoints 0",
+                          request->call, args[i].gex_ep_index, rank);
         with_caller = with_caller || at[i] == parent->rank;
     }
     if (request->size && !with_caller)
@@ -293,7 +327,7 @@ size_t gex_TM_Create(gex_TM_t *new_tms, size_t num_new_tms, gex_TM_t parent,
                 GEX_FLAG_TM_SYMMETRIC_SCRATCH | GEX_FLAG_TM_NO_SCRATCH
     };
     const gex_Flags_t form = flags & FORMS;
-    teams_check(__func__, parent);
+    gasnete_check_team(__func__, parent);
     teams_check_flags(__func__, flags,
                       FORMS | SIZE_QUERY | GEX_FLAG_SCRATCH_SEG_OFFSET | GEX_FLAG_RANK_IS_JOBRANK);
     if (flags & SIZE_QUERY) return numargs ? SCRATCH_SIZE : 0;
@@ -331,7 +365,7 @@ size_t gex_TM_Create(gex_TM_t *new_tms, size_t num_new_tms, gex_TM_t parent,
 
 int gex_TM_Destroy(gex_TM_t tm, gex_Memvec_t *scratch_p, gex_Flags_t flags)
 {
-    teams_check(__func__, tm);
+    gasnete_check_team(__func__, tm);
     teams_check_flags(__func__, flags, GEX_FLAG_GLOBALLY_QUIESCED);
     if (tm == gasnete_all)
         gasneti_fatal("%s is given the team of all ranks, which lives as long as the job",

@@ -24,7 +24,7 @@ typedef struct vis_call {
     enum gasnete_vis_form form;
     gasnet_node_t node;
     const gasnete_vis_side_t *dst, *src;
-    bool classic; /* of GASNet-1, which has rules that GASNet-EX has not (gasnete_vis_valid) */
+    gex_TM_t tm; /* NULL: of GASNet-1, which has rules that GASNet-EX has not (gasnete_vis_valid) */
 } vis_call_t;
 
 static const gasnete_vis_side_t *vis_remote(const vis_call_t *call)
@@ -44,10 +44,20 @@ static const char *vis_name(const vis_call_t *call)
     static const char *const names[2][3][2][4] = {
         {FORMS("putv", "VectorPut"), FORMS("puti", "IndexedPut"), FORMS("puts", "StridedPut")},
         {FORMS("getv", "VectorGet"), FORMS("geti", "IndexedGet"), FORMS("gets", "StridedGet")}};
-    return names[call->direction][call->dst->kind][call->classic][call->form];
+    return names[call->direction][call->dst->kind][!call->tm][call->form];
 }
 
 /* --- checks --- */
+
+static void vis_check_piece(const vis_call_t *call, const void *start, size_t nbytes)
+{
+#if GASNET_DEBUG
+    if (call->tm && call->tm->index)
+        gasnete_check_bound(vis_name(call), call->tm, call->node, start, nbytes);
+    else
+#endif
+        gasnete_check_attached(call->node, start, nbytes, vis_name(call));
+}
 
 /* Checks, in debug builds, the context of the call, the rules of both descriptions, and each remote
  * piece.  */
@@ -57,12 +67,12 @@ static void vis_check(const vis_call_t *call)
     const char *const names[] = {"destination", "source"}, *why;
     gasnete_check_transfer(vis_name(call), call->node);
     for (int i = 0; i < 2; i++)
-        if (call->classic && !gasnete_vis_valid(sides[i], &why))
+        if (!call->tm && !gasnete_vis_valid(sides[i], &why))
             gasneti_fatal("%s: the %s %s", vis_name(call), names[i], why);
     gasnete_vis_walk_t walk;
     gasnete_vis_begin(&walk, vis_remote(call));
     for (; walk.length; gasnete_vis_advance(&walk, walk.length, 1))
-        gasnete_check_segment(call->node, walk.at, walk.length, vis_name(call));
+        vis_check_piece(call, walk.at, walk.length);
 }
 
 static void vis_check_totals(const vis_call_t *call, const gasnete_vis_shape_t *dst,
@@ -218,7 +228,7 @@ gasnet_handle_t gasnete_putv(enum gasnete_vis_form form, gasnet_node_t dstnode, 
                              gasnet_memvec_t const *srclist)
 {
     gasnete_vis_side_t dst = vis_vector(dstcount, dstlist), src = vis_vector(srccount, srclist);
-    return vis_call(&(vis_call_t){PUT, form, dstnode, &dst, &src, true});
+    return vis_call(&(vis_call_t){PUT, form, dstnode, &dst, &src, NULL});
 }
 
 gasnet_handle_t gasnete_getv(enum gasnete_vis_form form, size_t dstcount,
@@ -226,7 +236,7 @@ gasnet_handle_t gasnete_getv(enum gasnete_vis_form form, size_t dstcount,
                              gasnet_memvec_t const *srclist)
 {
     gasnete_vis_side_t dst = vis_vector(dstcount, dstlist), src = vis_vector(srccount, srclist);
-    return vis_call(&(vis_call_t){GET, form, srcnode, &dst, &src, true});
+    return vis_call(&(vis_call_t){GET, form, srcnode, &dst, &src, NULL});
 }
 
 gasnet_handle_t gasnete_puti(enum gasnete_vis_form form, gasnet_node_t dstnode, size_t dstcount,
@@ -235,7 +245,7 @@ gasnet_handle_t gasnete_puti(enum gasnete_vis_form form, gasnet_node_t dstnode, 
 {
     gasnete_vis_side_t dst = vis_indexed(dstcount, dstlist, dstlen),
                        src = vis_indexed(srccount, srclist, srclen);
-    return vis_call(&(vis_call_t){PUT, form, dstnode, &dst, &src, true});
+    return vis_call(&(vis_call_t){PUT, form, dstnode, &dst, &src, NULL});
 }
 
 gasnet_handle_t gasnete_geti(enum gasnete_vis_form form, size_t dstcount, void *const *dstlist,
@@ -244,7 +254,7 @@ gasnet_handle_t gasnete_geti(enum gasnete_vis_form form, size_t dstcount, void *
 {
     gasnete_vis_side_t dst = vis_indexed(dstcount, dstlist, dstlen),
                        src = vis_indexed(srccount, srclist, srclen);
-    return vis_call(&(vis_call_t){GET, form, srcnode, &dst, &src, true});
+    return vis_call(&(vis_call_t){GET, form, srcnode, &dst, &src, NULL});
 }
 
 gasnet_handle_t gasnete_puts(enum gasnete_vis_form form, gasnet_node_t dstnode, void *dstaddr,
@@ -253,7 +263,7 @@ gasnet_handle_t gasnete_puts(enum gasnete_vis_form form, gasnet_node_t dstnode, 
 {
     gasnete_vis_side_t dst = vis_strided(dstaddr, dststrides, count, stridelevels),
                        src = vis_strided(srcaddr, srcstrides, count, stridelevels);
-    return vis_call(&(vis_call_t){PUT, form, dstnode, &dst, &src, true});
+    return vis_call(&(vis_call_t){PUT, form, dstnode, &dst, &src, NULL});
 }
 
 gasnet_handle_t gasnete_gets(enum gasnete_vis_form form, void *dstaddr, const size_t *dststrides,
@@ -262,27 +272,30 @@ gasnet_handle_t gasnete_gets(enum gasnete_vis_form form, void *dstaddr, const si
 {
     gasnete_vis_side_t dst = vis_strided(dstaddr, dststrides, count, stridelevels),
                        src = vis_strided(srcaddr, srcstrides, count, stridelevels);
-    return vis_call(&(vis_call_t){GET, form, srcnode, &dst, &src, true});
+    return vis_call(&(vis_call_t){GET, form, srcnode, &dst, &src, NULL});
 }
 
 /* --- GASNet-EX --- */
 
-gasnet_handle_t gasnete_ex_vector(int put, enum gasnete_vis_form form, gex_Rank_t node,
+gasnet_handle_t gasnete_ex_vector(int put, enum gasnete_vis_form form, gex_TM_t tm, gex_Rank_t rank,
                                   size_t dstcount, const gex_Memvec_t *dstlist, size_t srccount,
                                   const gex_Memvec_t *srclist)
 {
     gasnete_vis_side_t dst = vis_vector(dstcount, (const gasnet_memvec_t *)(const void *)dstlist),
                        src = vis_vector(srccount, (const gasnet_memvec_t *)(const void *)srclist);
-    return vis_call(&(vis_call_t){put ? PUT : GET, form, node, &dst, &src, false});
+    return vis_call(
+        &(vis_call_t){put ? PUT : GET, form, gasneti_jobrank(tm, rank), &dst, &src, tm});
 }
 
-gasnet_handle_t gasnete_ex_indexed(int put, enum gasnete_vis_form form, gex_Rank_t node,
-                                   size_t dstcount, void *const *dstlist, size_t dstlen,
-                                   size_t srccount, void *const *srclist, size_t srclen)
+gasnet_handle_t gasnete_ex_indexed(int put, enum gasnete_vis_form form, gex_TM_t tm,
+                                   gex_Rank_t rank, size_t dstcount, void *const *dstlist,
+                                   size_t dstlen, size_t srccount, void *const *srclist,
+                                   size_t srclen)
 {
     gasnete_vis_side_t dst = vis_indexed(dstcount, dstlist, dstlen),
                        src = vis_indexed(srccount, srclist, srclen);
-    return vis_call(&(vis_call_t){put ? PUT : GET, form, node, &dst, &src, false});
+    return vis_call(
+        &(vis_call_t){put ? PUT : GET, form, gasneti_jobrank(tm, rank), &dst, &src, tm});
 }
 
 /* The levels that are repeated, of which memory has no more than fit in these arrays. */
@@ -315,15 +328,16 @@ static bool vis_take_levels(vis_levels_t *levels, const ptrdiff_t *dststrides,
     return true;
 }
 
-gasnet_handle_t gasnete_ex_strided(int put, enum gasnete_vis_form form, gex_Rank_t node, void *dst,
-                                   const ptrdiff_t *dststrides, void *src,
-                                   const ptrdiff_t *srcstrides, size_t elemsz, const size_t *count,
-                                   size_t stridelevels)
+gasnet_handle_t gasnete_ex_strided(int put, enum gasnete_vis_form form, gex_TM_t tm,
+                                   gex_Rank_t rank, void *dst, const ptrdiff_t *dststrides,
+                                   void *src, const ptrdiff_t *srcstrides, size_t elemsz,
+                                   const size_t *count, size_t stridelevels)
 {
     vis_levels_t levels;
     if (!vis_take_levels(&levels, dststrides, srcstrides, elemsz, count, stridelevels))
         return GASNET_INVALID_HANDLE;
     const gasnete_vis_side_t to = vis_strided(dst, levels.dst, levels.counts, levels.used),
                              from = vis_strided(src, levels.src, levels.counts, levels.used);
-    return vis_call(&(vis_call_t){put ? PUT : GET, form, node, &to, &from, false});
+    return vis_call(
+        &(vis_call_t){put ? PUT : GET, form, gasneti_jobrank(tm, rank), &to, &from, tm});
 }

@@ -39,7 +39,7 @@ as_ours() {
 }
 
 export TEST_SPAWNERS=ssh TEST_MODES=${TEST_MODES:-seq par} TEST_NPROCS=${TEST_NPROCS:-2}
-programs="testputget testhandles testvalue testsync testthreads testrcvthread testvis testteams testcoll collmix testex ex/vectors ex/collectives ex/atomics ex/teams"
+programs="testputget testhandles testvalue testsync testthreads testrcvthread testvis testteams testcoll collmix testex ex/vectors ex/collectives ex/atomics ex/teams ex/endpoints"
 TEST_PROGRAMS=${TEST_PROGRAMS:-$programs} as_ours reference "$TEST_SOURCE/programs/run-conduit.sh"
 TEST_PROGRAMS=testbarrier TEST_NPROCS=3 as_ours reference "$TEST_SOURCE/programs/run-conduit.sh"
 export SOFTHCA=on SOFTHCA_FAULTS="stall:op=send,us=300"

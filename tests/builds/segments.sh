@@ -15,7 +15,7 @@ segments=${TEST_SEGMENTS:-large everything}
 modes=${TEST_MODES:-seq par}
 declare -A programs=(
     [everything seq]="testhello testenv testam testamsize testamflood testputget testoutside testunpinned testhandles testvalue testsync
-        testpoll testbarrier testlock testvis testteams testcoll collmix ex/atomics"
+        testpoll testbarrier testlock testvis testteams testcoll collmix ex/atomics ex/endpoints"
     [everything par]="testam testputget testoutside testhandles testthreads testrcvthread testvis testcoll"
     [large seq]="testam testputget testoutside testvis"
     [large par]="testputget testoutside testunpinned testthreads testrcvthread testcoll"

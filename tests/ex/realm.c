@@ -8,9 +8,8 @@
  * Every call names its endpoints by gex_TM_Pair; no call is of GASNet-1.
  *
  * Realm also calls gex_Coll_BroadcastNB, gex_Coll_ReduceToAllNB and gex_Coll_BarrierNB at its start
- * and for quiescence, and with several endpoints gex_EP_Create, gex_Segment_Create,
- * gex_EP_BindSegment and gex_EP_PublishBoundSegment, which this library does not have yet:
- * test_sync_sum stands for the former.
+ * and for quiescence, for which test_sync_sum stands, and makes endpoints for memory of devices:
+ * ex/endpoints.c.
  */
 #include "tests/programs/test.h"
 #include <pthread.h>

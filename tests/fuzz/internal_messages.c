@@ -19,6 +19,7 @@
 #include "core/job/rank.h"
 #include "core/job/thread.h"
 #include "core/report.h"
+#include "core/rdma/rdma.h"
 #include "extended-ref/coll/messages.h"
 #include "extended-ref/coll/op.h"
 #include "extended-ref/ex/atomics.h"
@@ -127,6 +128,12 @@ void gasnete_check_atomic(const char *call, gex_AD_t ad, gex_DT_t dt, const void
                           gex_Rank_t rank, const void *addr, gex_OP_t op, gex_Flags_t flags)
 {
     (void)call, (void)ad, (void)dt, (void)result, (void)rank, (void)addr, (void)op, (void)flags;
+}
+
+bool gasnetc_is_published(uint32_t rank, uintptr_t start, size_t nbytes)
+{
+    (void)rank, (void)start, (void)nbytes;
+    return false;
 }
 
 int gasnetc_segment_info(gasnet_seginfo_t *table, int n)

@@ -17,6 +17,7 @@
 #include "core/params/params.h"
 #include "core/rdma/buffers.h"
 #include "core/rdma/firehose.h"
+#include "core/rdma/published.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/rdma/segment.h"
 #include "core/report.h"
@@ -278,6 +279,12 @@ void net_deregister(net_region_t *made)
     (void)made;
 }
 
+net_key_t net_key(const net_region_t *region)
+{
+    (void)region;
+    return (net_key_t){0};
+}
+
 void net_explain_register(int error, size_t size, char *text, size_t text_size)
 {
     (void)error, (void)size;
@@ -343,6 +350,29 @@ void gasnetc_out_of_segment(const gasnetc_peer_t *peer, uintptr_t start, size_t 
 {
     gasneti_fatal("%s of %zu bytes at %#lx is outside the segment of rank %u", what, nbytes,
                   (unsigned long)start, peer->net.rank);
+}
+
+void gasnetc_check_reachable(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
+                             const char *what)
+{
+    gasnetc_check_remote(peer, start, nbytes, what);
+}
+
+/* Clients of the simulator create no segments. */
+uintptr_t gasnetc_max_local_segsize(void)
+{
+    return 0;
+}
+
+bool gasnetc_created_pin(gasnetc_created_t *created, char *why, size_t why_size)
+{
+    (void)created, (void)why, (void)why_size;
+    return false;
+}
+
+void gasnetc_created_unpin(gasnetc_created_t *created)
+{
+    (void)created;
 }
 
 bool gasneti_verbose_errors = true;

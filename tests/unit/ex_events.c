@@ -28,6 +28,11 @@ void gasnete_check_remote(const char *call, gasnet_node_t node, const void *star
 {
     (void)call, (void)node, (void)start, (void)nbytes;
 }
+void gasnete_check_bound(const char *call, gex_TM_t tm, gex_Rank_t rank, const void *start,
+                         size_t nbytes)
+{
+    (void)call, (void)tm, (void)rank, (void)start, (void)nbytes;
+}
 #endif
 
 enum { SEGMENT = 512 << 10, H_QUIET = 200, H_PREPARE, H_LONG };

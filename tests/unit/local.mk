@@ -8,7 +8,7 @@ unit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-co
 	-I$(top_srcdir)/tests/unit/script $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETI_PSHM=0 -DGASNET_SEQ
 script_sources = \
 	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/lent.c core/am/am_variadic.c core/rdma/remote_flags.c \
-	core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/unmapped.c core/rdma/lease.c core/rdma/watched.c core/am/context.c core/stats/tally.c core/params/params.c core/params/params_init.c core/progress/poll.c core/rings/local_rings.c core/rdma/pieces.c core/rdma/rdma.c \
+	core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/unmapped.c core/rdma/lease.c core/rdma/watched.c core/am/context.c core/stats/tally.c core/params/params.c core/params/params_init.c core/progress/poll.c core/rings/local_rings.c core/rdma/pieces.c core/rdma/published.c core/rdma/rdma.c \
 	core/job/report.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
 	tests/unit/net_script.c tests/unit/net_script.h tests/unit/script_record.h tests/unit/script/network_script.h \
 	tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
@@ -271,7 +271,7 @@ tests_unit_portals_parts_SOURCES = tests/unit/portals_parts.c portals-conduit/bi
 tests_unit_portals_parts_LDADD = tests/unit/libcheck.a
 portals_job_sources = tests/unit/portals_job.c tests/unit/portals_job.h tests/unit/ptl_script.c tests/unit/ptl_script.h tests/unit/script_record.h \
 	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/lent.c core/am/am_variadic.c core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/unmapped.c core/rdma/lease.c core/rdma/watched.c core/am/context.c \
-	core/stats/tally.c core/params/params.c core/progress/poll.c core/rings/local_rings.c core/rdma/pieces.c core/rdma/rdma.c core/rdma/remote_fast.c core/job/report.c core/rdma/segment.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
+	core/stats/tally.c core/params/params.c core/progress/poll.c core/rings/local_rings.c core/rdma/pieces.c core/rdma/published.c core/rdma/rdma.c core/rdma/remote_fast.c core/job/report.c core/rdma/segment.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
 	$(portals_network_sources) tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
 portals_job_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/portals-conduit \
 	-I$(top_srcdir)/portals-conduit -DGASNETC_PARAMS_DEF='"portals-conduit/params.def"' \

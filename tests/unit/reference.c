@@ -18,6 +18,7 @@
 #include "core/job/rank.h"
 #include "core/job/thread.h"
 #include "core/report.h"
+#include "core/rdma/rdma.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/transfer_am.h"
 #include "tests/programs/synchronisation_rows.h"
@@ -203,6 +204,12 @@ int gasnetc_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source)
 {
     *source = ((message_t *)token)->from;
     return GASNET_OK;
+}
+
+bool gasnetc_is_published(uint32_t rank, uintptr_t start, size_t nbytes)
+{
+    (void)rank, (void)start, (void)nbytes;
+    return false;
 }
 
 int gasnetc_segment_info(gasnet_seginfo_t *table, int n)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/report.h"
+#include "core/rdma/rdma.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/vis/vis.h"
 #include "tests/unit/check.h"
@@ -36,6 +37,12 @@ void gasneti_fatal(const char *format, ...)
 const char *gasneti_rank_name(uint32_t rank)
 {
     return rank ? "rank 1" : "rank 0";
+}
+
+bool gasnetc_is_published(uint32_t rank, uintptr_t start, size_t nbytes)
+{
+    (void)rank, (void)start, (void)nbytes;
+    return false;
 }
 
 int gasnetc_segment_info(gasnet_seginfo_t *table, int n)

@@ -27,7 +27,7 @@ no_members|all|gex_TM_Create asks for 1 teams of 0 members
 three_members|all|gex_TM_Create asks for 1 teams of 3 members.* the 2 ranks of the parent
 rank_2|all|gex_TM_Create names rank 2, which is not in the parent of 2 ranks
 jobrank_2|all|gex_TM_Create names rank 2 of the job, which is not in the parent
-endpoint_1|all|gex_TM_Create names endpoint 1 of rank 0: the most is 0
+endpoint_1|all|gex_TM_Create names endpoint 1 of rank 0: teams are of endpoints 0
 without_caller|all|gex_TM_Create is given a list of 1 ranks without the caller, rank 0 of the parent
 destroy_all|all|gex_TM_Destroy is given the team of all ranks
 destroy_none|all|gex_TM_Destroy is given $none
