@@ -136,6 +136,20 @@ static void give(struct bundle *b)
     gex_HSL_Unlock(&pool_lock);
 }
 
+/* Leaves that are complete, of a bundle whose root may not be. */
+static void leaves_over(struct bundle *b)
+{
+    int left = 0;
+    for (int i = 0; i < b->leaves; i++) {
+        if (b->leaf[i] == GEX_EVENT_INVALID)
+            categories_over(&b->items, b->category[i]);
+        else
+            b->leaf[left] = b->leaf[i], b->category[left++] = b->category[i];
+    }
+    b->leaves = left;
+}
+
+/* Takes an event, with its leaf unless that is NULL, and what they tell of. */
 static void started(gex_Event_t root, gex_Event_t *leaf, struct item *items)
 {
     if (root == GEX_EVENT_INVALID) {
@@ -146,6 +160,7 @@ static void started(gex_Event_t root, gex_Event_t *leaf, struct item *items)
     struct bundle *b = calloc(1, sizeof *b);
     b->root = root, b->items = items;
     if (leaf) b->leaf[b->leaves] = *leaf, b->category[b->leaves++] = GEX_EC_LC;
+    leaves_over(b);
     test_add(&bundles, 1);
     give(b);
 }
@@ -164,19 +179,6 @@ static struct bundle *take(struct test_random *random)
 /* --- synchronisation --- */
 
 enum { TAKEN = 6, EVENTS = TAKEN * 5 + 3 };
-
-/* Leaves that are complete, of a bundle whose root may not be. */
-static void leaves_over(struct bundle *b)
-{
-    int left = 0;
-    for (int i = 0; i < b->leaves; i++) {
-        if (b->leaf[i] == GEX_EVENT_INVALID)
-            categories_over(&b->items, b->category[i]);
-        else
-            b->leaf[left] = b->leaf[i], b->category[left++] = b->category[i];
-    }
-    b->leaves = left;
-}
 
 /* Some of the leaves, then the root; returns whether the root is complete. */
 static bool one_by_one(struct bundle *b, struct test_random *random)
