@@ -8,9 +8,9 @@
  * Every call names its endpoints by gex_TM_Pair; no call is of GASNet-1.
  *
  * Realm also calls gex_Coll_BroadcastNB, gex_Coll_ReduceToAllNB and gex_Coll_BarrierNB at its start
- * and for quiescence, and with several endpoints gex_EP_Create, gex_Segment_Create,
- * gex_EP_BindSegment and gex_EP_PublishBoundSegment, which this library does not have yet:
- * test_sync_sum stands for the former.
+ * and for quiescence, for which test_sync_sum stands here; and for memory of devices
+ * gex_EP_Create, gex_Segment_Create, gex_EP_BindSegment and gex_EP_PublishBoundSegment, which rpc.c
+ * has.
  */
 #include "tests/programs/test.h"
 #include <pthread.h>

@@ -982,7 +982,8 @@ static void collectives(const team_t *t, int round)
     int64_t word = t->rank + 1, words = 0;
     char *const data = malloc(NBYTES);
     test_fill(data, NBYTES, t->id + t->rank);
-    for (int i = 0; i < RECORDS; i++) mine_[i] = (struct record){t->rank + i, (int)t->rank - i, 1};
+    for (int i = 0; i < RECORDS; i++)
+        mine_[i] = (struct record){(double)t->rank + i, (int)t->rank - i, 1};
     when_complete(gex_Coll_BarrierNB(t->tm, 0), fulfil, &promise);
     when_complete(gex_Coll_BarrierNB(t->tm, 0), fulfil, &promise);
     when_complete(gex_Coll_BroadcastNB(t->tm, root, data, data, NBYTES, 0), fulfil, &promise);
