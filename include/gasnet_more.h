@@ -42,6 +42,21 @@ GASNETI_INLINE void gasnett_unreachable(void)
 
 #define gasneti_builtin_unreachable() gasnett_unreachable()
 
+/* Tells the compiler that a condition holds; undefined behaviour if it does not. */
+#define gasnett_assume(cond) ((cond) ? (void)0 : gasnett_unreachable())
+
+/* Evaluate their arguments, to avoid warnings about unused ones. */
+#define GASNETT_UNUSED_ARGS1(a)                ((void)(a))
+#define GASNETT_UNUSED_ARGS2(a, b)             ((void)(a), GASNETT_UNUSED_ARGS1(b))
+#define GASNETT_UNUSED_ARGS3(a, b, c)          ((void)(a), GASNETT_UNUSED_ARGS2(b, c))
+#define GASNETT_UNUSED_ARGS4(a, b, c, d)       ((void)(a), GASNETT_UNUSED_ARGS3(b, c, d))
+#define GASNETT_UNUSED_ARGS5(a, b, c, d, e)    ((void)(a), GASNETT_UNUSED_ARGS4(b, c, d, e))
+#define GASNETT_UNUSED_ARGS6(a, b, c, d, e, f) ((void)(a), GASNETT_UNUSED_ARGS5(b, c, d, e, f))
+#define GASNETT_UNUSED_ARGS7(a, b, c, d, e, f, g)                                                  \
+    ((void)(a), GASNETT_UNUSED_ARGS6(b, c, d, e, f, g))
+#define GASNETT_UNUSED_ARGS8(a, b, c, d, e, f, g, h)                                               \
+    ((void)(a), GASNETT_UNUSED_ARGS7(b, c, d, e, f, g, h))
+
 /* The conversion of a size_t in printf formats. */
 #ifndef PRIuSZ
 #define PRIuSZ "zu"

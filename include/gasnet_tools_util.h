@@ -74,6 +74,16 @@ extern void gasnett_close_streams(void);
 
 extern void gasnett_sched_yield(void);
 
+/* Sleeps for so many nanoseconds.  Returns 0; or non-zero, with errno EINTR, after a signal. */
+extern int gasnett_nsleep(uint64_t ns);
+
+/* The path of the running program; "" if it is unknown. */
+extern const char *gasnett_exe_name(void);
+
+/* The release of the library: "2025.8.0", and a number that is greater in later releases. */
+extern const char *gasnett_release_version_str(void);
+extern uint64_t gasnett_release_version(void);
+
 /* Number of processors that this process may use, determined at the first call; 0 if unknown.  */
 extern int gasnett_cpu_count(void);
 

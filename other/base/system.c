@@ -5,14 +5,51 @@
 #include "config.h"
 #include "tools.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
 void gasnett_sched_yield(void)
 {
     (void)sched_yield();
+}
+
+int gasnett_nsleep(uint64_t ns)
+{
+    const struct timespec time = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    return nanosleep(&time, NULL);
+}
+
+/* --- The program, and the release of this library --- */
+
+static char exe_name[PATH_MAX];
+
+static void ask_exe_name(void)
+{
+    const ssize_t length = readlink("/proc/self/exe", exe_name, sizeof exe_name - 1);
+    exe_name[length > 0 ? length : 0] = '\0';
+}
+
+const char *gasnett_exe_name(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, ask_exe_name);
+    return exe_name;
+}
+
+const char *gasnett_release_version_str(void)
+{
+    return GASNETI_RELEASE_TEXT;
+}
+
+uint64_t gasnett_release_version(void)
+{
+    return GASNET_RELEASE_VERSION_MAJOR * 10000u + GASNET_RELEASE_VERSION_MINOR * 100u +
+           GASNET_RELEASE_VERSION_PATCH;
 }
 
 /* --- Processors --- */

@@ -9,7 +9,7 @@
  *
  * Realm also calls gex_Coll_BroadcastNB, gex_Coll_ReduceToAllNB and gex_Coll_BarrierNB at its start
  * and for quiescence, for which test_sync_sum stands, and makes endpoints for memory of devices:
- * ex/endpoints.c.
+ * ex/endpoints.c and ex/rpc.c.
  */
 #include "tests/programs/test.h"
 #include <pthread.h>

@@ -286,6 +286,14 @@ static void test_system(void)
     gasnett_flush_streams();
     gasnett_spinloop_hint();
     gasnett_sched_yield();
+    const uint64_t wall = gasnett_gettimeofday_us();
+    check(gasnett_nsleep(2000000) == 0 && gasnett_gettimeofday_us() - wall >= 1900, "a sleep");
+    char release[40];
+    snprintf(release, sizeof release, "%d.%d.%d", GASNET_RELEASE_VERSION_MAJOR,
+             GASNET_RELEASE_VERSION_MINOR, GASNET_RELEASE_VERSION_PATCH);
+    check(!strcmp(gasnett_release_version_str(), release) && gasnett_release_version() >= 20200000,
+          "the release");
+    check(strstr(gasnett_exe_name(), "utilities") != NULL, "the name of the program");
 }
 
 static void test_constants(void)
