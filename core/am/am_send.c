@@ -382,7 +382,7 @@ void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers)
          FLOW_HIDDEN_REPLY, answers, false);
 }
 
-/* --- the calls of the client interface; UNGUARDED: "AM Short, injection", bounce_inlines --- */
+/* --- the calls of the client interface; UNGUARDED: row "AM Short request, injection" --- */
 
 #define SHORT(h, n, a) (&(gasnetc_outgoing_t){GASNETC_AM_SHORT, h, n, a, NULL, 0, NULL})
 #define MEDIUM(h, src, len, n, a)                                                                  \

@@ -169,7 +169,7 @@ void gasnetc_copy_nowhere(const void *to, size_t nbytes)
         nbytes, to);
 }
 
-static __attribute__((noinline)) void free_bbuf(void *bbuf)
+static void free_bbuf(void *bbuf)
 {
     gasnetc_bbuf_free(bbuf);
 }
@@ -179,13 +179,13 @@ HOT void give_bbuf(void *bbuf)
     if (!gasnetc_pool_give_now(&gasnetc_free_bbufs, bbuf)) free_bbuf(bbuf);
 }
 
-static __attribute__((noinline)) void copy_and_free(const gasnetc_sent_t *sent, void *bbuf)
+static void copy_and_free(const gasnetc_sent_t *sent, void *bbuf)
 {
     memcpy(sent->copy_to, bbuf, sent->copy_length);
     gasnetc_bbuf_free(bbuf);
 }
 
-static __attribute__((noinline, cold)) void copy_nowhere(const gasnetc_sent_t *sent, void *bbuf)
+static __attribute__((cold)) void copy_nowhere(const gasnetc_sent_t *sent, void *bbuf)
 {
     gasnetc_copy_nowhere(sent->copy_to, sent->copy_length);
     gasnetc_bbuf_free(bbuf);

@@ -147,8 +147,8 @@ static bool post(const rdma_piece_t *p, const remote_t *remote, enum net_order o
 
 /* Posts a piece in parts that are copied.  The last part ends the use of the peer's region, and
  * counts as the piece; if there is such a use, all others are complete by then. */
-static __attribute__((noinline)) void post_in_parts(const rdma_piece_t *p, const remote_t *remote,
-                                                    enum net_order order, bool in_handler)
+static void post_in_parts(const rdma_piece_t *p, const remote_t *remote, enum net_order order,
+                          bool in_handler)
 {
     const size_t most = p->put ? bounce_unpinnable_put_max() : bounce_unpinnable_get_max();
     const remote_t unused = {.key = remote->key};
@@ -174,8 +174,8 @@ static __attribute__((noinline)) void post_in_parts(const rdma_piece_t *p, const
 
 /* Posts a piece for which the network has no buffer: it is registered instead.  If its source is
  * free, it is complete on return. */
-static __attribute__((noinline)) void post_uncopied(const rdma_piece_t *p, const remote_t *remote,
-                                                    enum net_order order, bool in_handler)
+static void post_uncopied(const rdma_piece_t *p, const remote_t *remote, enum net_order order,
+                          bool in_handler)
 {
     gasnetc_counter_t complete = {0};
     rdma_piece_t direct = *p;

@@ -60,7 +60,7 @@ void gasnetc_remote_flags_close(void)
 }
 
 /* Puts the word when the network has resources, or a buffer of the core, or from a registration. */
-static __attribute__((noinline)) void put_slowly(uint32_t node, uint32_t index, uint64_t word)
+static void put_slowly(uint32_t node, uint32_t index, uint64_t word)
 {
     const rdma_piece_t piece = {.peer = &gasnetc_peers[node],
                                 .put = true,

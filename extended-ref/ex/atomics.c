@@ -124,7 +124,7 @@ static void atomics_send(gasnetc_counter_t *counter, gex_DT_t dt, void *result, 
                                         GASNETE_WORD(number)));
 }
 
-static void __attribute__((noreturn, cold, noinline))
+static void __attribute__((noreturn, cold))
 atomics_refuse(gasnet_token_t token, uint32_t kind, const void *at)
 {
     gasnet_node_t from = 0;

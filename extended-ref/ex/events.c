@@ -27,7 +27,7 @@ static gasnete_op_t *event_record_of(gex_Event_t event)
 
 /* Operations of the network end soon, collectives when other processes have got on: a wait polls
  * for a while before it begins to yield its processor. */
-static __attribute__((noinline)) void event_await(gasnetc_counter_t *counter)
+static void event_await(gasnetc_counter_t *counter)
 {
     enum { POLLS = 32 };
     for (int i = 0; i < POLLS && !gasnetc_counter_done(counter); i++) gasnetc_poll();

@@ -24,7 +24,7 @@ static inline bool ptli_mutex_try(struct ptli_mutex *mutex)
                                                    memory_order_relaxed);
 }
 
-__attribute__((cold, noinline, unused)) static void ptli_mutex_lock_slowly(struct ptli_mutex *mutex)
+__attribute__((cold, unused)) static void ptli_mutex_lock_slowly(struct ptli_mutex *mutex)
 {
     while (atomic_exchange_explicit(&mutex->word, 2, memory_order_acquire) != 0)
         gasneti_futex_sleep(&mutex->word, GASNETI_FUTEX_PRIVATE, 2, NULL);
@@ -35,7 +35,7 @@ static inline void ptli_mutex_lock(struct ptli_mutex *mutex)
     if (!ptli_mutex_try(mutex)) ptli_mutex_lock_slowly(mutex);
 }
 
-__attribute__((cold, noinline, unused)) static void
+__attribute__((cold, unused)) static void
 ptli_mutex_unlock_slowly(struct ptli_mutex *mutex)
 {
     gasneti_futex_wake(&mutex->word, GASNETI_FUTEX_PRIVATE, 1);

@@ -191,8 +191,7 @@ static inline int take_next(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_even
     return result;
 }
 
-__attribute__((noinline)) static int take_what_comes(struct ptli_eq *eq, ptl_handle_eq_t handle,
-                                                     ptl_event_t *event)
+static int take_what_comes(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_event_t *event)
 {
     int result;
     if (atomic_load_explicit(&eq->any_staged, memory_order_acquire)) ptli_eq_call_handler(eq);
@@ -233,22 +232,22 @@ static inline bool eq_drive_network(struct ptli_engine *engine, struct ptli_eq *
 }
 
 /* The queue is empty: drives the network and tries again.  */
-__attribute__((noinline)) static int get_what_comes(struct ptli_engine *engine, struct ptli_eq *eq,
-                                                    ptl_handle_eq_t handle, ptl_event_t *event)
+static int get_what_comes(struct ptli_engine *engine, struct ptli_eq *eq, ptl_handle_eq_t handle,
+                          ptl_event_t *event)
 {
     return eq_drive_network(engine, eq) ? eq_take(eq, handle, event) : PTL_EQ_EMPTY;
 }
 
 /* The general case: staged events, contention, an empty queue.  */
-__attribute__((noinline)) static int eq_get(struct ptli_engine *engine, struct ptli_eq *eq,
-                                            ptl_handle_eq_t handle, ptl_event_t *event)
+static int eq_get(struct ptli_engine *engine, struct ptli_eq *eq, ptl_handle_eq_t handle,
+                  ptl_event_t *event)
 {
     int result = eq_take(eq, handle, event);
     return result == PTL_EQ_EMPTY ? get_what_comes(engine, eq, handle, event) : result;
 }
 
 /* A handle of another interface, or an invalid one.  */
-__attribute__((noinline, cold)) static int get_elsewhere(ptl_handle_eq_t handle, ptl_event_t *event)
+__attribute__((cold)) static int get_elsewhere(ptl_handle_eq_t handle, ptl_event_t *event)
 {
     struct ptli_engine *engine;
     struct ptli_eq *eq;
@@ -286,8 +285,7 @@ static inline int events_at(const struct ptli_eq *eq, uint64_t taken, uint64_t p
 }
 
 /* Staged events are passed to their handler first; the general case of PtlEQNext.  */
-__attribute__((noinline)) static int next_slowly(ptl_handle_eq_t handle, const ptl_event_t **events,
-                                                 ptl_size_t *count)
+static int next_slowly(ptl_handle_eq_t handle, const ptl_event_t **events, ptl_size_t *count)
 {
     struct ptli_engine *engine;
     struct ptli_eq *eq;
@@ -329,7 +327,7 @@ static inline void events_done(struct ptli_eq *eq, ptl_size_t count)
                           memory_order_release);
 }
 
-__attribute__((noinline, cold)) static void done_elsewhere(ptl_handle_eq_t handle, ptl_size_t count)
+__attribute__((cold)) static void done_elsewhere(ptl_handle_eq_t handle, ptl_size_t count)
 {
     struct ptli_engine *engine = ptli_engines + ptli_interface_of(handle) % PTLI_INTERFACES;
     struct ptli_eq *eq = ptli_pool_again(&engine->eqs, handle);

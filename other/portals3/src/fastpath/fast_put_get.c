@@ -163,7 +163,7 @@ static void fast_grow(struct ptli_posting *posting)
 
 /* Creates the route at the first operation to that table entry of the peer. NULL: no memory, or the
  * peer is this process or a wildcard. */
-__attribute__((noinline, cold)) static struct ptli_route *
+__attribute__((cold)) static struct ptli_route *
 fast_add_route(struct ptli_verbs *v, ptl_process_id_t id, ptl_pt_index_t pt)
 {
     const uint64_t process = fast_number_of(id);
@@ -375,7 +375,7 @@ HOT void fast_message_sent(struct ptli_route *route, struct ptli_md *md, ptl_siz
 }
 
 /* The general path, which also detects all errors.  */
-__attribute__((noinline, cold)) static int
+__attribute__((cold)) static int
 other_way(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_size_t offset,
           ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
           ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)

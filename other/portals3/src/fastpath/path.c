@@ -32,7 +32,8 @@ HOT int path_message(struct ptli_posting *posting, struct ptli_route *route, con
 }
 
 /* Waits for the lock, which another thread holds. noinline, as the other waiting functions of this
- * file: the path without waiting then makes no call but the post. */
+ * file: the path without waiting then makes no call but the post (row "implicit put" of make bench
+ * is 6 % more without it). */
 __attribute__((noinline)) static int waiting_message(ptl_path_t route, const void *data,
                                                      ptl_size_t length, ptl_match_bits_t match_bits,
                                                      ptl_size_t remote_offset,
@@ -227,7 +228,7 @@ static int take_all_noted(struct ptli_verbs *v, int n)
 }
 
 /* The rest of a round, and the notes of what has ended; with driving held.  */
-__attribute__((noinline)) static ptl_note_t *path_work(struct ptli_verbs *v, int n, bool listen)
+static ptl_note_t *path_work(struct ptli_verbs *v, int n, bool listen)
 {
     const int taken = take_all_noted(v, n);
     if (taken < n || taken <= 0 || atomic_load_explicit(&v->face.due, memory_order_relaxed))

@@ -36,27 +36,25 @@ void ptli_short_end(struct ptli_short_run *run)
     ptli_unlock_up(run->engine);
 }
 
-#define LAST_CALL static __attribute__((noinline)) bool
-
 /* Takes the first put of the peer, or a put whose source or target entry differs from that of the
  * put before (ptli_wire_same_whom). */
-LAST_CALL short_of_another_kind(struct ptli_short_run *run, struct ptli_peer *peer,
-                                const unsigned char *bytes, size_t size)
+static bool short_of_another_kind(struct ptli_short_run *run, struct ptli_peer *peer,
+                                  const unsigned char *bytes, size_t size)
 {
     return ptli_short_admit(run->engine, peer, bytes) && ptli_short_take(run, peer, bytes, size);
 }
 
 /* For another descriptor, or for none.  */
-LAST_CALL short_for_any(struct ptli_short_run *run, struct ptli_peer *peer,
-                        const unsigned char *bytes)
+static bool short_for_any(struct ptli_short_run *run, struct ptli_peer *peer,
+                          const unsigned char *bytes)
 {
     short_show(run);
     ptli_short_any(run->engine, peer, bytes);
     return true;
 }
 
-LAST_CALL short_to_queue(struct ptli_short_run *run, struct ptli_eq *eq, struct ptli_peer *peer,
-                         const unsigned char *bytes, size_t size)
+static bool short_to_queue(struct ptli_short_run *run, struct ptli_eq *eq, struct ptli_peer *peer,
+                           const unsigned char *bytes, size_t size)
 {
     short_show(run);
     ptli_mutex_lock(&eq->lock);
@@ -65,8 +63,8 @@ LAST_CALL short_to_queue(struct ptli_short_run *run, struct ptli_eq *eq, struct 
     return ptli_short_take(run, peer, bytes, size);
 }
 
-LAST_CALL short_copy(const struct ptli_md *md, const char *data, ptl_size_t offset,
-                     ptl_size_t length)
+static bool short_copy(const struct ptli_md *md, const char *data, ptl_size_t offset,
+                       ptl_size_t length)
 {
     if (length) ptli_store(md->one.base + offset, data, length);
     return true;

@@ -55,7 +55,7 @@ static inline bool has_chores(const struct ptli_verbs *v)
     return v->leaving || v->held || v->starved || v->trouble;
 }
 
-__attribute__((noinline)) static bool chores(struct ptli_verbs *v)
+static bool chores(struct ptli_verbs *v)
 {
     bool any = false;
     if (v->leaving || v->trouble) any |= ptli_verbs_tend(v);
@@ -64,7 +64,7 @@ __attribute__((noinline)) static bool chores(struct ptli_verbs *v)
     return any;
 }
 
-__attribute__((noinline)) static bool listen_and_look(struct ptli_verbs *v)
+static bool listen_and_look(struct ptli_verbs *v)
 {
     GASNETI_UNCANCELLED;
     bool any = ptli_verbs_handshakes(v);
@@ -79,7 +79,7 @@ __attribute__((noinline)) static bool listen_and_look(struct ptli_verbs *v)
 
 /* Does the work that is due. `due` is cleared before the work is looked at, so work that is stored
  * later sets it again. */
-__attribute__((noinline)) static bool work_due(struct ptli_verbs *v)
+static bool work_due(struct ptli_verbs *v)
 {
     bool any = false;
     atomic_exchange(&v->face.due, false);
@@ -274,7 +274,7 @@ static inline bool caller_round(struct ptli_verbs *v)
     return any;
 }
 
-__attribute__((noinline)) static bool rounds_until(struct ptli_verbs *v, ptl_time_t timeout)
+static bool rounds_until(struct ptli_verbs *v, ptl_time_t timeout)
 {
     double until = gasneti_clock() + timeout / 1000.0;
     for (;;) {
