@@ -58,6 +58,7 @@ static images_layout_t images_layout(const gasnete_coll_op_t *op)
         break;
     case GASNETE_COLL_BARRIER:
     case GASNETE_COLL_BROADCAST:
+    case GASNETE_COLL_REDUCE_ALL:
         break;
     }
     return layout;
@@ -156,14 +157,6 @@ void gasnete_coll_pack(gasnete_coll_op_t *op)
     }
 }
 
-void gasnete_coll_pack_result(gasnete_coll_op_t *op)
-{
-    op->buffer[GASNETE_COLL_SRC] = op->buffer[GASNETE_COLL_DST] = op->one.dst;
-    op->memory = NULL;
-    if (op->schedule->scratch)
-        op->buffer[GASNETE_COLL_TMP] = images_alloc(op, op->schedule->scratch);
-}
-
 /* Copies the data that one image has received to the other images.  */
 static void images_share(const gasnete_coll_op_t *op, size_t nbytes)
 {
@@ -191,6 +184,7 @@ static void images_unpack_several(const gasnete_coll_op_t *op)
     case GASNETE_COLL_BARRIER:
     case GASNETE_COLL_GATHER:
     case GASNETE_COLL_REDUCE:
+    case GASNETE_COLL_REDUCE_ALL:
         break;
     }
 }

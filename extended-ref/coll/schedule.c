@@ -12,7 +12,8 @@ static bool schedule_has(const gasnete_coll_schedule_t *schedule,
 {
     const gasnete_coll_plan_key_t *own = &schedule->key;
     return own->nbytes == key->nbytes && own->kind == key->kind && own->root == key->root &&
-           own->unit == key->unit && own->in_order == key->in_order;
+           own->unit == key->unit && own->in_order == key->in_order &&
+           own->in_place == key->in_place;
 }
 
 gasnete_coll_plan_t gasnete_coll_team_plan(const gasnete_team_t *team,
@@ -21,6 +22,7 @@ gasnete_coll_plan_t gasnete_coll_team_plan(const gasnete_team_t *team,
     gasnete_coll_plan_t plan = {
         .kind = key->kind,
         .in_order = key->in_order,
+        .in_place = key->in_place,
         .rank = team->rank,
         .size = team->size,
         .root = key->root,
@@ -75,8 +77,8 @@ static gasnete_coll_schedule_t *schedule_new(const gasnete_team_t *team,
 
 static uint32_t schedule_hash(const gasnete_coll_plan_key_t *key)
 {
-    const uint32_t mixed =
-        (uint32_t)(key->nbytes ^ key->nbytes >> 8) + key->root * 5 + key->kind * 3u + key->in_order;
+    const uint32_t mixed = (uint32_t)(key->nbytes ^ key->nbytes >> 8) + key->root * 5 +
+                           key->kind * 3u + key->in_order + key->in_place * 2u;
     return mixed % GASNETE_COLL_SCHEDULES;
 }
 

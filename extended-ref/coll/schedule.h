@@ -15,7 +15,7 @@ typedef struct gasnete_coll_plan_key {
     size_t nbytes, unit;
     uint32_t root;
     uint8_t kind; /* enum gasnete_coll_kind */
-    bool in_order;
+    bool in_order, in_place;
 } gasnete_coll_plan_key_t;
 
 typedef struct gasnete_coll_schedule {

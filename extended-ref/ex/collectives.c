@@ -62,15 +62,15 @@ gex_Event_t gex_Coll_BroadcastNB(gex_TM_t tm, gex_Rank_t root, void *dst, const 
                                                    .src = dst});
 }
 
-static gex_Event_t collectives_reduce(const char *name, gex_TM_t tm, gex_Rank_t root, bool to_all,
-                                      void *dst, const void *src, gex_DT_t dt, size_t dt_sz,
-                                      size_t dt_cnt, gex_OP_t op, gex_Coll_ReduceFn_t user_op,
-                                      void *user_cdata)
+static gex_Event_t collectives_reduce(const char *name, gex_TM_t tm, gex_Rank_t root,
+                                      enum gasnete_coll_kind kind, void *dst, const void *src,
+                                      gex_DT_t dt, size_t dt_sz, size_t dt_cnt, gex_OP_t op,
+                                      gex_Coll_ReduceFn_t user_op, void *user_cdata)
 {
     gasnete_coll_call_t call = {.name = name,
                                 .team = collectives_team(name, tm, root),
-                                .kind = GASNETE_COLL_REDUCE,
-                                .to_all = to_all,
+                                .kind = kind,
+                                .in_order = op == GEX_OP_USER_NC,
                                 .root = root,
                                 .unit = dt_sz,
                                 .function = (gasnet_coll_fn_handle_t)op,
@@ -78,7 +78,7 @@ static gex_Event_t collectives_reduce(const char *name, gex_TM_t tm, gex_Rank_t 
                                 .dst = dst,
                                 .src = (void *)(uintptr_t)src};
     size_t size;
-    if (op == GEX_OP_USER) {
+    if (op == GEX_OP_USER || op == GEX_OP_USER_NC) {
         call.user = user_op;
         call.cdata = user_cdata;
     } else {
@@ -99,8 +99,8 @@ gex_Event_t gex_Coll_ReduceToOneNB(gex_TM_t tm, gex_Rank_t root, void *dst, cons
                                    gex_Coll_ReduceFn_t user_op, void *user_cdata, gex_Flags_t flags)
 {
     (void)flags;
-    return collectives_reduce(__func__, tm, root, false, dst, src, dt, dt_sz, dt_cnt, op, user_op,
-                              user_cdata);
+    return collectives_reduce(__func__, tm, root, GASNETE_COLL_REDUCE, dst, src, dt, dt_sz, dt_cnt,
+                              op, user_op, user_cdata);
 }
 
 gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t tm, void *dst, const void *src, gex_DT_t dt,
@@ -108,8 +108,8 @@ gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t tm, void *dst, const void *src, gex_
                                    gex_Coll_ReduceFn_t user_op, void *user_cdata, gex_Flags_t flags)
 {
     (void)flags;
-    return collectives_reduce(__func__, tm, 0, true, dst, src, dt, dt_sz, dt_cnt, op, user_op,
-                              user_cdata);
+    return collectives_reduce(__func__, tm, 0, GASNETE_COLL_REDUCE_ALL, dst, src, dt, dt_sz, dt_cnt,
+                              op, user_op, user_cdata);
 }
 
 void gasnete_coll_gather_bytes(const char *call, gex_TM_t tm, void *all, const void *mine,

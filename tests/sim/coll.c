@@ -266,7 +266,7 @@ static void figures(void)
     static const size_t bytes[] = {8, 1 << 10, 64 << 10};
     static bool printed;
     if (printed) return;
-    for (uint32_t kind = GASNETE_COLL_BARRIER; kind <= GASNETE_COLL_REDUCE; kind++)
+    for (uint32_t kind = GASNETE_COLL_BARRIER; kind < GASNETE_COLL_KINDS; kind++)
         for (uint32_t s = 0; s < 4; s++)
             for (uint32_t b = 0; b < (kind == GASNETE_COLL_BARRIER ? 1 : 3); b++)
                 figures_of(kind, sizes[s], bytes[b]);
@@ -278,7 +278,7 @@ static void figures(void)
 static void anything(void)
 {
     const uint32_t size = sim_nodes(1 + sim_below(sim_chance(5) ? 1000 : 60));
-    plan = (gasnete_coll_plan_t){.kind = sim_below(GASNETE_COLL_REDUCE + 1),
+    plan = (gasnete_coll_plan_t){.kind = sim_below(GASNETE_COLL_KINDS),
                                  .size = size,
                                  .root = sim_below(size),
                                  .radix = 2 + sim_below(8),
