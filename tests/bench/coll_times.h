@@ -16,8 +16,9 @@
 struct collective {
     const char *name;
     void (*run)(int root, size_t nbytes);
+    size_t largest; /* 0: without data */
 };
-enum { COLLECTIVES = 5, LARGEST_BLOCK = 64 << 10 };
+enum { COLLECTIVES = 9, LARGEST_BLOCK = 64 << 10, LARGEST = 1 << 20 };
 static const struct collective collectives[COLLECTIVES];
 static void meet(void);
 
@@ -43,10 +44,13 @@ static double best_round(const struct collective *c, size_t nbytes, int count, i
 
 static void measure(int rank, int size)
 {
-    static const size_t bytes[] = {8, 1024, LARGEST_BLOCK};
+    static const size_t bytes[] = {8, 1024, LARGEST_BLOCK, LARGEST};
+    static const int counts[] = {1000, 1000, 100, 10};
+    const char *const only = getenv("TEST_COLLECTIVES"); /* all, if it is not set */
     for (int i = 0; i < COLLECTIVES; i++) {
-        for (int j = 0; j < 3 && (j == 0 || strcmp(collectives[i].name, "barrier") != 0); j++) {
-            const int count = (j < 2 ? 1000 : 100) * 4 / (size * size) + 1;
+        if (only && !strstr(only, collectives[i].name)) continue;
+        for (int j = 0; j == 0 || (j < 4 && bytes[j] <= collectives[i].largest); j++) {
+            const int count = counts[j] * 4 / (size * size) + 1;
             const double took = best_round(&collectives[i], bytes[j], count, size);
             if (rank == 0) printf("%s %zu %.2f\n", collectives[i].name, bytes[j], took * 1e6);
         }
