@@ -270,7 +270,7 @@ static uint32_t most_crossings(void)
         if (p->kind == GASNETE_COLL_REDUCE_ALL) return count * steps + count;
         return p->kind == GASNETE_COLL_EXCHANGE ? count * (count - 1) : count * steps;
     case GASNETE_COLL_PAIRWISE:
-        return p->kind == GASNETE_COLL_REDUCE_ALL ? count * (count - 1) : UINT32_MAX;
+        return p->kind >= GASNETE_COLL_REDUCE ? count * (count - 1) : UINT32_MAX;
     default:
         return UINT32_MAX;
     }

@@ -18,7 +18,8 @@ static const gasnete_coll_method_t *const methods[][GASNETE_COLL_ALGORITHMS] = {
                                [GASNETE_COLL_PAIRWISE] = &gasnete_coll_method_pairwise},
     [GASNETE_COLL_REDUCE] = {[GASNETE_COLL_FLAT] = &gasnete_coll_method_reduce_tree,
                              [GASNETE_COLL_TREE] = &gasnete_coll_method_reduce_tree,
-                             [GASNETE_COLL_SCATTER_FIRST] = &gasnete_coll_method_reduce_pieces},
+                             [GASNETE_COLL_SCATTER_FIRST] = &gasnete_coll_method_reduce_pieces,
+                             [GASNETE_COLL_PAIRWISE] = &gasnete_coll_method_pairs},
     [GASNETE_COLL_REDUCE_ALL] = {[GASNETE_COLL_SCATTER_FIRST] =
                                      &gasnete_coll_method_reduce_all_pieces,
                                  [GASNETE_COLL_DISSEMINATION] = &gasnete_coll_method_doubling,

@@ -15,7 +15,7 @@ enum gasnete_coll_algorithm {
     GASNETE_COLL_DISSEMINATION, /* GATHER_ALL, BARRIER; EXCHANGE: by store and forward (Bruck);
                                    REDUCE_ALL: by doubling */
     GASNETE_COLL_PAIRWISE,      /* EXCHANGE, GATHER_ALL: each pair of ranks in one message;
-                                   REDUCE_ALL: in one for the parts, in one for the results */
+                                   REDUCE and REDUCE_ALL: one for the part, one for the result */
     GASNETE_COLL_ALGORITHMS
 };
 

@@ -145,11 +145,12 @@ static inline size_t plan_segment(size_t wanted, size_t nbytes)
     return wanted > least ? wanted : least;
 }
 
-/* SCATTER_FIRST, and PAIRWISE of REDUCE_ALL, divide the whole into `size` pieces, whose numbers of
+/* SCATTER_FIRST, and PAIRWISE of reductions, divide the whole into `size` pieces, whose numbers of
  * units differ by at most one; with few units some pieces are empty.  */
 static inline bool plan_in_pieces(const gasnete_coll_plan_t *plan)
 {
-    return plan->algorithm == GASNETE_COLL_SCATTER_FIRST || plan->kind == GASNETE_COLL_REDUCE_ALL;
+    return plan->algorithm == GASNETE_COLL_SCATTER_FIRST ||
+           (plan->algorithm == GASNETE_COLL_PAIRWISE && plan_is_reduction(plan));
 }
 
 static inline size_t plan_unit(const gasnete_coll_plan_t *plan)

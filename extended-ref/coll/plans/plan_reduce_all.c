@@ -1,15 +1,11 @@
-/* plan_reduce_all.c - REDUCE_ALL of short vectors by recursive doubling, and of long ones among few
- * ranks by one message for each pair of ranks.  Both keep the order of ranks.  Pure.
+/* plan_reduce_all.c - REDUCE_ALL of short vectors by recursive doubling.  Pure.
  *
- * Doubling: of a power of two of ranks, pairs at the distances 1, 2, 4 ... exchange their sums.
+ * Of a power of two of ranks, pairs at the distances 1, 2, 4 ... exchange their sums.
  * Both ranks of a pair combine the same two sums, that of the lower ranks on the left: so all ranks
- * have the same result to the last bit.  Of other numbers of ranks, the first ones meet in pairs
- * before: the higher rank of a pair sends its vector to the lower one, and gets the result in the
- * end.  TMP has a ring of BUFFERS for messages and two sums: with RECVs posted PLAN_FENCE rounds
- * early, one message is being combined while others are awaited.
- *
- * Pairwise: each rank combines one piece, of which it gets the parts of all others, and sends the
- * result to all others.  TMP has the received parts, and two sums so far.
+ * have the same result to the last bit, and the order of ranks is kept.  Of other numbers of ranks,
+ * the first ones meet in pairs before: the higher rank of a pair sends its vector to the lower one,
+ * and gets the result in the end.  TMP has a ring of BUFFERS for messages and two sums: with RECVs
+ * posted PLAN_FENCE rounds early, one message is being combined while others are awaited.
  */
 #include "extended-ref/coll/plans/plan_parts.h"
 
@@ -19,8 +15,6 @@ static uint32_t least(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
-
-/* --- doubling --- */
 
 typedef struct member {
     uint32_t pairs;     /* of ranks that meet before the doubling: the first 2 * pairs ranks */
@@ -133,86 +127,3 @@ const gasnete_coll_method_t gasnete_coll_method_doubling = {.rounds = doubling_r
                                                             .ahead = PLAN_FENCE,
                                                             .scratch = doubling_scratch,
                                                             .action = doubling_action};
-
-/* --- pairwise --- */
-
-static uint32_t pairs_rounds(const gasnete_coll_plan_t *plan)
-{
-    return plan->size == 1 ? 1 : 2 + (plan->in_place ? PLAN_FENCE : 0);
-}
-
-static size_t pairs_scratch(const gasnete_coll_plan_t *plan)
-{
-    return plan->size == 1 ? 0 : (plan->size + 1) * plan_aligned(plan_piece(plan));
-}
-
-static plan_range_t pairs_piece(const gasnete_coll_plan_t *plan, uint32_t rank)
-{
-    const size_t offset = plan_offset(plan, rank);
-    return (plan_range_t){offset, plan_offset(plan, rank + 1) - offset};
-}
-
-/* A rank's part of the own piece. */
-static gasnete_coll_address_t pairs_part(const gasnete_coll_plan_t *plan, uint32_t rank)
-{
-    if (rank == plan->rank) return address(GASNETE_COLL_SRC, plan_offset(plan, rank));
-    return address(GASNETE_COLL_TMP, (rank - (rank > plan->rank)) * plan_aligned(plan_piece(plan)));
-}
-
-/* The sum of the parts of the ranks up to `rank`. */
-static gasnete_coll_address_t pairs_sum(const gasnete_coll_plan_t *plan, uint32_t rank)
-{
-    if (rank == 0) return pairs_part(plan, 0);
-    if (rank + 1 == plan->size) return address(GASNETE_COLL_DST, plan_offset(plan, plan->rank));
-    return address(GASNETE_COLL_TMP,
-                   (plan->size - 1 + rank % SUMS) * plan_aligned(plan_piece(plan)));
-}
-
-static bool pairs_combine(offer_t *o, const gasnete_coll_plan_t *plan, size_t nbytes)
-{
-    for (uint32_t rank = 1; rank < plan->size; rank++)
-        if (offer_combine(o, pairs_sum(plan, rank), pairs_sum(plan, rank - 1),
-                          pairs_part(plan, rank), nbytes))
-            return true;
-    return false;
-}
-
-/* Messages with each other rank, beginning with the next one: of the parts, or of the results. */
-static bool pairs_messages(offer_t *o, const gasnete_coll_plan_t *plan, bool results)
-{
-    const plan_range_t own = pairs_piece(plan, plan->rank);
-    for (uint32_t i = 1; i < plan->size; i++) {
-        const uint32_t to = plan_rank(plan, (uint64_t)plan->rank + i);
-        const plan_range_t theirs = pairs_piece(plan, to);
-        if (results
-                ? own.nbytes &&
-                      offer_send(o, to, 1, address(GASNETE_COLL_DST, own.offset), own.nbytes)
-                : theirs.nbytes &&
-                      offer_send(o, to, 0, address(GASNETE_COLL_SRC, theirs.offset), theirs.nbytes))
-            return true;
-    }
-    for (uint32_t i = 1; i < plan->size; i++) {
-        const uint32_t from = plan_rank(plan, (uint64_t)plan->rank + plan->size - i);
-        const plan_range_t theirs = pairs_piece(plan, from);
-        if (results
-                ? theirs.nbytes && offer_recv(o, from, 1, address(GASNETE_COLL_DST, theirs.offset),
-                                              theirs.nbytes)
-                : own.nbytes && offer_recv(o, from, 0, pairs_part(plan, from), own.nbytes))
-            return true;
-    }
-    return false;
-}
-
-static bool pairs_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
-{
-    if (plan->size == 1)
-        return offer_copy(o, address(GASNETE_COLL_DST, 0), address(GASNETE_COLL_SRC, 0),
-                          plan->nbytes);
-    if (round == 0) return pairs_messages(o, plan, false) || (plan->in_place && offer_drain(o));
-    if (round < pairs_rounds(plan) - 1) return false;
-    return pairs_combine(o, plan, pairs_piece(plan, plan->rank).nbytes) ||
-           pairs_messages(o, plan, true);
-}
-
-const gasnete_coll_method_t gasnete_coll_method_pairs = {
-    .rounds = pairs_rounds, .ahead = PLAN_FENCE, .scratch = pairs_scratch, .action = pairs_action};

@@ -319,8 +319,8 @@ bool gasnete_coll_in_stages(const gasnete_coll_plan_t *plan)
     case GASNETE_COLL_BROADCAST:
         return plan->algorithm == GASNETE_COLL_SCATTER_FIRST;
     case GASNETE_COLL_REDUCE:
-        return plan->algorithm == GASNETE_COLL_SCATTER_FIRST ||
-               (plan->in_order && by->ranges && plan->algorithm == GASNETE_COLL_TREE);
+        if (plan->in_order) return by->ranges && plan->algorithm != GASNETE_COLL_FLAT;
+        return plan->algorithm != GASNETE_COLL_FLAT && plan->algorithm != GASNETE_COLL_TREE;
     case GASNETE_COLL_REDUCE_ALL:
         return !plan->in_order || by->ranges;
     case GASNETE_COLL_SCATTER:
