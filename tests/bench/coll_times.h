@@ -42,13 +42,22 @@ static double best_round(const struct collective *c, size_t nbytes, int count, i
     return best;
 }
 
+/* Whether $TEST_COLLECTIVES, which is a list of names, has this one or is not set. */
+static int chosen(const char *name)
+{
+    const char *const list = getenv("TEST_COLLECTIVES");
+    const size_t length = strlen(name);
+    for (const char *at = list; at && (at = strstr(at, name)); at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || !at[length])) return 1;
+    return !list;
+}
+
 static void measure(int rank, int size)
 {
     static const size_t bytes[] = {8, 1024, LARGEST_BLOCK, LARGEST};
     static const int counts[] = {1000, 1000, 100, 10};
-    const char *const only = getenv("TEST_COLLECTIVES"); /* all, if it is not set */
     for (int i = 0; i < COLLECTIVES; i++) {
-        if (only && !strstr(only, collectives[i].name)) continue;
+        if (!chosen(collectives[i].name)) continue;
         for (int j = 0; j == 0 || (j < 4 && bytes[j] <= collectives[i].largest); j++) {
             const int count = counts[j] * 4 / (size * size) + 1;
             const double took = best_round(&collectives[i], bytes[j], count, size);
