@@ -253,7 +253,7 @@ static figures_t best(void)
     case GASNETE_COLL_REDUCE_ALL: {
         /* Ranks beyond a power of two take two steps more. */
         const double doubling = power_of_two ? rounds : rounds - 1 + 2;
-        if (plan.nbytes <= 8 << 10 || plan.size == 1)
+        if (plan.nbytes <= (plan.size == 2 ? 64 : plan.size <= 8 ? 4 : 8) << 10 || plan.size == 1)
             return (figures_t){"doubling", doubling, (doubling - !power_of_two) * bytes};
         if (plan.size <= 8) return (figures_t){"ring", 2 * (n - 1), 2 * (n - 1) / n * bytes};
         if (plan.in_order) return (figures_t){"doubling", doubling, doubling * bytes};
