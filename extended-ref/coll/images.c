@@ -147,11 +147,12 @@ static void images_pack_some(gasnete_coll_op_t *op)
 
 void gasnete_coll_pack(gasnete_coll_op_t *op)
 {
-    if (op->call.team->local == 1 && op->call.kind != GASNETE_COLL_REDUCE &&
-        op->schedule->scratch == 0) {
+    const size_t scratch = op->schedule->scratch;
+    if (op->call.team->local == 1 && op->call.kind != GASNETE_COLL_REDUCE) {
         op->buffer[GASNETE_COLL_SRC] = op->one.src;
         op->buffer[GASNETE_COLL_DST] = op->one.dst;
         op->memory = NULL;
+        if (scratch) op->buffer[GASNETE_COLL_TMP] = images_alloc(op, scratch);
     } else {
         images_pack_some(op);
     }

@@ -92,7 +92,7 @@ static void reduce_by_user(const gasnete_coll_call_t *call, void *to, const void
 void gasnete_coll_combine(const gasnete_coll_call_t *call, void *to, const void *left,
                           const void *right, size_t nbytes)
 {
-    size_t count = nbytes / call->unit;
+    const size_t count = nbytes == call->unit ? 1 : nbytes / call->unit; /* a division is slow */
     if (count == 0) return;
     if (call->kernel)
         call->kernel(to, left, right, count);

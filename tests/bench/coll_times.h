@@ -61,7 +61,7 @@ static void measure(int rank, int size)
         for (int j = 0; j == 0 || (j < 4 && bytes[j] <= collectives[i].largest); j++) {
             const int count = counts[j] * 4 / (size * size) + 1;
             const double took = best_round(&collectives[i], bytes[j], count, size);
-            if (rank == 0) printf("%s %zu %.2f\n", collectives[i].name, bytes[j], took * 1e6);
+            if (rank == 0) printf("%s %zu %.3f\n", collectives[i].name, bytes[j], took * 1e6);
         }
     }
     fflush(stdout);
