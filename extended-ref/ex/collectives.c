@@ -23,13 +23,13 @@ static gasnete_team_t *collectives_team(const char *call, gex_TM_t tm, gex_Rank_
     return tm->engine;
 }
 
-static gex_Event_t collectives_begin(gasnete_coll_call_t call)
+static gex_Event_t collectives_begin(gasnete_coll_call_t *call)
 {
     gasnete_thread_t *me = gasnete_self();
     gasnete_op_t *op = gasnete_op_new(me, GASNETE_OP_HANDLE);
     op->counter.issued++;
-    call.counter = &op->counter;
-    gasnete_coll_begin(&call, 0, NULL, false);
+    call->counter = &op->counter;
+    gasnete_coll_begin(call, 0, NULL, false);
     if (!gasnetc_counter_done(&op->counter)) return op;
     gasnete_op_free(me, op);
     return GEX_EVENT_INVALID;
@@ -38,7 +38,7 @@ static gex_Event_t collectives_begin(gasnete_coll_call_t call)
 gex_Event_t gex_Coll_BarrierNB(gex_TM_t tm, gex_Flags_t flags)
 {
     (void)flags;
-    return collectives_begin((gasnete_coll_call_t){
+    return collectives_begin(&(gasnete_coll_call_t){
         .name = __func__, .team = collectives_team(__func__, tm, 0), .kind = GASNETE_COLL_BARRIER});
 }
 
@@ -53,13 +53,13 @@ gex_Event_t gex_Coll_BroadcastNB(gex_TM_t tm, gex_Rank_t root, void *dst, const 
     (void)flags;
     gasnete_team_t *team = collectives_team(__func__, tm, root);
     if (team->rank == root && dst != src && nbytes) memcpy(dst, src, nbytes);
-    return collectives_begin((gasnete_coll_call_t){.name = __func__,
-                                                   .team = team,
-                                                   .kind = GASNETE_COLL_BROADCAST,
-                                                   .root = root,
-                                                   .nbytes = nbytes,
-                                                   .dst = dst,
-                                                   .src = dst});
+    return collectives_begin(&(gasnete_coll_call_t){.name = __func__,
+                                                    .team = team,
+                                                    .kind = GASNETE_COLL_BROADCAST,
+                                                    .root = root,
+                                                    .nbytes = nbytes,
+                                                    .dst = dst,
+                                                    .src = dst});
 }
 
 static gex_Event_t collectives_reduce(const char *name, gex_TM_t tm, gex_Rank_t root,
@@ -91,7 +91,7 @@ static gex_Event_t collectives_reduce(const char *name, gex_TM_t tm, gex_Rank_t 
     if (!call.user && !call.kernel) gasneti_fatal("%s is given a NULL function", name);
     if (dt_sz == 0 || __builtin_mul_overflow(dt_sz, dt_cnt, &call.nbytes))
         gasneti_fatal("%s is called with %zu elements of %zu bytes", name, dt_cnt, dt_sz);
-    return collectives_begin(call);
+    return collectives_begin(&call);
 }
 
 gex_Event_t gex_Coll_ReduceToOneNB(gex_TM_t tm, gex_Rank_t root, void *dst, const void *src,
@@ -115,10 +115,10 @@ gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t tm, void *dst, const void *src, gex_
 void gasnete_coll_gather_bytes(const char *call, gex_TM_t tm, void *all, const void *mine,
                                size_t nbytes)
 {
-    gex_Event_Wait(collectives_begin((gasnete_coll_call_t){.name = call,
-                                                           .team = collectives_team(call, tm, 0),
-                                                           .kind = GASNETE_COLL_GATHER_ALL,
-                                                           .nbytes = nbytes,
-                                                           .dst = all,
-                                                           .src = (void *)(uintptr_t)mine}));
+    gex_Event_Wait(collectives_begin(&(gasnete_coll_call_t){.name = call,
+                                                            .team = collectives_team(call, tm, 0),
+                                                            .kind = GASNETE_COLL_GATHER_ALL,
+                                                            .nbytes = nbytes,
+                                                            .dst = all,
+                                                            .src = (void *)(uintptr_t)mine}));
 }
