@@ -41,6 +41,7 @@ gasnete_coll_plan_t gasnete_coll_team_plan(const gasnete_team_t *team,
 static void schedule_fill(gasnete_coll_schedule_t *schedule, gasnete_coll_action_t *actions)
 {
     uint32_t count = 0;
+    bool early = false; /* a message may be posted before its round */
     if (schedule->rounds > GASNETE_COLL_SCHEDULE_ACTIONS) return;
     for (uint32_t round = 0; round < schedule->rounds; round++) {
         gasnete_coll_action_t action;
@@ -48,11 +49,13 @@ static void schedule_fill(gasnete_coll_schedule_t *schedule, gasnete_coll_action
         for (uint32_t i = 0; gasnete_coll_plan_action(&schedule->plan, round, i, &action); i++) {
             if (count == GASNETE_COLL_SCHEDULE_ACTIONS) return;
             actions[count++] = action;
+            early = early || (round && action.verb == GASNETE_COLL_RECV);
         }
     }
     schedule->first[schedule->rounds] = (uint8_t)count;
     schedule->count = count;
     schedule->whole = true;
+    if (!early) schedule->ahead = 0;
 }
 
 /* Makes a schedule, not listed and without users, with no more memory than its actions need.  */

@@ -21,7 +21,8 @@ typedef struct gasnete_coll_plan_key {
 typedef struct gasnete_coll_schedule {
     gasnete_coll_plan_key_t key;
     uint32_t users;  /* (L) phases of operations that execute it */
-    uint32_t rounds; /* as gasnete_coll_plan_rounds, and so on; ahead is 0 for one round */
+    uint32_t rounds; /* as gasnete_coll_plan_rounds, and so on; ahead is 0 if no round but
+                        the first one receives */
     uint32_t ahead;
     uint32_t count; /* number of actions; 0 unless `whole` */
     size_t scratch;
