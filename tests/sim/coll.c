@@ -375,7 +375,8 @@ static void anything(void)
     plan.segment = sim_chance(50) ? 0 : 1 + plan.nbytes / (1 + sim_below(10));
     do plan.algorithm = (uint8_t)sim_below(GASNETE_COLL_ALGORITHMS);
     while (!gasnete_coll_plan_possible(&plan, plan.algorithm) ||
-           (plan.algorithm == GASNETE_COLL_PAIRWISE && size > CARRIED_OUT));
+           (plan.kind >= GASNETE_COLL_REDUCE && plan.algorithm == GASNETE_COLL_PAIRWISE &&
+            size > CARRIED_OUT));
     timed = false;
     link = (sim_link_t){.least = 1 + sim_below(100), .late = (uint8_t)sim_below(10)};
     link.most = link.least + sim_below(1000);
