@@ -12,6 +12,8 @@ coll_plan_sources = \
 	extended-ref/coll/plans/plan_pairwise.c \
 	extended-ref/coll/plans/plan_parts.h \
 	extended-ref/coll/plans/plan_reduce.c \
+	extended-ref/coll/plans/plan_reduce_all.c \
+	extended-ref/coll/plans/plan_reduce_pairs.c \
 	extended-ref/coll/plans/plan_reduce_pieces.c \
 	extended-ref/coll/plans/plan_stages.c \
 	extended-ref/coll/plans/plan_steps.h \

@@ -29,8 +29,9 @@ extern gex_Event_t gex_Coll_BroadcastNB(gex_TM_t tm, gex_Rank_t root, void *dst,
 
 /* dst[i] = the sources' elements i, combined by `op`, for dt_cnt elements of dt_sz bytes; at the
  * root, or at all members, where all get the same bits.  dt: GEX_DT_*; op: GEX_OP_ADD, MULT, MIN,
- * MAX, for integers also AND, OR, XOR; or GEX_OP_USER, with `user_op` and `user_cdata`, which are
- * the caller's own.  dst: may be src, of ReduceToAll on all members or on none. */
+ * MAX, for integers also AND, OR, XOR; or GEX_OP_USER, or GEX_OP_USER_NC for a function that is not
+ * commutative, with `user_op` and `user_cdata`, which are the caller's own.  dst: may be src, of
+ * ReduceToAll on all members or on none. */
 extern gex_Event_t gex_Coll_ReduceToOneNB(gex_TM_t tm, gex_Rank_t root, void *dst, const void *src,
                                           gex_DT_t dt, size_t dt_sz, size_t dt_cnt, gex_OP_t op,
                                           gex_Coll_ReduceFn_t user_op, void *user_cdata,

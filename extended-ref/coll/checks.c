@@ -94,7 +94,7 @@ static checks_told_t checks_tell(const gasnete_coll_call_t *call)
 static const char *checks_kind(uint32_t kind)
 {
     static const char *const names[] = {"gasnet_coll_init", "broadcast", "scatter", "gather",
-                                        "gather_all",       "exchange",  "reduce"};
+                                        "gather_all",       "exchange",  "reduce",  "reduce_all"};
     return kind < sizeof names / sizeof *names ? names[kind] : "an unknown operation";
 }
 

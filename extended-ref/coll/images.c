@@ -58,6 +58,7 @@ static images_layout_t images_layout(const gasnete_coll_op_t *op)
         break;
     case GASNETE_COLL_BARRIER:
     case GASNETE_COLL_BROADCAST:
+    case GASNETE_COLL_REDUCE_ALL:
         break;
     }
     return layout;
@@ -146,22 +147,15 @@ static void images_pack_some(gasnete_coll_op_t *op)
 
 void gasnete_coll_pack(gasnete_coll_op_t *op)
 {
-    if (op->call.team->local == 1 && op->call.kind != GASNETE_COLL_REDUCE &&
-        op->schedule->scratch == 0) {
+    const size_t scratch = op->schedule->scratch;
+    if (op->call.team->local == 1 && op->call.kind != GASNETE_COLL_REDUCE) {
         op->buffer[GASNETE_COLL_SRC] = op->one.src;
         op->buffer[GASNETE_COLL_DST] = op->one.dst;
         op->memory = NULL;
+        if (scratch) op->buffer[GASNETE_COLL_TMP] = images_alloc(op, scratch);
     } else {
         images_pack_some(op);
     }
-}
-
-void gasnete_coll_pack_result(gasnete_coll_op_t *op)
-{
-    op->buffer[GASNETE_COLL_SRC] = op->buffer[GASNETE_COLL_DST] = op->one.dst;
-    op->memory = NULL;
-    if (op->schedule->scratch)
-        op->buffer[GASNETE_COLL_TMP] = images_alloc(op, op->schedule->scratch);
 }
 
 /* Copies the data that one image has received to the other images.  */
@@ -191,6 +185,7 @@ static void images_unpack_several(const gasnete_coll_op_t *op)
     case GASNETE_COLL_BARRIER:
     case GASNETE_COLL_GATHER:
     case GASNETE_COLL_REDUCE:
+    case GASNETE_COLL_REDUCE_ALL:
         break;
     }
 }

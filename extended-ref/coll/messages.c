@@ -19,7 +19,7 @@
 
 enum {
     LONG_MOST = 1 << 30,     /* bytes of one Long */
-    FETCH_LEAST = 16 * 1024, /* bytes of a message that is worth a fetch */
+    FETCH_LEAST = 16 * 1024, /* bytes of a message that is worth a fetch across the network */
 };
 
 gasnete_coll_match_t gasnete_coll_match;
@@ -89,6 +89,14 @@ static void send_by_mediums(gasnet_node_t node, const gasnete_coll_key_t *key, c
     }
 }
 
+/* True if the receiver is to fetch a message: of this rank's segment, which a rank that shares
+ * memory reads by a copy.  */
+static bool worth_fetch(gasnet_node_t node, const char *from, size_t nbytes)
+{
+    return (nbytes >= FETCH_LEAST || gasnete_shm_peer(node)) &&
+           gasnete_in_segment(gasnet_mynode(), from, nbytes);
+}
+
 /* Sends an announced message.  All forms but Mediums are acknowledged, maybe during the last send:
  * the item is not read after that.  */
 static void send_announced(gasnete_coll_op_t *op, gasnete_coll_item_t *item)
@@ -99,7 +107,7 @@ static void send_announced(gasnete_coll_op_t *op, gasnete_coll_item_t *item)
     size_t nbytes = item->nbytes;
     if (to) {
         send_by_longs(node, &key, from, to, nbytes);
-    } else if (nbytes >= FETCH_LEAST && gasnete_in_segment(gasnet_mynode(), from, nbytes)) {
+    } else if (worth_fetch(node, from, nbytes)) {
         gasnetc_AMRequestShort(
             node, GASNETE_H_COLL_OFFER,
             GASNETE_ARGS(GASNETE_COLL_KEY_ARGS(key), GASNETE_WORD((uintptr_t)from)));

@@ -1,8 +1,8 @@
 /* op.c - begins operations and executes their plans.
  *
  * An operation goes through phases: a barrier if IN_ALLSYNC, the movement of data, a barrier if
- * OUT_ALLSYNC, or the broadcast of a reduction `to_all`.  Each phase is a plan of plan.h, whose
- * messages have the phase in the two highest bits of their tags.
+ * OUT_ALLSYNC.  Each phase is a plan of plan.h, whose messages have the phase in the two highest
+ * bits of their tags.
  *
  * A thread claims an operation, works on it as far as it can, and releases it unless something was
  * recorded meanwhile.  A send may poll, but such a poll does not call gasnete_coll_work
@@ -163,9 +163,10 @@ static void op_schedule(gasnete_coll_op_t *op, enum gasnete_coll_kind kind)
     gasnete_coll_plan_key_t key = {.kind = kind};
     if (kind != GASNETE_COLL_BARRIER) {
         key.nbytes = call->nbytes;
-        key.unit = kind == GASNETE_COLL_REDUCE ? call->unit : 0;
+        key.unit = call->unit;
         key.root = gasnete_coll_rank_of_image(call->team, call->root);
-        key.in_order = kind == GASNETE_COLL_REDUCE && gasnete_coll_in_order(call);
+        key.in_order = call->unit && gasnete_coll_in_order(call);
+        key.in_place = kind == GASNETE_COLL_REDUCE_ALL && call->dst == call->src;
     }
     op->schedule = gasnete_coll_schedule_take(call->team, &key);
     uint32_t ahead = op->schedule->ahead;
@@ -180,11 +181,6 @@ static bool op_begin_phase(gasnete_coll_op_t *op)
     switch (op->phase) {
     case GASNETE_COLL_IN:
     case GASNETE_COLL_OUT:
-        if (op->phase == GASNETE_COLL_OUT && call->to_all) {
-            op_schedule(op, GASNETE_COLL_BROADCAST);
-            gasnete_coll_pack_result(op);
-            return true;
-        }
         if (!(call->flags &
               (op->phase == GASNETE_COLL_IN ? GASNET_COLL_IN_ALLSYNC : GASNET_COLL_OUT_ALLSYNC)) ||
             call->team->size == 1)
@@ -201,8 +197,7 @@ static bool op_begin_phase(gasnete_coll_op_t *op)
 
 static void op_end_phase(gasnete_coll_op_t *op)
 {
-    if ((op->phase == GASNETE_COLL_MOVE && op->call.kind != GASNETE_COLL_BARRIER) ||
-        (op->phase == GASNETE_COLL_OUT && op->call.to_all))
+    if (op->phase == GASNETE_COLL_MOVE && op->call.kind != GASNETE_COLL_BARRIER)
         gasnete_coll_unpack(op);
     gasnete_coll_schedule_return(op->schedule);
 }

@@ -46,7 +46,7 @@ typedef struct gasnete_coll_call {
 
     /* Of GASNet-EX: */
     gasnetc_counter_t *counter; /* counts the completion, and there is no handle; or NULL */
-    bool to_all;                /* a reduction whose result the root broadcasts */
+    bool in_order;              /* a reduction by a function that is not commutative */
     gasnete_kernel_t kernel;    /* a reduction's operation, or NULL */
     gex_Coll_ReduceFn_t user;   /* the client's function, or NULL; with `cdata` */
     void *cdata;
@@ -138,8 +138,6 @@ void gasnete_coll_message_bad(const gasnete_coll_key_t *key, size_t nbytes, cons
 void gasnete_coll_pack(gasnete_coll_op_t *op);
 /* Copies results to the images, and frees the memory.  */
 void gasnete_coll_unpack(gasnete_coll_op_t *op);
-/* gasnete_coll_pack for the broadcast of a reduction `to_all`; gasnete_coll_unpack ends it.  */
-void gasnete_coll_pack_result(gasnete_coll_op_t *op);
 
 /* --- reduce.c --- */
 
@@ -152,7 +150,7 @@ uint32_t gasnete_coll_functions_digest(void);
 bool gasnete_coll_in_order(const gasnete_coll_call_t *call);
 /* True if only a thread of the client's may combine operands of the call.  */
 bool gasnete_coll_needs_client(const gasnete_coll_call_t *call);
-/* to = left op right, of nbytes each; to may be left.  */
+/* to = left op right, of nbytes each; to may be left, and with GASNet-EX right.  */
 void gasnete_coll_combine(const gasnete_coll_call_t *call, void *to, const void *left,
                           const void *right, size_t nbytes);
 

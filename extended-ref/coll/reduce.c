@@ -44,7 +44,8 @@ static bool reduce_by_table(const gasnete_coll_call_t *call)
 
 bool gasnete_coll_in_order(const gasnete_coll_call_t *call)
 {
-    return reduce_by_table(call) && functions[call->function].flags & GASNET_COLL_NONCOMM;
+    return call->in_order ||
+           (reduce_by_table(call) && functions[call->function].flags & GASNET_COLL_NONCOMM);
 }
 
 bool gasnete_coll_needs_client(const gasnete_coll_call_t *call)
@@ -53,23 +54,45 @@ bool gasnete_coll_needs_client(const gasnete_coll_call_t *call)
            !(functions[call->function].flags & GASNET_COLL_AMSAFE);
 }
 
-/* Combines by the client's function, which writes to its right operand.  If the
- * result replaces the left one, the operands are exchanged: the operation is commutative.  */
+/* Combines by the client's function, whose result replaces the left operand: some elements at a
+ * time, because the function writes to its right operand, which is to be kept.  */
+static void reduce_by_user_to_left(const gasnete_coll_call_t *call, char *left, const char *right,
+                                   size_t count)
+{
+    _Alignas(16) char few[1024];
+    const size_t unit = call->unit, most = unit <= sizeof few ? sizeof few / unit : 1;
+    char *copy = unit <= sizeof few ? few : malloc(unit);
+    if (copy == NULL)
+        gasneti_fatal("out of memory: %zu bytes for an element of %s; raise the limit (ulimit -v)",
+                      unit, call->name);
+    for (size_t done = 0, now; done < count; done += now) {
+        now = count - done < most ? count - done : most;
+        memcpy(copy, right + done * unit, now * unit);
+        call->user(left + done * unit, copy, now, call->cdata);
+        memcpy(left + done * unit, copy, now * unit);
+    }
+    if (copy != few) free(copy);
+}
+
+/* Combines by the client's function, which writes to its right operand.  Operands are exchanged
+ * only where that makes no difference between ranks.  */
 static void reduce_by_user(const gasnete_coll_call_t *call, void *to, const void *left,
                            const void *right, size_t count)
 {
-    if (to == left) {
+    if (to != left) {
+        if (to != right) memcpy(to, right, count * call->unit);
+        call->user(left, to, count, call->cdata);
+    } else if (call->in_order || call->kind == GASNETE_COLL_REDUCE_ALL) {
+        reduce_by_user_to_left(call, to, right, count);
+    } else {
         call->user(right, to, count, call->cdata);
-        return;
     }
-    if (to != right) memcpy(to, right, count * call->unit);
-    call->user(left, to, count, call->cdata);
 }
 
 void gasnete_coll_combine(const gasnete_coll_call_t *call, void *to, const void *left,
                           const void *right, size_t nbytes)
 {
-    size_t count = nbytes / call->unit;
+    const size_t count = nbytes == call->unit ? 1 : nbytes / call->unit; /* a division is slow */
     if (count == 0) return;
     if (call->kernel)
         call->kernel(to, left, right, count);

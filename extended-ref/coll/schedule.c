@@ -12,7 +12,8 @@ static bool schedule_has(const gasnete_coll_schedule_t *schedule,
 {
     const gasnete_coll_plan_key_t *own = &schedule->key;
     return own->nbytes == key->nbytes && own->kind == key->kind && own->root == key->root &&
-           own->unit == key->unit && own->in_order == key->in_order;
+           own->unit == key->unit && own->in_order == key->in_order &&
+           own->in_place == key->in_place;
 }
 
 gasnete_coll_plan_t gasnete_coll_team_plan(const gasnete_team_t *team,
@@ -21,6 +22,7 @@ gasnete_coll_plan_t gasnete_coll_team_plan(const gasnete_team_t *team,
     gasnete_coll_plan_t plan = {
         .kind = key->kind,
         .in_order = key->in_order,
+        .in_place = key->in_place,
         .rank = team->rank,
         .size = team->size,
         .root = key->root,
@@ -39,6 +41,7 @@ gasnete_coll_plan_t gasnete_coll_team_plan(const gasnete_team_t *team,
 static void schedule_fill(gasnete_coll_schedule_t *schedule, gasnete_coll_action_t *actions)
 {
     uint32_t count = 0;
+    bool early = false; /* a message may be posted before its round */
     if (schedule->rounds > GASNETE_COLL_SCHEDULE_ACTIONS) return;
     for (uint32_t round = 0; round < schedule->rounds; round++) {
         gasnete_coll_action_t action;
@@ -46,11 +49,13 @@ static void schedule_fill(gasnete_coll_schedule_t *schedule, gasnete_coll_action
         for (uint32_t i = 0; gasnete_coll_plan_action(&schedule->plan, round, i, &action); i++) {
             if (count == GASNETE_COLL_SCHEDULE_ACTIONS) return;
             actions[count++] = action;
+            early = early || (round && action.verb == GASNETE_COLL_RECV);
         }
     }
     schedule->first[schedule->rounds] = (uint8_t)count;
     schedule->count = count;
     schedule->whole = true;
+    if (!early) schedule->ahead = 0;
 }
 
 /* Makes a schedule, not listed and without users, with no more memory than its actions need.  */
@@ -75,8 +80,8 @@ static gasnete_coll_schedule_t *schedule_new(const gasnete_team_t *team,
 
 static uint32_t schedule_hash(const gasnete_coll_plan_key_t *key)
 {
-    const uint32_t mixed =
-        (uint32_t)(key->nbytes ^ key->nbytes >> 8) + key->root * 5 + key->kind * 3u + key->in_order;
+    const uint32_t mixed = (uint32_t)(key->nbytes ^ key->nbytes >> 8) + key->root * 5 +
+                           key->kind * 3u + key->in_order + key->in_place * 2u;
     return mixed % GASNETE_COLL_SCHEDULES;
 }
 

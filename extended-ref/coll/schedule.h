@@ -15,13 +15,14 @@ typedef struct gasnete_coll_plan_key {
     size_t nbytes, unit;
     uint32_t root;
     uint8_t kind; /* enum gasnete_coll_kind */
-    bool in_order;
+    bool in_order, in_place;
 } gasnete_coll_plan_key_t;
 
 typedef struct gasnete_coll_schedule {
     gasnete_coll_plan_key_t key;
     uint32_t users;  /* (L) phases of operations that execute it */
-    uint32_t rounds; /* as gasnete_coll_plan_rounds, and so on; ahead is 0 for one round */
+    uint32_t rounds; /* as gasnete_coll_plan_rounds, and so on; ahead is 0 if no round but
+                        the first one receives */
     uint32_t ahead;
     uint32_t count; /* number of actions; 0 unless `whole` */
     size_t scratch;

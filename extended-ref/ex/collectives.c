@@ -23,13 +23,13 @@ static gasnete_team_t *collectives_team(const char *call, gex_TM_t tm, gex_Rank_
     return tm->engine;
 }
 
-static gex_Event_t collectives_begin(gasnete_coll_call_t call)
+static gex_Event_t collectives_begin(gasnete_coll_call_t *call)
 {
     gasnete_thread_t *me = gasnete_self();
     gasnete_op_t *op = gasnete_op_new(me, GASNETE_OP_HANDLE);
     op->counter.issued++;
-    call.counter = &op->counter;
-    gasnete_coll_begin(&call, 0, NULL, false);
+    call->counter = &op->counter;
+    gasnete_coll_begin(call, 0, NULL, false);
     if (!gasnetc_counter_done(&op->counter)) return op;
     gasnete_op_free(me, op);
     return GEX_EVENT_INVALID;
@@ -38,7 +38,7 @@ static gex_Event_t collectives_begin(gasnete_coll_call_t call)
 gex_Event_t gex_Coll_BarrierNB(gex_TM_t tm, gex_Flags_t flags)
 {
     (void)flags;
-    return collectives_begin((gasnete_coll_call_t){
+    return collectives_begin(&(gasnete_coll_call_t){
         .name = __func__, .team = collectives_team(__func__, tm, 0), .kind = GASNETE_COLL_BARRIER});
 }
 
@@ -53,24 +53,24 @@ gex_Event_t gex_Coll_BroadcastNB(gex_TM_t tm, gex_Rank_t root, void *dst, const 
     (void)flags;
     gasnete_team_t *team = collectives_team(__func__, tm, root);
     if (team->rank == root && dst != src && nbytes) memcpy(dst, src, nbytes);
-    return collectives_begin((gasnete_coll_call_t){.name = __func__,
-                                                   .team = team,
-                                                   .kind = GASNETE_COLL_BROADCAST,
-                                                   .root = root,
-                                                   .nbytes = nbytes,
-                                                   .dst = dst,
-                                                   .src = dst});
+    return collectives_begin(&(gasnete_coll_call_t){.name = __func__,
+                                                    .team = team,
+                                                    .kind = GASNETE_COLL_BROADCAST,
+                                                    .root = root,
+                                                    .nbytes = nbytes,
+                                                    .dst = dst,
+                                                    .src = dst});
 }
 
-static gex_Event_t collectives_reduce(const char *name, gex_TM_t tm, gex_Rank_t root, bool to_all,
-                                      void *dst, const void *src, gex_DT_t dt, size_t dt_sz,
-                                      size_t dt_cnt, gex_OP_t op, gex_Coll_ReduceFn_t user_op,
-                                      void *user_cdata)
+static gex_Event_t collectives_reduce(const char *name, gex_TM_t tm, gex_Rank_t root,
+                                      enum gasnete_coll_kind kind, void *dst, const void *src,
+                                      gex_DT_t dt, size_t dt_sz, size_t dt_cnt, gex_OP_t op,
+                                      gex_Coll_ReduceFn_t user_op, void *user_cdata)
 {
     gasnete_coll_call_t call = {.name = name,
                                 .team = collectives_team(name, tm, root),
-                                .kind = GASNETE_COLL_REDUCE,
-                                .to_all = to_all,
+                                .kind = kind,
+                                .in_order = op == GEX_OP_USER_NC,
                                 .root = root,
                                 .unit = dt_sz,
                                 .function = (gasnet_coll_fn_handle_t)op,
@@ -78,7 +78,7 @@ static gex_Event_t collectives_reduce(const char *name, gex_TM_t tm, gex_Rank_t 
                                 .dst = dst,
                                 .src = (void *)(uintptr_t)src};
     size_t size;
-    if (op == GEX_OP_USER) {
+    if (op == GEX_OP_USER || op == GEX_OP_USER_NC) {
         call.user = user_op;
         call.cdata = user_cdata;
     } else {
@@ -91,7 +91,7 @@ static gex_Event_t collectives_reduce(const char *name, gex_TM_t tm, gex_Rank_t 
     if (!call.user && !call.kernel) gasneti_fatal("%s is given a NULL function", name);
     if (dt_sz == 0 || __builtin_mul_overflow(dt_sz, dt_cnt, &call.nbytes))
         gasneti_fatal("%s is called with %zu elements of %zu bytes", name, dt_cnt, dt_sz);
-    return collectives_begin(call);
+    return collectives_begin(&call);
 }
 
 gex_Event_t gex_Coll_ReduceToOneNB(gex_TM_t tm, gex_Rank_t root, void *dst, const void *src,
@@ -99,8 +99,8 @@ gex_Event_t gex_Coll_ReduceToOneNB(gex_TM_t tm, gex_Rank_t root, void *dst, cons
                                    gex_Coll_ReduceFn_t user_op, void *user_cdata, gex_Flags_t flags)
 {
     (void)flags;
-    return collectives_reduce(__func__, tm, root, false, dst, src, dt, dt_sz, dt_cnt, op, user_op,
-                              user_cdata);
+    return collectives_reduce(__func__, tm, root, GASNETE_COLL_REDUCE, dst, src, dt, dt_sz, dt_cnt,
+                              op, user_op, user_cdata);
 }
 
 gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t tm, void *dst, const void *src, gex_DT_t dt,
@@ -108,17 +108,17 @@ gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t tm, void *dst, const void *src, gex_
                                    gex_Coll_ReduceFn_t user_op, void *user_cdata, gex_Flags_t flags)
 {
     (void)flags;
-    return collectives_reduce(__func__, tm, 0, true, dst, src, dt, dt_sz, dt_cnt, op, user_op,
-                              user_cdata);
+    return collectives_reduce(__func__, tm, 0, GASNETE_COLL_REDUCE_ALL, dst, src, dt, dt_sz, dt_cnt,
+                              op, user_op, user_cdata);
 }
 
 void gasnete_coll_gather_bytes(const char *call, gex_TM_t tm, void *all, const void *mine,
                                size_t nbytes)
 {
-    gex_Event_Wait(collectives_begin((gasnete_coll_call_t){.name = call,
-                                                           .team = collectives_team(call, tm, 0),
-                                                           .kind = GASNETE_COLL_GATHER_ALL,
-                                                           .nbytes = nbytes,
-                                                           .dst = all,
-                                                           .src = (void *)(uintptr_t)mine}));
+    gex_Event_Wait(collectives_begin(&(gasnete_coll_call_t){.name = call,
+                                                            .team = collectives_team(call, tm, 0),
+                                                            .kind = GASNETE_COLL_GATHER_ALL,
+                                                            .nbytes = nbytes,
+                                                            .dst = all,
+                                                            .src = (void *)(uintptr_t)mine}));
 }

@@ -8,11 +8,11 @@
 
 static const char head[] = "gasnet-coll-settings 1";
 
-const char *const gasnete_coll_kind_name[GASNETE_COLL_REDUCE + 1] = {
+const char *const gasnete_coll_kind_name[GASNETE_COLL_KINDS] = {
     [GASNETE_COLL_BARRIER] = "barrier",       [GASNETE_COLL_BROADCAST] = "broadcast",
     [GASNETE_COLL_SCATTER] = "scatter",       [GASNETE_COLL_GATHER] = "gather",
     [GASNETE_COLL_GATHER_ALL] = "gather_all", [GASNETE_COLL_EXCHANGE] = "exchange",
-    [GASNETE_COLL_REDUCE] = "reduce",
+    [GASNETE_COLL_REDUCE] = "reduce",         [GASNETE_COLL_REDUCE_ALL] = "reduce_all",
 };
 const char *const gasnete_coll_algorithm_name[GASNETE_COLL_ALGORITHMS] = {
     [GASNETE_COLL_FLAT] = "flat",
@@ -44,7 +44,7 @@ size_t gasnete_coll_tuning_write(const gasnete_coll_settings_t *settings,
             ADD("dissemination %s %zu\n",
                 gasnete_coll_kind_name[i ? GASNETE_COLL_EXCHANGE : GASNETE_COLL_GATHER_ALL],
                 settings->dissemination_limit[i]);
-    for (int kind = 0; kind <= GASNETE_COLL_REDUCE; kind++)
+    for (int kind = 0; kind < GASNETE_COLL_KINDS; kind++)
         if (settings->tree[kind])
             ADD("algorithm %s %s\n", gasnete_coll_kind_name[kind],
                 gasnete_coll_algorithm_name[settings->tree[kind] - 1]);
@@ -67,9 +67,9 @@ static const char *number(const char *word, size_t least, size_t most, size_t *v
 static const char *algorithm(const char *operation, const char *name,
                              gasnete_coll_settings_t *settings)
 {
-    unsigned kind = find(gasnete_coll_kind_name, GASNETE_COLL_REDUCE + 1, operation);
+    unsigned kind = find(gasnete_coll_kind_name, GASNETE_COLL_KINDS, operation);
     unsigned which = find(gasnete_coll_algorithm_name, GASNETE_COLL_ALGORITHMS, name);
-    if (kind > GASNETE_COLL_REDUCE) return "no such operation";
+    if (kind == GASNETE_COLL_KINDS) return "no such operation";
     if (which == GASNETE_COLL_ALGORITHMS) return "no such algorithm";
     const gasnete_coll_plan_t plan = {.kind = (enum gasnete_coll_kind)kind, .size = 2};
     if (!gasnete_coll_plan_possible(&plan, (enum gasnete_coll_algorithm)which))
@@ -91,7 +91,7 @@ static const char *setting(char words[3][32], int count, gasnete_coll_settings_t
     if (strcmp(words[0], "segment") == 0 && count == 2)
         return number(words[1], 1, SIZE_MAX, &settings->segment);
     if (strcmp(words[0], "dissemination") == 0 && count == 3) {
-        unsigned kind = find(gasnete_coll_kind_name, GASNETE_COLL_REDUCE + 1, words[1]);
+        unsigned kind = find(gasnete_coll_kind_name, GASNETE_COLL_KINDS, words[1]);
         if (kind != GASNETE_COLL_GATHER_ALL && kind != GASNETE_COLL_EXCHANGE)
             return "only gather_all and exchange have dissemination";
         return number(words[2], 1, SIZE_MAX,

@@ -6,6 +6,7 @@
 enum { FLAGS = GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCAL };
 
 static char *src, *dst; /* in the segment: a block for each rank */
+static gex_TM_t tm;
 
 /* As fast as a client makes it. */
 __attribute__((optimize("O3"))) static void sum(void *results, size_t count, const void *left,
@@ -44,11 +45,39 @@ static void barrier(int root, size_t n)
     gasnet_coll_barrier(GASNET_TEAM_ALL, 0, GASNET_BARRIERFLAG_UNNAMED);
 }
 
-static const struct collective collectives[COLLECTIVES] = {{"broadcast", broadcast},
-                                                           {"gather_all", gather_all},
-                                                           {"exchange", exchange},
-                                                           {"reduce", reduce},
-                                                           {"barrier", barrier}};
+/* Of GASNet-EX: */
+static void ex_broadcast(int root, size_t n)
+{
+    gex_Event_Wait(gex_Coll_BroadcastNB(tm, (gex_Rank_t)root, src, src, n, 0));
+}
+static void ex_reduce(int root, size_t n)
+{
+    gex_Event_Wait(gex_Coll_ReduceToOneNB(tm, (gex_Rank_t)root, dst, src, GEX_DT_I64, 8, n / 8,
+                                          GEX_OP_ADD, NULL, NULL, 0));
+}
+static void ex_reduce_all(int root, size_t n)
+{
+    (void)root;
+    gex_Event_Wait(
+        gex_Coll_ReduceToAllNB(tm, dst, src, GEX_DT_I64, 8, n / 8, GEX_OP_ADD, NULL, NULL, 0));
+}
+static void ex_barrier(int root, size_t n)
+{
+    (void)root, (void)n;
+    gex_Event_Wait(gex_Coll_BarrierNB(tm, 0));
+}
+
+static const struct collective collectives[COLLECTIVES] = {
+    {"broadcast", broadcast, LARGEST_BLOCK},
+    {"gather_all", gather_all, LARGEST_BLOCK},
+    {"exchange", exchange, LARGEST_BLOCK},
+    {"reduce", reduce, LARGEST_BLOCK},
+    {"barrier", barrier, 0},
+    {"ex_broadcast", ex_broadcast, LARGEST},
+    {"ex_reduce", ex_reduce, LARGEST},
+    {"ex_reduce_all", ex_reduce_all, LARGEST},
+    {"ex_barrier", ex_barrier, 0},
+};
 static void meet(void)
 {
     barrier(0, 0);
@@ -58,9 +87,11 @@ int main(int argc, char **argv)
 {
     gasnet_coll_fn_entry_t functions[] = {{sum, GASNET_COLL_AMSAFE}};
     test_init(&argc, &argv);
-    const size_t area = (size_t)test_size * LARGEST_BLOCK;
+    const size_t blocks = (size_t)test_size * LARGEST_BLOCK;
+    const size_t area = blocks > LARGEST ? blocks : LARGEST;
     test_attach(NULL, 0, 2 * area);
     gasnet_coll_init(NULL, 0, functions, 1, 0);
+    gasnet_QueryGexObjects(NULL, NULL, &tm, NULL);
     src = test_at(test_rank, 0);
     dst = test_at(test_rank, area);
     memset(src, 1, 2 * area);

@@ -16,8 +16,9 @@
 struct collective {
     const char *name;
     void (*run)(int root, size_t nbytes);
+    size_t largest; /* 0: without data */
 };
-enum { COLLECTIVES = 5, LARGEST_BLOCK = 64 << 10 };
+enum { COLLECTIVES = 9, LARGEST_BLOCK = 64 << 10, LARGEST = 1 << 20 };
 static const struct collective collectives[COLLECTIVES];
 static void meet(void);
 
@@ -41,14 +42,26 @@ static double best_round(const struct collective *c, size_t nbytes, int count, i
     return best;
 }
 
+/* Whether $TEST_COLLECTIVES, which is a list of names, has this one or is not set. */
+static int chosen(const char *name)
+{
+    const char *const list = getenv("TEST_COLLECTIVES");
+    const size_t length = strlen(name);
+    for (const char *at = list; at && (at = strstr(at, name)); at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || !at[length])) return 1;
+    return !list;
+}
+
 static void measure(int rank, int size)
 {
-    static const size_t bytes[] = {8, 1024, LARGEST_BLOCK};
+    static const size_t bytes[] = {8, 1024, LARGEST_BLOCK, LARGEST};
+    static const int counts[] = {1000, 1000, 100, 10};
     for (int i = 0; i < COLLECTIVES; i++) {
-        for (int j = 0; j < 3 && (j == 0 || strcmp(collectives[i].name, "barrier") != 0); j++) {
-            const int count = (j < 2 ? 1000 : 100) * 4 / (size * size) + 1;
+        if (!chosen(collectives[i].name)) continue;
+        for (int j = 0; j == 0 || (j < 4 && bytes[j] <= collectives[i].largest); j++) {
+            const int count = counts[j] * 4 / (size * size) + 1;
             const double took = best_round(&collectives[i], bytes[j], count, size);
-            if (rank == 0) printf("%s %zu %.2f\n", collectives[i].name, bytes[j], took * 1e6);
+            if (rank == 0) printf("%s %zu %.3f\n", collectives[i].name, bytes[j], took * 1e6);
         }
     }
     fflush(stdout);

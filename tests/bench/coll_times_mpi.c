@@ -28,11 +28,23 @@ static void barrier(int root, size_t n)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static const struct collective collectives[COLLECTIVES] = {{"broadcast", broadcast},
-                                                           {"gather_all", gather_all},
-                                                           {"exchange", exchange},
-                                                           {"reduce", reduce},
-                                                           {"barrier", barrier}};
+static void reduce_all(int root, size_t n)
+{
+    (void)root;
+    MPI_Allreduce(src, dst, (int)(n / 8), MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static const struct collective collectives[COLLECTIVES] = {
+    {"broadcast", broadcast, LARGEST_BLOCK},
+    {"gather_all", gather_all, LARGEST_BLOCK},
+    {"exchange", exchange, LARGEST_BLOCK},
+    {"reduce", reduce, LARGEST_BLOCK},
+    {"barrier", barrier, 0},
+    {"ex_broadcast", broadcast, LARGEST},
+    {"ex_reduce", reduce, LARGEST},
+    {"ex_reduce_all", reduce_all, LARGEST},
+    {"ex_barrier", barrier, 0},
+};
 static void meet(void)
 {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -44,8 +56,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    src = calloc((size_t)size, LARGEST_BLOCK);
-    dst = calloc((size_t)size, LARGEST_BLOCK);
+    src = calloc((size_t)size, LARGEST);
+    dst = calloc((size_t)size, LARGEST);
     if (src && dst) measure(rank, size);
     MPI_Finalize();
     return !src || !dst;

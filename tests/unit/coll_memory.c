@@ -57,6 +57,9 @@ static void sizes_of(uint32_t rank, size_t *src, size_t *dst)
         *src = plan.nbytes;
         *dst = root ? plan.nbytes : 0;
         break;
+    case GASNETE_COLL_REDUCE_ALL:
+        *src = *dst = plan.nbytes;
+        break;
     }
 }
 
@@ -84,6 +87,9 @@ static void overlap(uint32_t rank)
     case GASNETE_COLL_GATHER_ALL:
         if (m->size[GASNETE_COLL_DST])
             m->base[GASNETE_COLL_SRC] = m->base[GASNETE_COLL_DST] + offset;
+        break;
+    case GASNETE_COLL_REDUCE_ALL:
+        m->base[GASNETE_COLL_DST] = m->base[GASNETE_COLL_SRC];
         break;
     default:
         break;
@@ -148,7 +154,8 @@ static bool act_combine(uint32_t rank, const gasnete_coll_action_t *a)
     char *to = coll_memory_at(rank, a->to, a->nbytes, true);
     const char *from = coll_memory_at(rank, a->from, a->nbytes, false);
     const char *with = coll_memory_at(rank, a->with, a->nbytes, false);
-    if (!to || !from || !with || to == with || a->nbytes % plan.unit || a->nbytes == 0)
+    if (!to || !from || !with || (to == with && !plan.in_place) || a->nbytes % plan.unit ||
+        a->nbytes == 0)
         return false;
     const uintptr_t align = plan.unit % 8 ? 4 : 8;
     if (((uintptr_t)to | (uintptr_t)from | (uintptr_t)with) % align) return false;
@@ -204,13 +211,14 @@ bool coll_memory_right(uint32_t rank)
 {
     const struct memory *m = &memories[rank];
     const char *dst = m->base[GASNETE_COLL_DST], *from_root = memories[plan.root].source_before;
-    if (memcmp(m->base[GASNETE_COLL_SRC], m->source_before, m->size[GASNETE_COLL_SRC]))
+    if (!plan.in_place &&
+        memcmp(m->base[GASNETE_COLL_SRC], m->source_before, m->size[GASNETE_COLL_SRC]))
         return false;
     if (m->size[GASNETE_COLL_DST] == 0) return true;
     if (plan.kind == GASNETE_COLL_BROADCAST) return memcmp(dst, from_root, plan.nbytes) == 0;
     if (plan.kind == GASNETE_COLL_SCATTER)
         return memcmp(dst, from_root + first(rank) * plan.nbytes, images(rank) * plan.nbytes) == 0;
-    if (plan.kind == GASNETE_COLL_REDUCE) return reduced(dst);
+    if (plan.kind >= GASNETE_COLL_REDUCE) return reduced(dst);
     for (uint32_t a = 0; a < plan.size; a++)
         if (!blocks_right(dst, rank, a)) return false;
     return true;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 static const char *const kind_names[] = {"barrier",    "broadcast", "scatter", "gather",
-                                         "gather_all", "exchange",  "reduce"};
+                                         "gather_all", "exchange",  "reduce",  "reduce_all"};
 static const char *const algorithm_names[] = {"flat", "tree", "scatter first", "dissemination",
                                               "pairwise"};
 
@@ -250,23 +250,27 @@ static uint32_t crossings(void)
 
 /* How many pairs of ranks may have messages across the network; UINT32_MAX: any number.  Along a
  * tree each supernode but the root's has one.  A dissemination has one of each in each step, pieces
- * have both. */
+ * have both, or two disseminations; a doubling has two more for each pair that meets before. */
 static uint32_t most_crossings(void)
 {
     const gasnete_coll_plan_t *p = &run.plan;
     const uint32_t count = p->topology ? p->topology->count : 0;
     uint32_t steps = 0;
     while (1u << steps < count) steps++;
+    if (p->in_order && !p->topology->ranges) return UINT32_MAX;
     switch (p->algorithm) {
     case GASNETE_COLL_FLAT:
         if (p->kind != GASNETE_COLL_SCATTER && p->kind != GASNETE_COLL_GATHER) return UINT32_MAX;
         return count - 1;
     case GASNETE_COLL_TREE:
-        return p->in_order && !p->topology->ranges ? UINT32_MAX : count - 1;
+        return count - 1;
     case GASNETE_COLL_SCATTER_FIRST:
-        return count * steps + count - 1;
+        return count * steps + (p->kind == GASNETE_COLL_REDUCE_ALL ? count * steps : count - 1);
     case GASNETE_COLL_DISSEMINATION:
+        if (p->kind == GASNETE_COLL_REDUCE_ALL) return count * steps + count;
         return p->kind == GASNETE_COLL_EXCHANGE ? count * (count - 1) : count * steps;
+    case GASNETE_COLL_PAIRWISE:
+        return p->kind >= GASNETE_COLL_REDUCE ? count * (count - 1) : UINT32_MAX;
     default:
         return UINT32_MAX;
     }
@@ -284,7 +288,8 @@ static void carry_out(void)
     const uint32_t late = check_below(3) * 50; /* percent: act first, deliver then */
     run.sound = true;
     run.early = check_below(2);
-    coll_memory_begin(&run.plan, check_below(2));
+    coll_memory_begin(&run.plan, run.plan.kind == GASNETE_COLL_REDUCE_ALL ? run.plan.in_place
+                                                                          : check_below(2));
     for (bool going = true; going && run.sound;)
         going = check_below(100) < late ? step_one() || deliver_one() : deliver_one() || step_one();
     if (run.sound) check_end_of_run();
@@ -301,7 +306,8 @@ static void carry_out(void)
 
 static void images_at_random(void)
 {
-    const uint32_t how = check_below(3), each = 1 + check_below(4);
+    const uint32_t how = run.plan.kind == GASNETE_COLL_REDUCE_ALL ? 0 : check_below(3);
+    const uint32_t each = 1 + check_below(4);
     run.plan.first = how ? run.first : NULL;
     run.plan.even = how == 1;
     for (uint32_t i = 0; i < run.plan.size; i++)
@@ -358,15 +364,16 @@ static void plan_at_random(enum gasnete_coll_kind kind, enum gasnete_coll_algori
     run.plan = (gasnete_coll_plan_t){.kind = kind,
                                      .algorithm = (uint8_t)algorithm,
                                      .size = size,
-                                     .root = root,
+                                     .root = kind == GASNETE_COLL_REDUCE_ALL ? 0 : root,
                                      .radix = 2 + check_below(4) * check_below(2),
                                      .unit = 1};
     images_at_random();
     supernodes_at_random();
     run.plan.nbytes = bytes_at_random();
     if (kind == GASNETE_COLL_EXCHANGE) run.plan.nbytes = 1 + run.plan.nbytes / 32;
-    if (kind == GASNETE_COLL_REDUCE) {
+    if (kind == GASNETE_COLL_REDUCE || kind == GASNETE_COLL_REDUCE_ALL) {
         run.plan.in_order = check_below(2);
+        run.plan.in_place = kind == GASNETE_COLL_REDUCE_ALL && check_below(2);
         run.plan.unit = (run.plan.in_order ? 8 : 4) * (1 + check_below(3));
         run.plan.nbytes += run.plan.unit - run.plan.nbytes % run.plan.unit;
     }
@@ -395,7 +402,7 @@ static void choice(void)
 {
     enum { MOST_SEGMENTS = 200 }; /* the time of a run grows with their square */
     for (uint32_t i = 0; i < 1500; i++) {
-        const enum gasnete_coll_kind kind = check_below(GASNETE_COLL_REDUCE + 1);
+        const enum gasnete_coll_kind kind = check_below(GASNETE_COLL_KINDS);
         gasnete_coll_settings_t settings = {.radix = check_below(5), .segment = check_below(500)};
         settings.tree[kind] = (uint8_t)check_below(GASNETE_COLL_ALGORITHMS + 1);
         settings.dissemination_limit[0] = settings.dissemination_limit[1] =
@@ -435,11 +442,11 @@ static void large_by_table(void)
 {
     static const gasnete_coll_settings_t none;
     for (uint32_t i = 0; i < 60; i++) {
-        const enum gasnete_coll_kind kind = check_below(GASNETE_COLL_REDUCE + 1);
+        const enum gasnete_coll_kind kind = check_below(GASNETE_COLL_KINDS);
         const uint32_t size = 1 + check_below(24);
         plan_at_random(kind, GASNETE_COLL_FLAT, size, check_below(size));
         run.plan.nbytes = run.plan.unit * (1 + check_below(20000));
-        if (kind == GASNETE_COLL_BROADCAST || kind == GASNETE_COLL_REDUCE) run.plan.nbytes *= 8;
+        if (kind == GASNETE_COLL_BROADCAST || kind >= GASNETE_COLL_REDUCE) run.plan.nbytes *= 8;
         if (kind == GASNETE_COLL_EXCHANGE) run.plan.nbytes /= 16;
         run.plan.nbytes += run.plan.nbytes == 0;
         gasnete_coll_choose(&run.plan, &none);
@@ -451,7 +458,7 @@ static void large_by_table(void)
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
-    for (uint32_t kind = 0; kind <= GASNETE_COLL_REDUCE; kind++)
+    for (uint32_t kind = 0; kind < GASNETE_COLL_KINDS; kind++)
         for (uint32_t algorithm = 0; algorithm < GASNETE_COLL_ALGORITHMS; algorithm++) {
             uint32_t runs = one_algorithm(kind, algorithm);
             if (runs) check_all("%s by %s", kind_names[kind], algorithm_names[algorithm]);

@@ -71,7 +71,7 @@ static void text_once(void)
     for (int i = 0; i < 2; i++)
         if (check_below(2))
             settings.dissemination_limit[i] = 1 + (least ? 0 : (size_t)(check_random() >> 2));
-    for (int kind = 0; kind <= GASNETE_COLL_REDUCE; kind++) {
+    for (int kind = 0; kind < GASNETE_COLL_KINDS; kind++) {
         const gasnete_coll_plan_t plan = {.kind = (enum gasnete_coll_kind)kind, .size = 2};
         const uint32_t algorithm = check_below(GASNETE_COLL_ALGORITHMS);
         if (gasnete_coll_plan_possible(&plan, (enum gasnete_coll_algorithm)algorithm))

@@ -18,13 +18,18 @@ static const gasnete_coll_method_t *const methods[][GASNETE_COLL_ALGORITHMS] = {
                                [GASNETE_COLL_PAIRWISE] = &gasnete_coll_method_pairwise},
     [GASNETE_COLL_REDUCE] = {[GASNETE_COLL_FLAT] = &gasnete_coll_method_reduce_tree,
                              [GASNETE_COLL_TREE] = &gasnete_coll_method_reduce_tree,
-                             [GASNETE_COLL_SCATTER_FIRST] = &gasnete_coll_method_reduce_pieces},
+                             [GASNETE_COLL_SCATTER_FIRST] = &gasnete_coll_method_reduce_pieces,
+                             [GASNETE_COLL_PAIRWISE] = &gasnete_coll_method_pairs},
+    [GASNETE_COLL_REDUCE_ALL] = {[GASNETE_COLL_SCATTER_FIRST] =
+                                     &gasnete_coll_method_reduce_all_pieces,
+                                 [GASNETE_COLL_DISSEMINATION] = &gasnete_coll_method_doubling,
+                                 [GASNETE_COLL_PAIRWISE] = &gasnete_coll_method_pairs},
 };
 
 const gasnete_coll_method_t *gasnete_coll_method(const gasnete_coll_plan_t *plan)
 {
     if (!gasnete_coll_in_stages(plan)) return methods[plan->kind][plan->algorithm];
-    return plan->kind == GASNETE_COLL_BROADCAST || plan->kind == GASNETE_COLL_REDUCE
+    return plan->kind == GASNETE_COLL_BROADCAST || plan_is_reduction(plan)
                ? &gasnete_coll_method_stages_in_segments
                : &gasnete_coll_method_stages;
 }

@@ -37,17 +37,20 @@ enum gasnete_coll_kind {
     GASNETE_COLL_GATHER_ALL,
     GASNETE_COLL_EXCHANGE,
     GASNETE_COLL_REDUCE,
+    GASNETE_COLL_REDUCE_ALL, /* the result at all ranks, equal to the last bit; one image a node */
 };
+enum { GASNETE_COLL_KINDS = GASNETE_COLL_REDUCE_ALL + 1 };
 
 typedef struct gasnete_coll_plan {
     enum gasnete_coll_kind kind;
     uint8_t algorithm;     /* plan_choose.h: enum gasnete_coll_algorithm */
-    bool in_order;         /* REDUCE: the function is not commutative */
+    bool in_order;         /* REDUCE, REDUCE_ALL: the function is not commutative */
+    bool in_place;         /* REDUCE_ALL: DST is SRC, on all ranks */
     uint32_t rank, size;   /* of this node in the team */
-    uint32_t root;         /* a rank; of rooted operations */
+    uint32_t root;         /* a rank; of rooted operations, else 0 */
     uint32_t radix;        /* of trees */
-    size_t nbytes;         /* of a block; BROADCAST and REDUCE: of the whole */
-    size_t unit;           /* REDUCE: bytes of an element, which no message divides */
+    size_t nbytes;         /* of a block; BROADCAST, REDUCE and REDUCE_ALL: of the whole */
+    size_t unit;           /* REDUCE, REDUCE_ALL: bytes of an element, which no message divides */
     size_t segment;        /* most bytes of a message of a pipelined algorithm */
     const uint32_t *first; /* [size + 1] first image of each rank; NULL: one image a node */
     bool even;             /* all ranks have as many images; of no effect if `first` is NULL */
@@ -71,7 +74,7 @@ enum gasnete_coll_verb {
                           and each `to_stride` on (either may be negative); source and destination
                           may be the same */
     GASNETE_COLL_COMBINE, /* `to` = `from` op `with`, `nbytes` of each, `from` being of the lower
-                             images; `to` may be `from` */
+                             images; `to` may be `from`, and DST `with` in place */
     GASNETE_COLL_DRAIN,   /* waits until all SENDs so far no longer need their memory */
 };
 

@@ -2,9 +2,9 @@
  */
 #include "extended-ref/coll/plans/plan_parts.h"
 
-/* The table.  Bytes are those of a rank: of the whole for BROADCAST and REDUCE, of its own blocks
- * for SCATTER, GATHER and GATHER_ALL, and of its blocks for one other rank for EXCHANGE.  The first
- * row that matches counts.  */
+/* The table.  Bytes are those of a rank: of the whole for BROADCAST, REDUCE and REDUCE_ALL, of its
+ * own blocks for SCATTER, GATHER and GATHER_ALL, and of its blocks for one other rank for EXCHANGE.
+ * The first row that matches counts.  */
 static const struct row {
     enum gasnete_coll_kind kind;
     uint32_t least_size;
@@ -25,9 +25,15 @@ static const struct row {
     {GASNETE_COLL_EXCHANGE, 1, 256 + 1, GASNETE_COLL_PAIRWISE},
     {GASNETE_COLL_EXCHANGE, 16, 0, GASNETE_COLL_DISSEMINATION},
     {GASNETE_COLL_EXCHANGE, 1, 0, GASNETE_COLL_PAIRWISE},
-    {GASNETE_COLL_REDUCE, 8, (32 << 10) + 1, GASNETE_COLL_SCATTER_FIRST},
-    {GASNETE_COLL_REDUCE, 4, (128 << 10) + 1, GASNETE_COLL_SCATTER_FIRST},
+    {GASNETE_COLL_REDUCE, 9, (32 << 10) + 1, GASNETE_COLL_SCATTER_FIRST},
+    {GASNETE_COLL_REDUCE, 9, 0, GASNETE_COLL_TREE},
+    {GASNETE_COLL_REDUCE, 2, (64 << 10) + 1, GASNETE_COLL_PAIRWISE},
     {GASNETE_COLL_REDUCE, 1, 0, GASNETE_COLL_TREE},
+    {GASNETE_COLL_REDUCE_ALL, 9, (8 << 10) + 1, GASNETE_COLL_SCATTER_FIRST},
+    {GASNETE_COLL_REDUCE_ALL, 9, 0, GASNETE_COLL_DISSEMINATION},
+    {GASNETE_COLL_REDUCE_ALL, 3, (4 << 10) + 1, GASNETE_COLL_PAIRWISE},
+    {GASNETE_COLL_REDUCE_ALL, 2, (64 << 10) + 1, GASNETE_COLL_PAIRWISE},
+    {GASNETE_COLL_REDUCE_ALL, 1, 0, GASNETE_COLL_DISSEMINATION},
 };
 
 /* Radix of trees, and bytes of a segment.  Among up to three ranks none forwards data: segments
@@ -54,10 +60,11 @@ static size_t choose_segment_of(const gasnete_coll_plan_t *plan, size_t wanted)
 static uint32_t choose_size_of(const gasnete_coll_plan_t *plan)
 {
     const gasnete_topology_t *by = plan->topology;
-    if (!by || plan->in_order) return plan->size;
+    if (!by || (plan->in_order && !gasnete_coll_in_stages(plan))) return plan->size;
     switch (plan->kind) {
     case GASNETE_COLL_BROADCAST:
     case GASNETE_COLL_REDUCE:
+    case GASNETE_COLL_REDUCE_ALL:
         return by->count;
     case GASNETE_COLL_SCATTER:
     case GASNETE_COLL_GATHER:
@@ -124,6 +131,7 @@ static bool choose_direct(const gasnete_coll_plan_t *plan, const gasnete_coll_se
     const bool blocks = plan->kind == GASNETE_COLL_SCATTER || plan->kind == GASNETE_COLL_GATHER;
     if (plan->kind == GASNETE_COLL_EXCHANGE && plan->topology)
         return leader_actions(plan) > EXCHANGE_ACTIONS || choose_bytes_of(plan) > EXCHANGE_BYTES;
+    if (plan->kind == GASNETE_COLL_REDUCE_ALL) return !gasnete_coll_in_stages(plan);
     return blocks && plan->algorithm == GASNETE_COLL_FLAT &&
            (settings->tree[plan->kind] == 1 + GASNETE_COLL_FLAT ||
             choose_bytes_of(plan) > BY_LEADERS);

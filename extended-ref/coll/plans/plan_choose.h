@@ -10,19 +10,21 @@
 enum gasnete_coll_algorithm {
     GASNETE_COLL_FLAT,          /* the root with each other rank */
     GASNETE_COLL_TREE,          /* k-nomial */
-    GASNETE_COLL_SCATTER_FIRST, /* BROADCAST: scatter, then gather all; REDUCE: reduce-scatter, then
-                                   gather */
-    GASNETE_COLL_DISSEMINATION, /* GATHER_ALL, BARRIER; EXCHANGE: by store and forward (Bruck) */
-    GASNETE_COLL_PAIRWISE,      /* EXCHANGE, GATHER_ALL: each pair of ranks in one message */
+    GASNETE_COLL_SCATTER_FIRST, /* BROADCAST: scatter, then gather all; REDUCE and REDUCE_ALL:
+                                   reduce-scatter, then gather or gather all */
+    GASNETE_COLL_DISSEMINATION, /* GATHER_ALL, BARRIER; EXCHANGE: by store and forward (Bruck);
+                                   REDUCE_ALL: by doubling */
+    GASNETE_COLL_PAIRWISE,      /* EXCHANGE, GATHER_ALL: each pair of ranks in one message;
+                                   REDUCE and REDUCE_ALL: one for the part, one for the result */
     GASNETE_COLL_ALGORITHMS
 };
 
 /* Overrides of the table, from the environment or gasnet_coll_set_...; 0: not set.  */
 typedef struct gasnete_coll_settings {
-    uint32_t radix;                        /* of trees */
-    size_t segment;                        /* GASNET_COLL_PIPE_SEG_SIZE */
-    size_t dissemination_limit[2];         /* GATHER_ALL, EXCHANGE: most bytes of a node's blocks */
-    uint8_t tree[GASNETE_COLL_REDUCE + 1]; /* by kind: 1 + algorithm, if it is forced */
+    uint32_t radix;                   /* of trees */
+    size_t segment;                   /* GASNET_COLL_PIPE_SEG_SIZE */
+    size_t dissemination_limit[2];    /* GATHER_ALL, EXCHANGE: most bytes of a node's blocks */
+    uint8_t tree[GASNETE_COLL_KINDS]; /* by kind: 1 + algorithm, if it is forced */
 } gasnete_coll_settings_t;
 
 /* Sets algorithm, radix and segment of a plan whose other members are set; supernodes to NULL if

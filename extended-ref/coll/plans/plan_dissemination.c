@@ -31,24 +31,26 @@ static bool barrier_action(const gasnete_coll_plan_t *plan, uint32_t k, offer_t 
 const gasnete_coll_method_t gasnete_coll_method_barrier = {
     .rounds = barrier_rounds, .ahead = UINT32_MAX, .action = barrier_action};
 
-/* --- gathering: the part that GATHER_ALL and BROADCAST share --- */
+/* --- gathering: the part that GATHER_ALL, BROADCAST and REDUCE_ALL share --- */
 
-static size_t gathering_scratch(const gasnete_coll_plan_t *plan)
+size_t gasnete_coll_gathering_scratch(const gasnete_coll_plan_t *plan)
 {
     return (plan_log2(plan->size) + 1) * plan_together(plan);
 }
 
 /* The buffer from which round k sends both parts of a range together.  */
-static gasnete_coll_address_t gathering_sending(const gasnete_coll_plan_t *plan, uint32_t k)
+static gasnete_coll_address_t gathering_sending(const gasnete_coll_plan_t *plan,
+                                                const plan_gathering_t *g, uint32_t k)
 {
-    return address(GASNETE_COLL_TMP, k * plan_together(plan));
+    return address(GASNETE_COLL_TMP, g->scratch + k * plan_together(plan));
 }
 
 /* The buffer in which both parts are received together.  One buffer suffices: in at most one round
  * the range wraps around the end.  */
-static gasnete_coll_address_t gathering_receiving(const gasnete_coll_plan_t *plan)
+static gasnete_coll_address_t gathering_receiving(const gasnete_coll_plan_t *plan,
+                                                  const plan_gathering_t *g)
 {
-    return gathering_sending(plan, plan_log2(plan->size));
+    return gathering_sending(plan, g, plan_log2(plan->size));
 }
 
 /* The message that node v receives in round k, in which it does `step`.  */
@@ -62,37 +64,37 @@ static plan_message_t gathering_arrival(const gasnete_coll_plan_t *plan, uint32_
     return m;
 }
 
-/* The number of rounds; after the last message the parts received together are copied.  */
-static uint32_t gathering_rounds(const gasnete_coll_plan_t *plan)
+/* After the last message the parts received together are copied.  */
+uint32_t gasnete_coll_gathering_rounds(const gasnete_coll_plan_t *plan)
 {
     return plan_log2(plan->size) + (plan_together(plan) > 0);
 }
 
-/* An action of node v in round k.  */
-static bool gathering(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t k,
-                      enum gasnete_coll_buffer source, offer_t *o)
+bool gasnete_coll_gathering(const gasnete_coll_plan_t *plan, const plan_gathering_t *g, uint32_t k,
+                            offer_t *o)
 {
     if (k > 0) {
-        const plan_step_t last = plan_step(plan->size, v, k - 1);
-        const plan_message_t m = gathering_arrival(plan, v, k - 1, &last);
-        if (offer_unpacking(o, &m, GASNETE_COLL_DST, gathering_receiving(plan))) return true;
+        const plan_step_t last = plan_step(plan->size, g->v, k - 1);
+        const plan_message_t m = gathering_arrival(plan, g->v, k - 1, &last);
+        if (offer_unpacking(o, &m, GASNETE_COLL_DST, gathering_receiving(plan, g))) return true;
     }
     if (k == plan_log2(plan->size)) return false;
-    const plan_step_t step = plan_step(plan->size, v, k);
+    const plan_step_t step = plan_step(plan->size, g->v, k);
     const plan_step_t theirs = plan_step(plan->size, step.to, k);
-    const plan_message_t in = gathering_arrival(plan, v, k, &step);
+    const plan_message_t in = gathering_arrival(plan, g->v, k, &step);
     const plan_message_t out = gathering_arrival(plan, step.to, k, &theirs);
-    return offer_arrival(o, dissemination_rank(plan, step.from), 1 + 2 * k, &in, GASNETE_COLL_DST,
-                         gathering_receiving(plan)) ||
-           offer_message(o, dissemination_rank(plan, step.to), 1 + 2 * k, &out, source,
-                         gathering_sending(plan, k));
+    const uint32_t tag = g->tag + 2 * k;
+    return offer_arrival(o, dissemination_rank(plan, step.from), tag, &in, GASNETE_COLL_DST,
+                         gathering_receiving(plan, g)) ||
+           offer_message(o, dissemination_rank(plan, step.to), tag, &out, g->source,
+                         gathering_sending(plan, g, k));
 }
 
 /* --- GATHER_ALL --- */
 
 static uint32_t gather_all_rounds(const gasnete_coll_plan_t *plan)
 {
-    return plan->size == 1 ? 1 : gathering_rounds(plan);
+    return plan->size == 1 ? 1 : gasnete_coll_gathering_rounds(plan);
 }
 
 static bool gather_all_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
@@ -100,12 +102,14 @@ static bool gather_all_action(const gasnete_coll_plan_t *plan, uint32_t round, o
     if (round == 0 && offer_copy(o, address(GASNETE_COLL_DST, plan_offset(plan, plan->rank)),
                                  address(GASNETE_COLL_SRC, 0), plan_blocks(plan, plan->rank)))
         return true;
-    return gathering(plan, plan->rank, round, GASNETE_COLL_DST, o);
+    const plan_gathering_t g = {.v = plan->rank, .source = GASNETE_COLL_DST, .tag = 1};
+    return gasnete_coll_gathering(plan, &g, round, o);
 }
 
 const gasnete_coll_method_t gasnete_coll_method_gather_all = {.rounds = gather_all_rounds,
                                                               .ahead = UINT32_MAX,
-                                                              .scratch = gathering_scratch,
+                                                              .scratch =
+                                                                  gasnete_coll_gathering_scratch,
                                                               .action = gather_all_action};
 
 /* --- BROADCAST --- */
@@ -132,7 +136,7 @@ static bool pieces_offer_children(offer_t *o, const gasnete_coll_plan_t *plan,
 
 static uint32_t pieces_rounds(const gasnete_coll_plan_t *plan)
 {
-    return 1 + gathering_rounds(plan);
+    return 1 + gasnete_coll_gathering_rounds(plan);
 }
 
 static bool pieces_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
@@ -142,12 +146,14 @@ static bool pieces_action(const gasnete_coll_plan_t *plan, uint32_t round, offer
     const enum gasnete_coll_buffer source = root ? GASNETE_COLL_SRC : GASNETE_COLL_DST;
     if (round == 0) return !root && pieces_offer_own(o, plan, &tree);
     if (round == 1 && pieces_offer_children(o, plan, &tree, source)) return true;
-    if (gathering(plan, tree.v, round - 1, source, o)) return true;
+    const plan_gathering_t g = {.v = tree.v, .source = source, .tag = 1};
+    if (gasnete_coll_gathering(plan, &g, round - 1, o)) return true;
     return root && round + 1 == pieces_rounds(plan) &&
            offer_copy(o, address(GASNETE_COLL_DST, 0), address(GASNETE_COLL_SRC, 0), plan->nbytes);
 }
 
-const gasnete_coll_method_t gasnete_coll_method_broadcast_pieces = {.rounds = pieces_rounds,
-                                                                    .ahead = UINT32_MAX,
-                                                                    .scratch = gathering_scratch,
-                                                                    .action = pieces_action};
+const gasnete_coll_method_t gasnete_coll_method_broadcast_pieces = {
+    .rounds = pieces_rounds,
+    .ahead = UINT32_MAX,
+    .scratch = gasnete_coll_gathering_scratch,
+    .action = pieces_action};

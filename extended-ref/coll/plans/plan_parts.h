@@ -28,6 +28,7 @@ extern const gasnete_coll_method_t gasnete_coll_method_barrier, gasnete_coll_met
     gasnete_coll_method_broadcast_pieces, gasnete_coll_method_scatter_tree,
     gasnete_coll_method_gather_tree, gasnete_coll_method_gather_all, gasnete_coll_method_pairwise,
     gasnete_coll_method_bruck, gasnete_coll_method_reduce_tree, gasnete_coll_method_reduce_pieces,
+    gasnete_coll_method_reduce_all_pieces, gasnete_coll_method_doubling, gasnete_coll_method_pairs,
     gasnete_coll_method_stages, gasnete_coll_method_stages_in_segments;
 
 /* The method of a plan.  */
@@ -87,7 +88,21 @@ static inline bool offer_combine(offer_t *o, gasnete_coll_address_t to, gasnete_
                                                        .nbytes = nbytes});
 }
 
+/* A RECV into DST in place comes this many empty rounds after a DRAIN, so that it is not posted
+ * while a SEND needs the memory: no method of REDUCE_ALL posts RECVs earlier.  */
+enum { PLAN_FENCE = 2 };
+
+static inline bool offer_drain(offer_t *o)
+{
+    return offer(o, &(gasnete_coll_action_t){.verb = GASNETE_COLL_DRAIN});
+}
+
 /* --- sizes --- */
+
+static inline bool plan_is_reduction(const gasnete_coll_plan_t *plan)
+{
+    return plan->kind == GASNETE_COLL_REDUCE || plan->kind == GASNETE_COLL_REDUCE_ALL;
+}
 
 /* The least k with 2^k >= size.  */
 static inline uint32_t plan_log2(uint32_t size)
@@ -130,11 +145,17 @@ static inline size_t plan_segment(size_t wanted, size_t nbytes)
     return wanted > least ? wanted : least;
 }
 
-/* SCATTER_FIRST divides the whole into `size` pieces, whose numbers of units differ by at most one;
- * with few units some pieces are empty.  */
+/* SCATTER_FIRST, and PAIRWISE of reductions, divide the whole into `size` pieces, whose numbers of
+ * units differ by at most one; with few units some pieces are empty.  */
+static inline bool plan_in_pieces(const gasnete_coll_plan_t *plan)
+{
+    return plan->algorithm == GASNETE_COLL_SCATTER_FIRST ||
+           (plan->algorithm == GASNETE_COLL_PAIRWISE && plan_is_reduction(plan));
+}
+
 static inline size_t plan_unit(const gasnete_coll_plan_t *plan)
 {
-    if (plan->kind == GASNETE_COLL_REDUCE) return plan->unit;
+    if (plan_is_reduction(plan)) return plan->unit;
     return plan->nbytes / 1024 < plan->size ? 1 : 64;
 }
 
@@ -153,7 +174,7 @@ static inline size_t plan_piece(const gasnete_coll_plan_t *plan)
  * root.  */
 static inline size_t plan_offset(const gasnete_coll_plan_t *plan, uint32_t i)
 {
-    if (plan->algorithm != GASNETE_COLL_SCATTER_FIRST) return plan_first(plan, i) * plan->nbytes;
+    if (!plan_in_pieces(plan)) return plan_first(plan, i) * plan->nbytes;
     size_t offset = (size_t)((uint64_t)plan_units(plan) * i / plan->size) * plan_unit(plan);
     return offset < plan->nbytes ? offset : plan->nbytes;
 }

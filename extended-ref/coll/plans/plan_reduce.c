@@ -113,7 +113,10 @@ static bool leaf_action(const gasnete_coll_plan_t *plan, const member_t *m, offe
         return offer_copy(o, address(GASNETE_COLL_DST, 0), address(GASNETE_COLL_SRC, 0),
                           plan->nbytes);
     const uint32_t s = o->left;
-    if (s >= m->segments) return false;
+    if (s >= m->segments) {
+        o->left -= m->segments;
+        return false;
+    }
     const plan_range_t r = reduce_segment(plan, m, s);
     o->left = 0;
     return offer_send(o, gasnete_coll_parent_rank(plan, &m->levels), s,

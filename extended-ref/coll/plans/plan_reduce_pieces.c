@@ -1,5 +1,6 @@
-/* plan_reduce_pieces.c - REDUCE of large vectors by a commutative function: each rank combines one
- * piece, then the root gathers the pieces along a binomial tree.  Pure.
+/* plan_reduce_pieces.c - REDUCE and REDUCE_ALL of large vectors by a commutative function: each
+ * rank combines one piece, then the root gathers the pieces along a binomial tree, or all ranks
+ * gather them by dissemination.  Pure.
  *
  * The first part is the dissemination of plan_steps.h run backwards, from the largest distance to
  * 1: a rank sends its sums of the pieces that it would receive in a dissemination, and adds the
@@ -62,10 +63,12 @@ static gasnete_coll_address_t pieces_received(const gasnete_coll_plan_t *plan, c
     return address(GASNETE_COLL_TMP, m->received + (plan_piece(plan) << k));
 }
 
-/* The rank's own piece after the last combination: in DST at the root, with the children's pieces
- * in inner ranks.  */
+/* The rank's own piece after the last combination: in DST at the root and in REDUCE_ALL, with the
+ * children's pieces in inner ranks.  */
 static gasnete_coll_address_t pieces_combined(const gasnete_coll_plan_t *plan, const member_t *m)
 {
+    if (plan->kind == GASNETE_COLL_REDUCE_ALL)
+        return address(GASNETE_COLL_DST, plan_offset(plan, m->tree.v));
     if (plan_is_root(plan)) return address(GASNETE_COLL_DST, 0);
     if (pieces_inner(plan, m)) return address(GASNETE_COLL_TMP, m->gathered);
     return address(GASNETE_COLL_TMP, plan_offset(plan, m->tree.v));
@@ -148,3 +151,43 @@ const gasnete_coll_method_t gasnete_coll_method_reduce_pieces = {.rounds = piece
                                                                  .ahead = UINT32_MAX,
                                                                  .scratch = pieces_scratch,
                                                                  .action = pieces_action};
+
+/* --- REDUCE_ALL --- */
+
+/* The round in which the results are gathered first: the own one is combined in the round after the
+ * last step.  */
+static uint32_t all_gathers(const gasnete_coll_plan_t *plan, const member_t *m)
+{
+    return m->steps + (plan->in_place ? 1 + PLAN_FENCE : 0);
+}
+
+static plan_gathering_t all_gathering(const member_t *m)
+{
+    return (plan_gathering_t){
+        .v = m->tree.v, .source = GASNETE_COLL_DST, .scratch = m->gathered, .tag = 2 * m->steps};
+}
+
+static uint32_t all_rounds(const gasnete_coll_plan_t *plan)
+{
+    const member_t m = pieces_member_of(plan);
+    return all_gathers(plan, &m) + gasnete_coll_gathering_rounds(plan);
+}
+
+static size_t all_scratch(const gasnete_coll_plan_t *plan)
+{
+    return pieces_member_of(plan).gathered + gasnete_coll_gathering_scratch(plan);
+}
+
+static bool all_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
+{
+    const member_t m = pieces_member_of(plan);
+    const plan_gathering_t gathering = all_gathering(&m);
+    if (round > 0 && round <= m.steps && offer_sums(o, plan, &m, m.steps - round)) return true;
+    if (round < m.steps) return offer_messages(o, plan, &m, m.steps - 1 - round);
+    if (round >= all_gathers(plan, &m))
+        return gasnete_coll_gathering(plan, &gathering, round - all_gathers(plan, &m), o);
+    return round == m.steps && offer_drain(o);
+}
+
+const gasnete_coll_method_t gasnete_coll_method_reduce_all_pieces = {
+    .rounds = all_rounds, .ahead = PLAN_FENCE, .scratch = all_scratch, .action = all_action};

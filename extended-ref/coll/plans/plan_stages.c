@@ -174,6 +174,19 @@ static void reduce_stages(stages_t *s, const gasnete_coll_plan_t *plan)
     add_between(s, plan, sum, caller_dst);
 }
 
+/* The stages of REDUCE_ALL.  In place, a rank sends SRC, or combines it, before it receives into
+ * it.
+ */
+static void reduce_all_stages(stages_t *s, const gasnete_coll_plan_t *plan)
+{
+    gasnete_coll_address_t sum = caller_src;
+    if (leads(s) && s->at.count > 1) sum = more_scratch(s, plan->nbytes);
+    add_within(s, plan, GASNETE_COLL_REDUCE, plan->nbytes, caller_src, sum);
+    if (s->stages) s->stage[0].fence = plan->in_place;
+    add_between(s, plan, sum, caller_dst);
+    add_within(s, plan, GASNETE_COLL_BROADCAST, plan->nbytes, caller_dst, caller_dst);
+}
+
 static void scatter_stages(stages_t *s, const gasnete_coll_plan_t *plan)
 {
     gasnete_coll_address_t by_supernode = caller_src, own = caller_dst;
@@ -285,7 +298,7 @@ static void (*const stages_by_kind[])(stages_t *s, const gasnete_coll_plan_t *pl
     [GASNETE_COLL_BARRIER] = barrier_stages,       [GASNETE_COLL_BROADCAST] = broadcast_stages,
     [GASNETE_COLL_SCATTER] = scatter_stages,       [GASNETE_COLL_GATHER] = gather_stages,
     [GASNETE_COLL_GATHER_ALL] = gather_all_stages, [GASNETE_COLL_REDUCE] = reduce_stages,
-    [GASNETE_COLL_EXCHANGE] = exchange_stages};
+    [GASNETE_COLL_EXCHANGE] = exchange_stages,     [GASNETE_COLL_REDUCE_ALL] = reduce_all_stages};
 
 static stages_t stages_of(const gasnete_coll_plan_t *plan)
 {
@@ -306,8 +319,10 @@ bool gasnete_coll_in_stages(const gasnete_coll_plan_t *plan)
     case GASNETE_COLL_BROADCAST:
         return plan->algorithm == GASNETE_COLL_SCATTER_FIRST;
     case GASNETE_COLL_REDUCE:
-        return plan->algorithm == GASNETE_COLL_SCATTER_FIRST ||
-               (plan->in_order && by->ranges && plan->algorithm == GASNETE_COLL_TREE);
+        if (plan->in_order) return by->ranges && plan->algorithm != GASNETE_COLL_FLAT;
+        return plan->algorithm != GASNETE_COLL_FLAT && plan->algorithm != GASNETE_COLL_TREE;
+    case GASNETE_COLL_REDUCE_ALL:
+        return !plan->in_order || by->ranges;
     case GASNETE_COLL_SCATTER:
     case GASNETE_COLL_GATHER: /* along a tree of ranges plan_levels.c does it too */
         return plan->algorithm == GASNETE_COLL_FLAT || !by->ranges;
@@ -372,8 +387,7 @@ static bool stages_action(const gasnete_coll_plan_t *plan, uint32_t round, offer
         const uint32_t all = own + (s.stage[i].fence ? gasnete_coll_plan_ahead(plan) : 0);
         if (round < own)
             return stage_action(plan, &s, &s.stage[i], round, o) ||
-                   (s.stage[i].fence && round + 1 == own &&
-                    offer(o, &(gasnete_coll_action_t){.verb = GASNETE_COLL_DRAIN}));
+                   (s.stage[i].fence && round + 1 == own && offer_drain(o));
         if (round < all) return false;
         round -= all;
     }

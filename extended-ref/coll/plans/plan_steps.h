@@ -31,6 +31,20 @@ static inline plan_step_t plan_step(uint32_t size, uint32_t v, uint32_t k)
     return (plan_step_t){before, v, after, after, d < others ? d : others};
 }
 
+/* The gathering of all blocks or pieces in DST, by dissemination: plan_dissemination.c.  */
+typedef struct plan_gathering {
+    uint32_t v;                      /* the node's number */
+    enum gasnete_coll_buffer source; /* of what the node has in the beginning */
+    size_t scratch;                  /* offset in TMP */
+    uint32_t tag;                    /* the first one; there are two for each round */
+} plan_gathering_t;
+
+size_t gasnete_coll_gathering_scratch(const gasnete_coll_plan_t *plan);
+uint32_t gasnete_coll_gathering_rounds(const gasnete_coll_plan_t *plan);
+/* An action of round k.  */
+bool gasnete_coll_gathering(const gasnete_coll_plan_t *plan, const plan_gathering_t *g, uint32_t k,
+                            offer_t *o);
+
 typedef struct plan_message {
     plan_range_t part[2]; /* of the memory in the order of nodes; empty ones are not sent */
     bool together;        /* both, copied */
