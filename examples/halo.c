@@ -11,11 +11,12 @@
  *   gasnetrun_ibv -n 4 halo [cells on the side of a block] [steps]
  */
 #include <gasnet.h>
-#include <gasnet_tools.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <gasnet_tools.h>
 
 typedef uint64_t cell; /* sums wrap around, and so are exact */
 

@@ -3,8 +3,6 @@
  *
  * Called by the core (core/am/system_am.h).
  */
-#include "gasnet.h"
-
 #include <stdlib.h>
 
 #include "core/am/system_am.h"
@@ -15,6 +13,7 @@
 #include "extended-ref/internal_am.h"
 #include "extended-ref/topology.h"
 #include "extended-ref/transfer.h"
+#include "gasnet.h"
 
 const gasnetc_internal_t gasnete_handlers[] = {
     GASNETC_INTERNAL_REQUEST(GASNETE_H_BARRIER, SHORT, 3, gasnete_barrier_handler),

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "gasnet.h"
+
 #include "gasnet_tools.h"
 
 /* Arguments of one call of gasnett_run_diagnostics.  */

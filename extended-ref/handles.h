@@ -6,8 +6,6 @@
 #ifndef GASNETE_HANDLES_H
 #define GASNETE_HANDLES_H
 
-#include "gasnet.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +15,7 @@
 #include "core/job/rank.h"
 #include "core/job/thread.h"
 #include "extended-ref/records.h"
+#include "gasnet.h"
 
 /* The sets of a thread's implicit operations.  A put is in one of two, by whether a client can wait
  * for its source alone. */

@@ -7,12 +7,11 @@
 #ifndef GASNETE_INTERNAL_AM_H
 #define GASNETE_INTERNAL_AM_H
 
-#include "gasnet.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "extended-ref/outstanding.h"
+#include "gasnet.h"
 
 /* Part of the wire protocol: append only.  */
 enum {

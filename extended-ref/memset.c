@@ -4,9 +4,8 @@
  * in pieces, so that no handler runs for long.  The Reply of each piece completes one operation of
  * the counter.
  */
-#include "extended-ref/handles.h"
-
 #include "core/job/progress.h"
+#include "extended-ref/handles.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/shm_transfer.h"
 #include "extended-ref/transfer.h"

@@ -10,10 +10,9 @@
  * core/rdma/synchronisation.h defines what each form waits for.  Forms with equal rows in that
  * table share a function: bulk and non-bulk blocking puts, and bulk and non-bulk gets of each kind.
  */
-#include "extended-ref/handles.h"
-
 #include "core/job/progress.h"
 #include "core/rdma/synchronisation.h"
+#include "extended-ref/handles.h"
 #include "extended-ref/shm_transfer.h"
 #include "extended-ref/transfer.h"
 #include "other/base/hot.h"

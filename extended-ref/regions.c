@@ -3,9 +3,8 @@
  * While a region is open, the thread's implicit puts and gets are counted in an operation record of
  * the pool instead of the thread's own sets.  The end of the region returns the record as a handle.
  */
-#include "extended-ref/handles.h"
-
 #include "core/report.h"
+#include "extended-ref/handles.h"
 
 void gasnete_begin_nbi_accessregion(void)
 {

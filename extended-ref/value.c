@@ -4,11 +4,10 @@
  * register, in the byte order of the machine; a get fills the rest with zeros.  The destination of
  * a value get is its own record, which is registered, so the value is not copied (IB-W1).
  */
-#include "extended-ref/handles.h"
-
 #include "core/job/progress.h"
 #include "core/rdma/synchronisation.h"
 #include "core/report.h"
+#include "extended-ref/handles.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/shm_transfer.h"
 #include "extended-ref/transfer.h"

@@ -11,8 +11,8 @@
 
 #include "core/ib/verbs_types.h"
 #include "other/base/completion-queues/channel_set.h"
-#include "other/connect/roce/table.h"
 #include "other/base/verbs_fork.h"
+#include "other/connect/roce/table.h"
 
 typedef struct ibv_context *hca_t;
 typedef struct ibv_pd *hca_pd_t;

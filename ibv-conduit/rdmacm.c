@@ -20,10 +20,10 @@
 #include "core/network.h"
 #include "core/params/params.h"
 #include "core/report.h"
+#include "other/base/clock.h"
+#include "other/connect/rdmacm/connection.h"
 #include "other/connect/rdmacm/engine.h"
 #include "other/connect/rdmacm/greeting.h"
-#include "other/connect/rdmacm/connection.h"
-#include "other/base/clock.h"
 
 _Static_assert(sizeof(rdmacm_address_t) <= sizeof((net_ib_address_t *)0)->managed.address,
                "an address fits");

@@ -7,9 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "portals.h"
-
 #include "other/base/min.h"
+#include "portals.h"
 
 /* --- release of resources --- */
 

@@ -5,16 +5,17 @@
  * which the other hosts reach this host: libportals cannot determine that address from one host
  * alone.  The list of hosts is given to the software device.
  */
+#include "other/base/environment.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/report.h"
 #include "core/job/host_addresses.h"
 #include "core/job/rank.h"
 #include "core/job/secret.h"
-#include "other/launch/bootstrap.h"
+#include "core/report.h"
 #include "other/base/env_table.h"
-#include "other/base/environment.h"
+#include "other/launch/bootstrap.h"
 #include "portals.h"
 
 static const struct setting {

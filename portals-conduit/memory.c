@@ -10,9 +10,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "other/portals3/include/portals3_ext.h"
 #include "other/base/mapped.h"
 #include "other/base/memory_limits.h"
+#include "other/portals3/include/portals3_ext.h"
 #include "portals.h"
 
 void *net_alloc(size_t size)

@@ -17,10 +17,10 @@
 #define NET_HAS_ARRIVED
 
 #include "bits.h"
-#include "portals-conduit/lending.h"
 #include "core/network_defaults.h"
 #include "core/report.h"
 #include "long_id.h"
+#include "portals-conduit/lending.h"
 #include "receive_space.h"
 #include "reqrb.h"
 #include "stock.h"

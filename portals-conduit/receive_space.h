@@ -7,11 +7,11 @@
 #ifndef PORTALS_RECEIVE_SPACE_H
 #define PORTALS_RECEIVE_SPACE_H
 
-#include "include/gasnet_config.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "include/gasnet_config.h"
 
 enum {
     RECEIVE_CHUNK = GASNETI_PORTALS_CHUNK, /* bytes; bounds an Active Message */

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "core/params/params.h"
-#include "portals.h"
 #include "other/base/uncancelled.h"
+#include "portals.h"
 
 const char *net_portals_error(int error)
 {

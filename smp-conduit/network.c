@@ -1,9 +1,10 @@
 /* network.c - the calls of core/network.h that are no inline functions, without a network. */
+#include "core/network.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "core/network.h"
 #include "core/report.h"
 
 /* --- start-up and end --- */

@@ -4,10 +4,11 @@
  * another receive buffer replaces the message's in the receive queue: the spare of this poll, if it
  * has one.  Handlers run with no lock held.  For a Request whose handler sent no Reply see flow.h.
  */
+#include "core/am/am_deliver.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/am/am_deliver.h"
 #include "core/am/context.h"
 #include "core/job/ending.h"
 #include "core/job/thread.h"

@@ -5,17 +5,18 @@
  * shared-memory peer is written into its ring; of others, those that the network inlines are built
  * on the stack, the rest in a bbuf.
  */
+#include "core/am/am_send.h"
+
 #include <string.h>
 
-#include "core/am/am_send.h"
 #include "core/am/context.h"
 #include "core/job/progress.h"
 #include "core/job/thread.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/rdma/remote.h"
-#include "core/rdma/synchronisation.h"
 #include "core/rdma/segment.h"
+#include "core/rdma/synchronisation.h"
 #include "core/report.h"
 #include "core/shm/messages.h"
 #include "core/shm/shm.h"

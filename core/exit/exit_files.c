@@ -5,14 +5,14 @@
  * libraries are weak: they are NULL unless the program has them.
  */
 #define _GNU_SOURCE
-#include "core/exit/exit.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <time.h>
+
+#include "core/exit/exit.h"
 
 #define IF_THERE __attribute__((weak, visibility("default")))
 

@@ -6,8 +6,6 @@
  * async-signal-safe, except a requested backtrace, which an alarm bounds.
  */
 #define _GNU_SOURCE
-#include "core/exit/exit.h"
-
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
@@ -19,6 +17,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "core/exit/exit.h"
 #include "core/job/ending.h"
 #include "core/job/job.h"
 #include "core/job/signal_stack.h"

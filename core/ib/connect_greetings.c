@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/ib/connect.h"
 #include "core/ib/connect_payload.h"
 #include "core/ib/datagrams.h"
 #include "core/ib/meeting.h"
-#include "core/ib/connect.h"
 #include "core/job/rank.h"
 #include "core/job/secret.h"
 #include "core/report.h"
+#include "other/base/clock.h"
 #include "other/connect/handshake/handshake.h"
 #include "other/connect/handshake/seal.h"
-#include "other/base/clock.h"
 
 /* A peer with which a handshake has begun. */
 typedef struct link {

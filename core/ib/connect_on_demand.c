@@ -12,12 +12,11 @@
  *   - receive buffers, handed over through one atomic list (receive.c).
  * It takes no lock of the library, runs no handler and polls no completion queue but its own.
  */
-#include "core/ib/connect.h"
-
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/ib/connect.h"
 #include "core/ib/meeting.h"
 #include "core/params/params.h"
 #include "core/report.h"

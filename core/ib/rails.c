@@ -5,16 +5,15 @@
  * used, up to NET_IB_HCAS devices; GASNET_NUM_QPS, if not 0, bounds the ports (IB-C9).  With a
  * connection manager (GASNET_CONNECT) one port is used.
  */
-#include "core/ib/amrdma_choice.h"
-#include "core/ib/rail.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/ib/amrdma_choice.h"
 #include "core/ib/connect.h"
 #include "core/ib/meeting.h"
 #include "core/ib/ports.h"
+#include "core/ib/rail.h"
 #include "core/ib/software_device.h"
 #include "core/ib/srq.h"
 #include "core/job/rank.h"

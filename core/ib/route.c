@@ -1,10 +1,9 @@
 /* route.c - paths between ports, and their text in messages.  Pure but for the settings. */
-#include "core/ib/connect.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/ib/connect.h"
 #include "core/params/params.h"
 
 bool net_ib_route(const struct net_ib_rail *rail, const hca_remote_t *remote, hca_route_t *route)

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "core/ib/connect.h"
-#include "core/ib/rail.h"
 #include "core/ib/meeting.h"
+#include "core/ib/rail.h"
 #include "core/params/params.h"
 #include "core/report.h"
 

@@ -17,9 +17,9 @@
 #include "core/job/thread.h"
 #include "core/params/params.h"
 #include "gasnet.h"
-#include "other/launch/bootstrap.h"
 #include "other/base/quiet_thread.h"
 #include "other/base/tools.h"
+#include "other/launch/bootstrap.h"
 
 static struct {
     uint32_t rank, size; /* size 0: gasneti_report_init was not called */

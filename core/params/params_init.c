@@ -10,10 +10,10 @@
 #include "core/params/params.h"
 #include "core/report.h"
 #include "gasnet.h"
-#include "other/launch/bootstrap.h"
 #include "other/base/environment.h"
 #include "other/base/fnv.h"
 #include "other/base/tools.h"
+#include "other/launch/bootstrap.h"
 
 /* The value that the user has set, or NULL; in `name` the name it was set by. */
 static const char *given(const gasnetc_param_t *row, const char **name)

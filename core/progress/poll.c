@@ -5,8 +5,6 @@
  * poll that finds messages in a ring serves these alone; after TURN messages a poll looks at the
  * queues too.
  */
-#include "core/job/progress.h"
-
 #include <limits.h>
 #include <sched.h>
 #include <time.h>
@@ -17,13 +15,14 @@
 #include "core/am/system_am.h"
 #include "core/job/ending.h"
 #include "core/job/job.h"
+#include "core/job/progress.h"
 #include "core/job/thread.h"
 #include "core/progress/backoff.h"
-#include "core/shm/messages.h"
-#include "core/shm/wake.h"
 #include "core/rdma/buffers.h"
 #include "core/rdma/remote.h"
 #include "core/report.h"
+#include "core/shm/messages.h"
+#include "core/shm/wake.h"
 #include "other/base/clock.h"
 #include "other/base/hot.h"
 #include "other/base/uncancelled.h"

@@ -10,10 +10,10 @@
 
 #include <stdatomic.h>
 
-#include "core/rdma/unmapped.h"
 #include "core/rdma/lease.h"
 #include "core/rdma/published.h"
 #include "core/rdma/remote.h"
+#include "core/rdma/unmapped.h"
 #include "other/firehose/hit.h"
 
 #ifdef GASNET_SEGMENT_EVERYTHING

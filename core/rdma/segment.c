@@ -10,11 +10,11 @@
 
 #include "core/job/job.h"
 #include "core/params/params.h"
-#include "core/shm/shm.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/published.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
+#include "core/shm/shm.h"
 #include "gasnet.h"
 #include "other/base/memory_limits.h"
 #include "other/base/min.h"

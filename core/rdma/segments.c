@@ -1,7 +1,5 @@
 /* segments.c - what the segment modes share: sizes, the exchange of addresses, the queries, and the
  * message about a remote range outside the segment of its rank. */
-#include "core/rdma/segment.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +7,7 @@
 #include "core/job/job.h"
 #include "core/params/params.h"
 #include "core/rdma/published.h"
+#include "core/rdma/segment.h"
 #include "core/report.h"
 #include "gasnet.h"
 #include "other/base/memory_limits.h"

@@ -1,15 +1,15 @@
 /* watched.c - reports the memory that the program unmaps to the registration cache; see firehose.h.
  */
-#include "core/rdma/firehose.h"
-
 #include <stdatomic.h>
 #include <stdio.h>
 
 #include "core/job/job.h"
 #include "core/params/params.h"
-#include "gasnet_tools.h"
+#include "core/rdma/firehose.h"
 #include "other/base/memory-events/memory_events.h"
 #include "other/base/uncancelled.h"
+
+#include "gasnet_tools.h"
 
 static void unmapped(uintptr_t addr, size_t len)
 {

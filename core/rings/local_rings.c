@@ -2,9 +2,12 @@
  *
  * gasnetc_rings_add is called with the poll lock held.
  */
-#include "core/network.h"
 #include "core/report.h"
+/* core/network.h has the types that local_rings.h needs. */
+/* clang-format off */
+#include "core/network.h"
 #include "core/rings/local_rings.h"
+/* clang-format on */
 
 gasnetc_ring_t *gasnetc_rings;
 

@@ -21,10 +21,10 @@
 
 #include "core/job/job.h"
 #include "core/params/params.h"
+#include "core/report.h"
 #include "core/shm/messages.h"
 #include "core/shm/topology.h"
 #include "core/shm/wake.h"
-#include "core/report.h"
 #include "other/base/hostmem/hostmem.h"
 
 gasneti_shm_peer_t gasneti_shm_peers[GASNET_MAXNODES + 1];

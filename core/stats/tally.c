@@ -2,8 +2,6 @@
  *
  * Called only by reports, at any time, by any thread.  Takes no lock and changes nothing.
  */
-#include "core/stats/stats.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -13,6 +11,7 @@
 #include "core/rdma/bounce.h"
 #include "core/rdma/firehose.h"
 #include "core/shm/messages.h"
+#include "core/stats/stats.h"
 
 /* For functions that read counters which other threads write meanwhile.  Aligned words are read
  * atomically, and no reader needs two of them to be consistent. */

@@ -7,7 +7,7 @@
  * counts has no messages, and its machine no steps: it waits for the word of the complete phase.
  * If the supernode is the job, all ranks count, and the last one to count completes the phase.
  */
-#include "gasnet.h"
+#include "extended-ref/barrier/barrier.h"
 
 #include "core/am/system_am.h"
 #include "core/job/progress.h"
@@ -16,10 +16,10 @@
 #include "core/report.h"
 #include "core/shm/shm.h"
 #include "core/shm/wake.h"
-#include "extended-ref/barrier/barrier.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/progress.h"
 #include "extended-ref/topology.h"
+#include "gasnet.h"
 
 gasnete_barrier_t gasnete_barrier_job;
 

@@ -5,13 +5,12 @@
  * to notify a phase notifies for the rank, and the first one to find the rank's barrier complete
  * leaves it for all images.
  */
-#include "gasnet.h"
-
 #include "core/job/progress.h"
 #include "core/report.h"
 #include "extended-ref/barrier/barrier.h"
 #include "extended-ref/coll/team.h"
 #include "extended-ref/handles.h"
+#include "gasnet.h"
 
 /* --- of a rank --- */
 

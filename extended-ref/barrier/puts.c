@@ -4,10 +4,9 @@
  * writer writes a word of phase k again in phase k+2, after it left phase k+1.  Then the reader has
  * notified phase k+1, so it has left phase k, for which it had to read the word.
  */
-#include "gasnet.h"
-
 #include "core/rdma/remote_flags.h"
 #include "extended-ref/barrier/barrier.h"
+#include "gasnet.h"
 
 static uint8_t slots;
 

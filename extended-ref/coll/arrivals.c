@@ -3,13 +3,12 @@
  * They send nothing but the acknowledgement of a Long, and hold the lock for copies of early
  * messages only.  The thread that works on the operation does all other work (op.c, messages.c).
  */
-#include "extended-ref/coll/op.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/report.h"
 #include "extended-ref/coll/messages.h"
+#include "extended-ref/coll/op.h"
 #include "extended-ref/internal_am.h"
 
 void gasnete_coll_message_bad(const gasnete_coll_key_t *key, size_t nbytes, const char *field)

@@ -3,9 +3,8 @@
  * With SINGLE a list of addresses has one for each image of the team, with LOCAL one for each image
  * of the node; a call uses the address of the calling image.
  */
-#include "extended-ref/coll/op.h"
-
 #include "core/report.h"
+#include "extended-ref/coll/op.h"
 
 /* The team that a call works on.  */
 static inline gasnete_team_t *calls_team(const char *name, gasnet_team_handle_t team, int flags)

@@ -5,8 +5,6 @@
  * call.  The two calls are compared when both are known, in the call or in the handler, whichever
  * is later.
  */
-#include "extended-ref/coll/op.h"
-
 #include <string.h>
 
 #include "core/am/context.h"
@@ -16,6 +14,7 @@
 #include "core/report.h"
 #include "extended-ref/barrier/barrier.h"
 #include "extended-ref/coll/messages.h"
+#include "extended-ref/coll/op.h"
 #include "extended-ref/internal_am.h"
 #include "other/base/fnv.h"
 

@@ -4,14 +4,14 @@
  * A thread takes handles from a free list of its own and returns them, with no lock.  An aggregate
  * is a handle for several operations of a team.
  */
-#include "extended-ref/coll/op.h"
+#include "extended-ref/handles.h"
 
 #include <stdlib.h>
 
 #include "core/am/context.h"
 #include "core/job/progress.h"
 #include "core/report.h"
-#include "extended-ref/handles.h"
+#include "extended-ref/coll/op.h"
 
 /* An aggregate that calls with GASNET_COLL_AGGREGATE have opened.  */
 typedef struct handles_aggregate {

@@ -4,12 +4,11 @@
  * Plans know nodes only.  With one image a node they work on the memory of the caller; with several
  * images, data that plan.h defines as contiguous is packed before and unpacked afterwards.
  */
-#include "extended-ref/coll/op.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/report.h"
+#include "extended-ref/coll/op.h"
 
 static void images_copy(void *to, const void *from, size_t nbytes)
 {

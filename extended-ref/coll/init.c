@@ -1,7 +1,5 @@
 /* init.c - gasnet_coll_init: makes GASNET_TEAM_ALL, gives each calling thread its image, and waits
  * until all images have called.  */
-#include "extended-ref/coll/op.h"
-
 #include <stdlib.h>
 
 #include "core/job/progress.h"
@@ -10,6 +8,7 @@
 #include "core/params/params.h"
 #include "core/report.h"
 #include "extended-ref/barrier/barrier.h"
+#include "extended-ref/coll/op.h"
 #include "extended-ref/progress.h"
 
 /* True if a node can have several images, which are in a blocking call at the same time.

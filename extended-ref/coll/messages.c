@@ -5,14 +5,14 @@
  * the receiver's segment; or the receiver fetches it from the sender's segment; or it is sent in
  * Mediums.
  */
-#include "extended-ref/coll/op.h"
+#include "extended-ref/coll/messages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/am/system_am.h"
 #include "core/report.h"
-#include "extended-ref/coll/messages.h"
+#include "extended-ref/coll/op.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/shm_transfer.h"
 #include "extended-ref/transfer.h"

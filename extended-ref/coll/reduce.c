@@ -1,10 +1,9 @@
 /* reduce.c - the table of functions that gasnet_coll_init is given, and their calls.  */
-#include "extended-ref/coll/op.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/report.h"
+#include "extended-ref/coll/op.h"
 
 static gasnet_coll_fn_entry_t *functions;
 static size_t function_count;

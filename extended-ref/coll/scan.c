@@ -1,7 +1,6 @@
 /* scan.c - the calls of scans, which are not implemented: each is a fatal error that says so.  */
-#include "gasnet.h"
-
 #include "core/report.h"
+#include "gasnet.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 

@@ -4,12 +4,12 @@
 #ifndef GASNETE_EX_ATOMICS_H
 #define GASNETE_EX_ATOMICS_H
 
+#include <gasnet_ratomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "gasnet.h"
-#include <gasnet_ratomic.h>
 
 /* Executes an operation on the element at `memory`, which is aligned, and stores its earlier value
  * at `result` if the operation fetches.  The operands are the first bytes of the words.  Returns

@@ -1,5 +1,7 @@
 /* messages.c - Active Messages that may be refused, or whose source is counted; negotiated payload.
  */
+#include "core/shm/messages.h"
+
 #include "core/am/am.h"
 #include "core/am/am_wire.h"
 #include "core/am/context.h"
@@ -7,7 +9,6 @@
 #include "core/job/progress.h"
 #include "core/rdma/bounce.h"
 #include "core/report.h"
-#include "core/shm/messages.h"
 #include "extended-ref/ex/negotiated.h"
 #include "extended-ref/handles.h"
 #include "gasnet.h"

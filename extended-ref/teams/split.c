@@ -3,8 +3,6 @@
  * A split is a gather_all of the arguments, from which every image computes the members and the id
  * of its team.  The first image of a node makes the team, the other images wait for it.
  */
-#include "gasnet.h"
-
 #include <stdlib.h>
 
 #include "core/am/context.h"
@@ -12,8 +10,9 @@
 #include "core/report.h"
 #include "extended-ref/barrier/barrier.h"
 #include "extended-ref/coll/team.h"
-#include "extended-ref/teams/split_order.h"
 #include "extended-ref/handles.h"
+#include "extended-ref/teams/split_order.h"
+#include "gasnet.h"
 
 static gasnete_coll_split_t *split_gather(gasnete_team_t *parent, uint32_t color, uint32_t relrank)
 {

@@ -3,8 +3,6 @@
  * The calls change team->settings, which plan_choose.h obeys.  The files are those of
  * tuning_text.h.  The library keeps no profile of operations, so none can be written.
  */
-#include "gasnet.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +11,7 @@
 #include "core/report.h"
 #include "extended-ref/coll/op.h"
 #include "extended-ref/teams/tuning_text.h"
+#include "gasnet.h"
 
 static const char default_file[] = "gasnet_coll_tuning_defaults.bin";
 

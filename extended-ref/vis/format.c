@@ -1,10 +1,10 @@
 /* format.c - gasnett_format_*: descriptions of vector, indexed and strided transfers as text.  */
-#include "gasnet.h"
-
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "gasnet.h"
 
 /* Limits of the text: a list longer than SHOWN is shown by its first and last SHOWN / 2 entries. An
  * entry takes at most ENTRY bytes, and the text around a list, or around the lists of a call, at

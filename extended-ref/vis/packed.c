@@ -8,14 +8,13 @@
  * sends; a Reply has the number of its operation (outstanding.h).  Requests wait for credits as
  * those of clients do, which bounds the messages in flight.
  */
-#include "extended-ref/vis/vis.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/report.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/vis/pieces.h"
+#include "extended-ref/vis/vis.h"
 
 void *gasnete_vis_buffer(size_t nbytes)
 {

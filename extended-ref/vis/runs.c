@@ -4,13 +4,12 @@
  *
  * No handler of the target takes part.
  */
-#include "extended-ref/vis/vis.h"
-
 #include <stdlib.h>
 
 #include "core/job/progress.h"
 #include "extended-ref/transfer.h"
 #include "extended-ref/vis/pieces.h"
+#include "extended-ref/vis/vis.h"
 
 /* The most bytes of the buffer.  */
 enum { RUNS_BUFFER = 64 * 1024 };

@@ -10,11 +10,11 @@
 #ifndef GASNETE_VIS_WALK_H
 #define GASNETE_VIS_WALK_H
 
-#include "gasnet.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "gasnet.h"
 
 enum gasnete_vis_kind { GASNETE_VIS_VECTOR, GASNETE_VIS_INDEXED, GASNETE_VIS_STRIDED };
 

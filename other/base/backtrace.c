@@ -5,8 +5,6 @@
  * orders the mechanisms; a client may add one of its own.
  */
 #include "config.h"
-#include "environment.h"
-#include "tools.h"
 
 #include <execinfo.h>
 #include <fcntl.h>
@@ -14,6 +12,9 @@
 #include <strings.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+
+#include "environment.h"
+#include "tools.h"
 
 extern char **environ;
 

@@ -3,6 +3,7 @@
  * Any alignment, any length.
  */
 #include "config.h"
+
 #include "fnv.h"
 #include "tools.h"
 

@@ -4,6 +4,7 @@
  * any other percent sign is a percent sign.
  */
 #include "config.h"
+
 #include "tools.h"
 
 static int hex_digit(char c)

@@ -4,10 +4,11 @@
  * variable; env_report.c reports the variables that are read.
  */
 #include "config.h"
-#include "environment.h"
-#include "tools.h"
 
 #include <pthread.h>
+
+#include "environment.h"
+#include "tools.h"
 
 /* Decoded values, never freed since callers keep pointers to them. */
 struct decoded {

@@ -4,10 +4,11 @@
  * whether this process is the one that reports.
  */
 #include "config.h"
-#include "tools.h"
 
 #include <inttypes.h>
 #include <pthread.h>
+
+#include "tools.h"
 
 /* A variable that was reported, or is to be; `line` is freed once printed. */
 struct report {

@@ -4,12 +4,13 @@
  * acquires a lock, except for formatting and writing one line.
  */
 #include "config.h"
-#include "tools.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <time.h>
+
+#include "tools.h"
 
 volatile int gasnet_frozen;
 

@@ -3,6 +3,7 @@
  * In a file of their own, so that an object that sets one links nothing else.
  */
 #include "config.h"
+
 #include "tools.h"
 
 char *(*gasneti_getenv_hook)(const char *name);

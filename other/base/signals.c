@@ -4,11 +4,12 @@
  * Used by the core for its own signals, and by clients; the callers decide which signals to handle.
  */
 #include "config.h"
-#include "tools.h"
 
 #include <ctype.h>
 #include <signal.h>
 #include <strings.h>
+
+#include "tools.h"
 
 static const struct {
     int number;

@@ -3,7 +3,6 @@
  * Called by the core at start-up and by clients.
  */
 #include "config.h"
-#include "tools.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -12,6 +11,8 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tools.h"
 
 void gasnett_sched_yield(void)
 {

@@ -4,9 +4,10 @@
  * cores, is never stepped, and needs no calibration.
  */
 #include "config.h"
-#include "tools.h"
 
 #include <time.h>
+
+#include "tools.h"
 
 int gasneti_fence_word; /* see gasnet_membar.h */
 

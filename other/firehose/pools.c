@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "other/firehose/include/firehose.h"
 #include "other/base/min.h"
+#include "other/firehose/include/firehose.h"
 
 enum { REGION = 128 << 10 }; /* bytes, where nothing says otherwise */
 

@@ -4,8 +4,6 @@
  * Knows no spawner's details; must never block when no launcher is there.
  */
 #include "other/launch/bootstrap.h"
-#include "other/launch/spawner_ops.h"
-#include "other/base/environment.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -14,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "other/base/environment.h"
+#include "other/launch/spawner_ops.h"
 
 extern char **environ;
 

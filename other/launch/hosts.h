@@ -5,9 +5,9 @@
 #ifndef HOSTS_H
 #define HOSTS_H
 
-#include "other/launch/shell_quote.h"
-
 #include <stdint.h>
+
+#include "other/launch/shell_quote.h"
 
 /* In each format, a host may be written as
  *   name, user@name, name:4                  the number of slots is not used

@@ -1,7 +1,7 @@
 /* launched.c - the spawners of a program that a launcher starts. */
-#include "other/launch/spawner_ops.h"
-
 #include <stdlib.h>
+
+#include "other/launch/spawner_ops.h"
 
 static const struct spawner_ops *ssh_load(char *why, size_t why_size)
 {

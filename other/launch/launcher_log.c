@@ -5,14 +5,15 @@
  */
 #define _GNU_SOURCE
 #include "other/launch/launcher_log.h"
-#include "other/launch/output.h"
-#include "other/base/printed.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "other/base/printed.h"
+#include "other/launch/output.h"
 
 void launcher_log(const char *format, ...)
 {

@@ -5,15 +5,15 @@
  * make each process a job of its own.
  */
 #define _GNU_SOURCE
-#include "other/launch/spawner_ops.h"
-#include "other/base/environment.h"
-
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "other/base/environment.h"
+#include "other/launch/spawner_ops.h"
 
 /* --- signs --- */
 

@@ -5,7 +5,6 @@
  */
 #define _GNU_SOURCE
 #include "other/launch/output.h"
-#include "other/base/quiet_thread.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,6 +14,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "other/base/quiet_thread.h"
 
 enum { OUTPUT_STACK = 64 * 1024 };
 

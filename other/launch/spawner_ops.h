@@ -7,10 +7,10 @@
 #ifndef SPAWNER_OPS_H
 #define SPAWNER_OPS_H
 
-#include "other/launch/bootstrap.h"
-
 #include <stdbool.h>
 #include <time.h>
+
+#include "other/launch/bootstrap.h"
 
 enum { SPAWNER_ABI = 6 };
 

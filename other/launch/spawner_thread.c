@@ -4,14 +4,13 @@
  * Called by the spawners.  These threads must never take a signal of the program, and must work in
  * programs whose thread-local data leaves little room on a small stack.
  */
-#include "other/launch/spawner_ops.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "other/base/quiet_thread.h"
+#include "other/launch/spawner_ops.h"
 
 enum { WATCH_STACK = 256 * 1024, DEATH_SECONDS = 2 };
 

@@ -1,7 +1,9 @@
 /* coll_times.c - times of collectives, for collectives.sh. */
-#include "tests/programs/test.h"
-#include <gasnet_coll.h>
 #include "tests/bench/coll_times.h"
+
+#include <gasnet_coll.h>
+
+#include "tests/programs/test.h"
 
 enum { FLAGS = GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCAL };
 

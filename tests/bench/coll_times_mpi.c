@@ -1,5 +1,6 @@
 /* coll_times_mpi.c - times of collectives of MPI; collectives.sh compiles it. */
 #include <mpi.h>
+
 #include "coll_times.h"
 
 static char *src, *dst;

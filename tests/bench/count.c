@@ -6,11 +6,12 @@
  * in step by a word of memory in each other's segment that is put with counting off and watched
  * without library calls, so that nothing arrives by surprise inside counted().
  */
-#include "tests/programs/test.h"
 #include <gasnet_coll.h>
 #include <gasnet_ratomic.h>
 #include <sched.h>
 #include <unistd.h>
+
+#include "tests/programs/test.h"
 
 enum { BATCH = 16, H_COUNT = 128, H_COUNT_MEDIUM, H_PING, H_PONG, H_TOKEN, SEGMENT = 64 * 1024 };
 

@@ -7,14 +7,14 @@
  * while the others wait for it in a barrier; their processor time together.  Rank 0 prints one
  * line.  start: nothing but the start and the end of the job.
  */
-#include "tests/programs/test.h"
-
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+
+#include "tests/programs/test.h"
 
 static double now_us(void)
 {

@@ -8,9 +8,10 @@
  * memory is pinned on real devices, whether it is touched or not. Run by memory.sh.
  */
 #define _GNU_SOURCE
-#include "tests/programs/test.h"
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
+
+#include "tests/programs/test.h"
 #undef ibv_reg_mr
 
 enum { H_REQUEST = 128, H_REPLY };

@@ -6,11 +6,11 @@
  * Rank 0 prints one line, in microseconds.  A put and a store are of 8 bytes, as all words of
  * `BYTES` together.
  */
-#include "tests/programs/test.h"
-
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
+
+#include "tests/programs/test.h"
 
 enum { H_PING = 128, H_MEDIUM_PING, H_PONG, BYTES = 4096, ROUNDS = 200, BATCHES = 50 };
 

@@ -5,11 +5,11 @@
  *   outside trace SEED N N puts from the pieces of trace.h, and the misses of LRU on that trace;
  *                        how often memory was registered is in the job's counters
  */
-#include "tests/bench/trace.h"
-#include "tests/programs/test.h"
-
 #include <sys/mman.h>
 #include <time.h>
+
+#include "tests/bench/trace.h"
+#include "tests/programs/test.h"
 
 enum { ROUNDS = 60, PUTS = 20 };
 

@@ -3,8 +3,9 @@
  * Rank 0 drives, rank 1 waits in a barrier, further ranks do nothing.  The best of several rounds
  * is shown; figures on machines with fewer cores than processes show the scheduler.
  */
-#include "tests/programs/test.h"
 #include <time.h>
+
+#include "tests/programs/test.h"
 
 enum { H_PING = 128, H_PONG, H_MEDIUM_PING, H_MEDIUM_PONG, SEGMENT = 2 << 20, ROUNDS = 5 };
 

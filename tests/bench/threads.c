@@ -7,9 +7,10 @@
  * happens inside counted(), which each thread calls once.  Rank 1 serves messages until it is told
  * that all is done.
  */
-#include "tests/programs/test.h"
 #include <pthread.h>
 #include <time.h>
+
+#include "tests/programs/test.h"
 
 enum { MOST = 16, BATCH = 16, SEGMENT = 64 * 1024, H_COUNT = 128, H_DONE };
 

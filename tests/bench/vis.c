@@ -8,6 +8,7 @@
  * 1 polls.
  */
 #include "tests/programs/test.h"
+
 #include <gasnet_tools.h>
 
 enum { SEGMENT = 64 << 20, REPEATS = 151 };

@@ -4,10 +4,10 @@
  * can ride on requests, for segments.sh, which counts RDMA writes.  `wrong NAME` makes a transfer
  * that must end the job.
  */
-#include "../programs/test.h"
-
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "../programs/test.h"
 
 enum {
     PAGE = 4096,

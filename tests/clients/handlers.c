@@ -2,6 +2,7 @@
  * makes calls name_inner, and a `;` follows the macro.  C89 and C++98; exits with 0 on one node. */
 #include "gasnet.h"
 #include "gasnet_handler.h"
+
 #include "gasnet_tools.h"
 
 static volatile int done;

@@ -3,6 +3,7 @@
  * WORDS_AFTER, behind the headers.
  */
 #include "gasnet.h"
+
 #include "gasnet_tools.h"
 #ifdef WORDS_AFTER
 #include "words.h"

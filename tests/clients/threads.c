@@ -2,11 +2,12 @@
  * share is ordered by the library's locks, atomics and barriers alone, which a sanitizer must see.
  */
 #include <gasnet.h>
-#include <gasnet_tools.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <gasnet_tools.h>
 
 enum { H_PING = 200, H_PONG, THREADS = 3, ROUNDS = 40, SIZE = 70000 };
 

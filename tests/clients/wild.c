@@ -3,6 +3,7 @@
  */
 #include "gasnet.h"
 #include "gasnet_handler.h"
+
 #include "gasnet_tools.h"
 
 static void (*volatile function)(void);

@@ -4,6 +4,7 @@
  * not AMSAFE must run on a client's thread, which here means on an image.
  */
 #include "tests/coll/combine.h"
+
 #include "tests/coll/images.h"
 
 typedef void operator_t(void *result, const void *left, const void *right, size_t elem_size);

@@ -7,8 +7,9 @@
 #ifndef TEST_COLL_IMAGES_H
 #define TEST_COLL_IMAGES_H
 
-#include "tests/programs/test.h"
 #include <gasnet_coll.h>
+
+#include "tests/programs/test.h"
 
 enum { IMAGES_MOST = 4 /* of a node */ };
 

@@ -4,6 +4,7 @@
  * destination.  Around the blocks are bytes that must not change.
  */
 #include "tests/coll/operations.h"
+
 #include <sys/mman.h>
 
 enum { MARGIN = 16, SHIFT = 16, AROUND = 0xa5, DIRTY = 0x5a, SCRIBBLED = 0xee };

@@ -4,9 +4,10 @@
  * IMAGES: of each node, or `uneven`.  `quick` takes fewer repetitions.  late.c has the rules about
  * when data may move and when an image may leave.
  */
+#include <sched.h>
+
 #include "tests/coll/batch.h"
 #include "tests/coll/late.h"
-#include <sched.h>
 
 static struct group *everyone, *one_a_node;
 static int thin = 1; /* repetitions are divided by it */

@@ -9,10 +9,10 @@
  * A block of rank r for rank s is a pattern of (r, s, position), so that a wrong block, length or
  * offset is seen.
  */
-#include "tests/programs/test.h"
-
 #include <gasnet_coll.h>
 #include <malloc.h>
+
+#include "tests/programs/test.h"
 
 enum { MOST = 100000 };
 static const size_t sizes[] = {1, 8, 1000, 4024, 4025, 30000, MOST};

@@ -4,11 +4,12 @@
  * Each rule runs on every image: in PAR the nodes have one, two or three threads, otherwise one.
  * What an image passes is a function of the rule's key, so that each computes what all must get.
  */
-#include "tests/programs/test.h"
 #include <gasnet_coll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
+
+#include "tests/programs/test.h"
 
 enum { SEGMENT = 64 * 1024, MOST_IMAGES = 3 };
 enum { MYSYNC = GASNET_COLL_LOCAL | GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC };

@@ -3,8 +3,9 @@
  *
  * Operands and results are words, of which a value of a type has the first bytes.
  */
-#include "tests/programs/test.h"
 #include <gasnet_ratomic.h>
+
+#include "tests/programs/test.h"
 #ifdef GASNET_PAR
 #include <pthread.h>
 #endif

@@ -10,11 +10,13 @@
  *   coarrays [stop CODE | error CODE]   ends by `stop`, which all images do, or by `error stop` of
  *                                       the last image while the others wait
  */
-#include "tests/programs/test.h"
 #include <gasnet_coll.h>
 #include <gasnet_ratomic.h>
-#include <gasnet_tools.h>
 #include <gasnet_vis.h>
+
+#include "tests/programs/test.h"
+
+#include <gasnet_tools.h>
 
 enum {
     SYMMETRIC = 6 << 20, /* bytes of the symmetric heap */

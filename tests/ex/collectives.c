@@ -1,8 +1,9 @@
 /* collectives.c - GASNet-EX: barriers, broadcasts and reductions as events, alone and many at once,
  * against what each rank can compute itself.
  */
-#include "tests/programs/test.h"
 #include <gasnet_coll.h>
+
+#include "tests/programs/test.h"
 
 enum { OUTSTANDING = 20, VECTOR = 3000, LONG = 100000, HALF = 1 << 20, SEGMENT = 2 * HALF };
 

@@ -1,10 +1,11 @@
 /* endpoints.c - GASNet-EX: endpoints and segments that the client makes, what they tell, and
  * transfers to and from the segments of every rank, this one and its neighbours among them.
  */
-#include "tests/programs/test.h"
 #include <gasnet_mk.h>
 #include <gasnet_vis.h>
 #include <unistd.h>
+
+#include "tests/programs/test.h"
 
 enum {
     LAST = GASNET_MAXEPS - 1,

@@ -13,10 +13,11 @@
  *   locales [one]      with `one` a thread of locale 0 ends the job while all other threads are in
  * calls
  */
-#include "tests/programs/test.h"
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
+
+#include "tests/programs/test.h"
 
 enum {
     TASKS = 4,            /* of each locale, in each rule */

@@ -8,6 +8,7 @@
  * pool, from which any thread takes some, with the leaves of each, and tests or waits for them.
  */
 #include "tests/programs/test.h"
+
 #include <gasnet_tools.h>
 #ifdef GASNET_PAR
 #include <pthread.h>

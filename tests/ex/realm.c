@@ -11,9 +11,10 @@
  * and for quiescence, for which test_sync_sum stands, and makes endpoints for memory of devices:
  * ex/endpoints.c and ex/rpc.c.
  */
-#include "tests/programs/test.h"
 #include <pthread.h>
 #include <sched.h>
+
+#include "tests/programs/test.h"
 
 enum {
     WORKERS = 3,     /* of each rank, in each rule */

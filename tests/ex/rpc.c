@@ -10,10 +10,11 @@
  *
  * UPC++ also makes endpoints and segments, for memory of devices: here they are of the host's.
  */
-#include "tests/programs/test.h"
 #include <gasnet_coll.h>
 #include <gasnet_ratomic.h>
 #include <gasnet_vis.h>
+
+#include "tests/programs/test.h"
 #if GASNET_MAXEPS > 1
 #include <gasnet_mk.h>
 #endif

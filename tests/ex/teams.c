@@ -1,10 +1,11 @@
 /* teams.c - GASNet-EX: teams that are split and created from others, what they tell, and every call
  * that takes a team; against a model that each rank computes.
  */
-#include "tests/programs/test.h"
 #include <gasnet_coll.h>
 #include <gasnet_ratomic.h>
 #include <gasnet_vis.h>
+
+#include "tests/programs/test.h"
 #ifdef GASNET_PAR
 #include <pthread.h>
 #endif

@@ -1,8 +1,9 @@
 /* vectors.c - GASNet-EX: vector, indexed and strided transfers of random sections, whose strides
  * have any sign and order, in each form, against a model that visits each piece.
  */
-#include "tests/programs/test.h"
 #include <gasnet_vis.h>
+
+#include "tests/programs/test.h"
 
 enum { BOX = 1 << 16, DIMENSIONS = 4, SEGMENT = BOX };
 

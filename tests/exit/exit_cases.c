@@ -5,13 +5,15 @@
  */
 #define _GNU_SOURCE
 #include "tests/exit/exit_cases.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <gasnet_tools.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <gasnet_tools.h>
 #ifdef GASNET_PAR
 #include <pthread.h>
 #endif

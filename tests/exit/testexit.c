@@ -8,10 +8,11 @@
  * Here are the cases in which several ranks act; exit_cases.c has those of one rank.
  * TEST_EXIT_DELAY (microseconds) delays each rank at random, by TEST_SEED.
  */
-#include "tests/exit/exit_cases.h"
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/exit/exit_cases.h"
 
 /* The state of the other ranks while the odd rank acts. */
 static const struct peer_state *peer_state = &peer_states[0];

@@ -5,11 +5,12 @@
  * before it.  tests/exit/signals.sh knows what each case must print and return.
  */
 #define _GNU_SOURCE
-#include "tests/programs/test.h"
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "tests/programs/test.h"
 #ifdef GASNET_PAR
 #include <pthread.h>
 #endif

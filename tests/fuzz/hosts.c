@@ -4,6 +4,7 @@
  * The first byte chooses the format, the second the number of ranks.
  */
 #include "other/launch/hosts.h"
+
 #include "tests/fuzz/fuzz.h"
 
 const fuzz_seed_t fuzz_seeds[] = {

@@ -6,8 +6,8 @@
  */
 #include "core/rings/amrdma.h"
 #include "extended-ref/vis/pieces.h"
-#include "other/portals3/src/base/portals_wire.h"
 #include "other/connect/rdmacm/greeting.h"
+#include "other/portals3/src/base/portals_wire.h"
 #include "portals-conduit/long_id.h"
 #include "tests/fuzz/fuzz.h"
 

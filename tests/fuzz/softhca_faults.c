@@ -3,8 +3,8 @@
  *
  * The first byte is the room for the message.
  */
-#include "other/softhca/src/settings/inventory.h"
 #include "other/softhca/src/settings/faults.h"
+#include "other/softhca/src/settings/inventory.h"
 #include "tests/fuzz/fuzz.h"
 
 const fuzz_seed_t fuzz_seeds[] = {

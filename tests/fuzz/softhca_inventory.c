@@ -3,11 +3,11 @@
  *
  * The first byte is the room for the message.
  */
+#include <infiniband/verbs.h>
+
 #include "other/softhca/src/settings/inventory.h"
 #include "other/softhca/src/settings/limits.h"
 #include "tests/fuzz/fuzz.h"
-
-#include <infiniband/verbs.h>
 
 const fuzz_seed_t fuzz_seeds[] = {
     FUZZ_SEED("\xff"

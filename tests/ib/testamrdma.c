@@ -6,7 +6,6 @@
  * amrdma.sh sets the parameters that each scenario is about.  Rank 0 receives and judges; ranks
  * keep in step by barriers and puts, which are no Active Messages.
  */
-#include "tests/programs/test.h"
 #include <sched.h>
 #include <signal.h>
 #include <time.h>
@@ -14,6 +13,7 @@
 #include "core/am/am_wire.h"
 #include "core/job/job.h"
 #include "core/shm/messages.h"
+#include "tests/programs/test.h"
 
 enum { H_PING = 128, H_PONG, H_BYTES, H_LONG, SEGMENT = 64 * 1024 };
 

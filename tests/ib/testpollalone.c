@@ -6,13 +6,13 @@
  * PAR the receive threads.
  */
 #define _GNU_SOURCE
-#include "tests/programs/test.h"
-
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
+
+#include "tests/programs/test.h"
 
 enum { H_ASK = 128, H_ANSWER, STAYS = 40, SEGMENT = 1 << 20 };
 

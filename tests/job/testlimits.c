@@ -5,9 +5,8 @@
  * testlimits traffic     attaches 256 KB; Active Messages, puts and gets of all sizes, verified
  * testlimits beyond      attaches the largest segment, and rank 0 puts 2 MB from outside it
  */
-#include "tests/programs/test.h"
-
 #include "other/softhca/include/softhca.h"
+#include "tests/programs/test.h"
 
 enum { H_MEDIUM = 130, H_LONG, H_REPLY };
 enum { TRAFFIC = 256 << 10, OUTSIDE = 128 << 10, MEMORY = 2 << 20, MESSAGES = 100 };

@@ -4,10 +4,10 @@
  * many.sh runs it so that sleeps have no limits, and a process that sleeps leaves a file in the
  * folder MANY_SLEPT: the other thread waits for that.
  */
-#include "tests/programs/test.h"
-
 #include <pthread.h>
 #include <unistd.h>
+
+#include "tests/programs/test.h"
 
 enum { H_WAKE = 128 };
 

@@ -1,7 +1,7 @@
 /* misuse.c - wrong arguments and orders that a debug library finds, each with its words. */
-#include "legal.h"
-
 #include <time.h>
+
+#include "legal.h"
 
 /* --- wrong arguments and orders, in the plain client code of P2 --- */
 

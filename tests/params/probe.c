@@ -5,14 +5,14 @@
  */
 #define _GNU_SOURCE
 
-#include "spy.h"
-#include "tests/programs/test.h"
-
 #include <dlfcn.h>
 #include <sched.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "spy.h"
+#include "tests/programs/test.h"
 #ifdef GASNET_PAR
 #include <pthread.h>
 #endif

@@ -5,14 +5,14 @@
  */
 #define _GNU_SOURCE
 
-#include "portals-conduit/bits.h"
-#include "spy.h"
-#include "tests/programs/test.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <sys/types.h>
 #include <unistd.h>
+
+#include "portals-conduit/bits.h"
+#include "spy.h"
+#include "tests/programs/test.h"
 
 enum { SEGMENT = 4 << 20, DATA = 4096, MOST = 1 << 20, RANKS = 64 };
 enum { H_PID = 128, H_ONE_WAY, H_SIZED, H_PING, H_LONG, H_DONE };

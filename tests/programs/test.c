@@ -4,12 +4,14 @@
  * little of the library as it can: init, attach, Short AMs, BLOCKUNTIL, exit.
  */
 #include "test.h"
-#include "mpi_trap.h"
+
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "mpi_trap.h"
 
 enum { H_ARRIVE = 253, H_RELEASE = 254, H_TELL = 255, HELPERS = 3 };
 

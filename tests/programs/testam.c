@@ -4,8 +4,8 @@
  * that even a message without arguments can be checked.  Sizes are testamsize's business, load is
  * testamflood's.
  */
-#include "test.h"
 #include "am_args.h"
+#include "test.h"
 
 enum category { SHORT, MEDIUM, LONG, LONGASYNC, CATEGORIES };
 static const char *const category_name[] = {"Short", "Medium", "Long", "LongAsync"};

@@ -3,8 +3,9 @@
  *
  * What is proved is progress (the watchdog ends a hang), exact counts and intact payloads.
  */
-#include "test.h"
 #include <sched.h>
+
+#include "test.h"
 
 enum {
     H_COUNT = 128,

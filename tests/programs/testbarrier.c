@@ -3,8 +3,9 @@
  * Every row is tried with each rank in turn as the odd one out, for each way of completing a
  * barrier.  The ranks are kept in step by AMs, never by the barrier under test.
  */
-#include "test.h"
 #include <sched.h>
+
+#include "test.h"
 
 enum { ANON = GASNET_BARRIERFLAG_ANONYMOUS, MISMATCH = GASNET_BARRIERFLAG_MISMATCH, NAMED = 0 };
 

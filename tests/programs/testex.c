@@ -4,13 +4,14 @@
  * checked by patterns that depend on rank and round.  tests/ex/vectors.c, collectives.c and
  * atomics.c have sections 10 to 12.
  */
-#include "test.h"
-
 #include <gasnet_coll.h>
 #include <gasnet_mk.h>
 #include <gasnet_ratomic.h>
-#include <gasnet_tools.h>
 #include <gasnet_vis.h>
+
+#include "test.h"
+
+#include <gasnet_tools.h>
 
 enum { SEGMENT = 4 << 20, WORK = 1 << 20, LONG = 100000 };
 

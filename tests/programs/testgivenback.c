@@ -8,8 +8,6 @@
  * nothing. With `passed-by` a hook of the library is overwritten, as by a probe.
  */
 #define _GNU_SOURCE
-#include "test.h"
-
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,6 +16,8 @@
 #include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "test.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000

@@ -4,10 +4,12 @@
  * Arguments of the program: `table N` picks attach variant N (0 when absent); the words after a
  * first `--` are compared on all ranks, and printed by rank 0 one a line for the driver to compare.
  */
-#include "test.h"
-#include <gasnet_tools.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "test.h"
+
+#include <gasnet_tools.h>
 
 enum variant { PLAIN, NULL_TABLE, MAXIMUM, UNEQUAL, MIXED_INDICES, FULL_TABLE, VARIANTS };
 static const char *const variant_name[] = {

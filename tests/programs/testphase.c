@@ -3,11 +3,12 @@
  *
  * Linked with the library that has the names of the inside. `testphase never` ends before attach.
  */
+#include <gasnet_coll.h>
+#include <stdarg.h>
+
 #include "core/am/am.h"
 #include "core/job/job.h"
 #include "test.h"
-#include <gasnet_coll.h>
-#include <stdarg.h>
 
 enum { MEDIUM = 400, LARGE = 100000, BARRIERS = 50, SEGMENT = 65536 };
 

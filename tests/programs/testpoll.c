@@ -4,9 +4,9 @@
  * Each rule asks the next rank for a Reply and repeats one call until the Reply's handler has run.
  * A call that does not poll is given up after a bound, and the rule fails.
  */
-#include "test.h"
-
 #include <time.h>
+
+#include "test.h"
 
 enum { H_ASK = 128, H_ANSWER, H_SHORT, H_BYTES, H_BYTES_BACK, H_DONE };
 enum { SEGMENT = 64 * 1024, PAYLOAD = 300, BOUND = 30 /* seconds */ };

@@ -4,9 +4,9 @@
  * Arguments: the megabytes of a segment (1), or "hold".  Prints the number of supernodes.
  * Neighbours are the other nodes of a node's supernode; without any, rules about them are skipped.
  */
-#include "test.h"
-
 #include <stdatomic.h>
+
+#include "test.h"
 
 enum { SEGMENT = 1 << 20, HANDLER_CHECK = 150, HANDLER_CHECKED = 151, ROUNDS = 3000 };
 

@@ -5,10 +5,11 @@
  * After sending, a rank watches plain memory and calls nothing of the library: only the receive
  * threads, here and there, can run the handlers that change it.
  */
-#include "test.h"
 #include <gasnet_coll.h>
 #include <pthread.h>
 #include <sched.h>
+
+#include "test.h"
 
 enum {
     MESSAGES = 16,

@@ -6,13 +6,13 @@
  * to light. With TEST_HELD every completion is held back for some polls: then an operation
  * must not be found complete at once.  Sources are overwritten as soon as their row allows.
  */
-#include "test.h"
-#include "synchronisation_rows.h"
-
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "synchronisation_rows.h"
+#include "test.h"
 
 enum { SEGMENT = 1 << 20, AT = 64 << 10, LARGEST = 200000, H_LONG = 128, H_DONE };
 

@@ -3,10 +3,12 @@
  * Each thread has its own stripe of the successor's segment and its own counters; totals and
  * contents must be exact.  Threads of one process meet at pthread barriers, never at sleeps.
  */
-#include "test.h"
-#include <gasnet_tools.h>
 #include <pthread.h>
 #include <sched.h>
+
+#include "test.h"
+
+#include <gasnet_tools.h>
 
 enum { THREADS = 4, STRIPE = 64 * 1024, SEGMENT = 2 * THREADS * STRIPE };
 enum { H_COUNT = 128, H_ECHO, H_ECHOED, H_MEDIUM, H_LOCKED, H_LONG };

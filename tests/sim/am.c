@@ -4,11 +4,12 @@
  * Every node is the real engine.  Each Request is numbered; its handler must run once, after all of
  * its payload has come, and so must its Reply's.  job.h tells what is looked at meanwhile.
  */
+#include "core/am/am.h"
+
 #include <string.h>
 
-#include "core/ib/amrdma_choice.h"
-#include "core/am/am.h"
 #include "core/am/am_wire.h"
+#include "core/ib/amrdma_choice.h"
 #include "core/ib/srq_policy.h"
 #include "gasnet.h"
 #include "tests/sim/job.h"

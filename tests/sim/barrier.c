@@ -5,11 +5,10 @@
  * ranks stall, leave late, and go on only when a message arrives or another rank wakes them.  What
  * each rank learns is compared with the rules applied to the arguments of all ranks at once.
  */
-#include "extended-ref/barrier/words.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "extended-ref/barrier/words.h"
 #include "tests/sim/sim.h"
 
 enum { MANY = 10000, MOST_PHASES = 200 };

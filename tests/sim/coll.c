@@ -7,12 +7,12 @@
  * must meet its RECV.  What takes a message between each pair of nodes is carried out on few nodes,
  * and counted for many.  Another scene has random delays, images and stalls.
  */
-#include "extended-ref/coll/plans/plan_choose.h"
-#include "tests/sim/sim.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "extended-ref/coll/plans/plan_choose.h"
+#include "tests/sim/sim.h"
 
 enum { CARRIED_OUT = 256 }; /* most nodes of pairwise algorithms */
 

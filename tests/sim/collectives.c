@@ -5,13 +5,12 @@
  * Every node is the real engine over the real AM engine (extended.h).  Nodes are late, stall, and
  * lack credits, queue space and buffers.  collops.h says what is looked at.
  */
-#include "tests/sim/extended/collops.h"
-
 #include <string.h>
 
 #include "core/am/am.h"
 #include "core/params/params.h"
 #include "extended-ref/coll/plans/plan_choose.h"
+#include "tests/sim/extended/collops.h"
 
 enum { MOST_NODES = 2000, MOST_ITEMS = 80, MOST_PENDING = 40, MOST_OPEN = 8, H_COUNT = 200 };
 enum { ALL, REVERSED, ROWS, COLUMNS, FAMILIES };

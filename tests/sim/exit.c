@@ -5,7 +5,6 @@
  * the node looks at the time now and then.  Nothing is repeated: the network below never does that.
  */
 #include "core/exit/exit_protocol.h"
-
 #include "tests/sim/sim.h"
 
 enum {

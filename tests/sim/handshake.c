@@ -8,11 +8,11 @@
  * to send may do so or gives up, and that messages die out.  Time is in microseconds.
  */
 #include "other/connect/handshake/handshake.h"
-#include "other/portals3/src/transport/connect_guard.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "other/portals3/src/transport/connect_guard.h"
 #include "tests/sim/sim.h"
 
 enum { MANY = 4096, SECOND = 1000000, MOST_STAMPS = 64, MOST_SENT = 1000 };

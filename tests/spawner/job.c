@@ -3,8 +3,6 @@
  * run.sh starts it and checks exit status and output. A check that fails prints file and line and
  * ends the job with status 99.
  */
-#include "other/launch/bootstrap.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +16,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "other/launch/bootstrap.h"
 
 extern char **environ;
 

@@ -2,15 +2,6 @@
  * job's state machine under random garbage.  Prints TAP; `unit <seed>` repeats a run.
  */
 #define _GNU_SOURCE /* memmem */
-#include "other/launch/environment.h"
-#include "other/launch/hosts.h"
-#include "other/launch/lines.h"
-#include "other/launch/shell_quote.h"
-#include "other/launch/ssh/ssh_job.h"
-#include "other/launch/ssh/ssh_stream.h"
-#include "other/launch/ssh/ssh_placement.h"
-#include "tests/unit/check.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -21,6 +12,15 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "other/launch/environment.h"
+#include "other/launch/hosts.h"
+#include "other/launch/lines.h"
+#include "other/launch/shell_quote.h"
+#include "other/launch/ssh/ssh_job.h"
+#include "other/launch/ssh/ssh_placement.h"
+#include "other/launch/ssh/ssh_stream.h"
+#include "tests/unit/check.h"
 
 /* --- hosts; tests/unit/host_lists.c has their lists --- */
 

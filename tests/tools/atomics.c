@@ -3,8 +3,9 @@
  *
  * Compiled for the tools without and with threads; the threaded parts exist in the latter only.
  */
-#include "gasnet_tools.h"
 #include "tests/unit/check.h"
+
+#include "gasnet_tools.h"
 
 /* Runs a family's operations on one cell; results are checked against plain arithmetic. A macro,
  * since the families differ in their names alone. */

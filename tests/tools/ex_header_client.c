@@ -6,7 +6,6 @@
  * warnings and -pedantic as errors.
  */
 #include "gasnet_fwd.h"
-#include "gasnet_fwd.h"
 static gex_Rank_t nobody = GEX_RANK_INVALID;
 static const gex_Flags_t flags = GEX_FLAG_IMMEDIATE | GEX_FLAG_PEER_NEVER_SELF;
 #if GEX_FLAG_IMMEDIATE != 1 || GEX_FLAG_AM_PREPARE_LEAST_CLIENT != 1 << 11 ||                      \
@@ -15,14 +14,14 @@ static const gex_Flags_t flags = GEX_FLAG_IMMEDIATE | GEX_FLAG_PEER_NEVER_SELF;
 #error "values that clients check"
 #endif
 
-#include "gasnetex.h"
 #include "gasnet_coll.h"
 #include "gasnet_mk.h"
 #include "gasnet_portable_platform.h"
 #include "gasnet_ratomic.h"
-#include "gasnet_tools.h"
 #include "gasnet_vis.h"
 #include "gasnetex.h"
+
+#include "gasnet_tools.h"
 
 #if GASNET_RELEASE_VERSION_MAJOR < 2000 || GEX_SPEC_VERSION_MAJOR != 0 ||                          \
     GEX_SPEC_VERSION_MINOR < 14 || GASNET_SPEC_VERSION_MAJOR != 1 || GASNET_MAXEPS < 1 ||          \

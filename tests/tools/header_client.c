@@ -3,12 +3,12 @@
  * Must be C89 and C++98 at once.  headers.sh compiles it in many languages and modes, with all
  * warnings as errors.
  */
-#include "gasnet.h"
-#include "gasnet.h"
-#include "gasnet_tools.h"
-#include "gasnet_handler.h"
-#include "gasnet_tools.h"
 #include <sys/param.h>
+
+#include "gasnet.h"
+#include "gasnet_handler.h"
+
+#include "gasnet_tools.h"
 
 #define SAFE(call)                                                                                 \
     do {                                                                                           \

@@ -3,14 +3,15 @@
  * Linked with libtools.la itself, since these names are hidden in the installed libraries.
  */
 #include "config.h"
-#include "other/base/memory_limits.h"
-#include "other/base/tools.h"
-#include "tests/unit/check.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+
+#include "other/base/memory_limits.h"
+#include "other/base/tools.h"
+#include "tests/unit/check.h"
 
 static int rank = -1, verbose = -1;
 

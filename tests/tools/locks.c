@@ -4,8 +4,9 @@
  * threads.  With an argument it does one forbidden thing, which a debug build must end with a
  * message (run.sh).
  */
-#include "gasnet_tools.h"
 #include "tests/unit/check.h"
+
+#include "gasnet_tools.h"
 
 GASNETT_THREADKEY_DECLARE(first_key); /* before the definition */
 GASNETT_THREADKEY_DEFINE(first_key);

@@ -3,9 +3,9 @@
  *
  * Defines a backtrace mechanism of its own, as clients may.
  */
-#include "gasnet_tools.h"
-
 #include <signal.h>
+
+#include "gasnet_tools.h"
 
 static int my_backtrace(int fd)
 {

@@ -3,10 +3,11 @@
  * Needs no network and no threads.  What a process prints when it dies or reports is tested by
  * messages.c and run.sh.
  */
-#include "gasnet_tools.h"
+#include <signal.h>
+
 #include "tests/unit/check.h"
 
-#include <signal.h>
+#include "gasnet_tools.h"
 
 GASNETT_IDENT(test_tools_ident, "$TestToolsIdent: " GASNETT_CONFIG_STRING " $");
 

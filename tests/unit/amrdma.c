@@ -3,11 +3,11 @@
  *
  * Whole conversations under random schedules are amrdma_sim's business.
  */
-#include "core/ib/amrdma_choice.h"
 #include "core/rings/amrdma.h"
 
 #include <string.h>
 
+#include "core/ib/amrdma_choice.h"
 #include "tests/unit/check.h"
 
 static void trailers(void)

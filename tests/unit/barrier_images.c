@@ -4,8 +4,6 @@
  * Runs extended-ref/barrier/calls.c; the barrier of the ranks is played here.  Phases with and
  * without images are mixed: in one without, the first image of each rank takes part alone.
  */
-#include "gasnet.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +15,7 @@
 #include "core/report.h"
 #include "extended-ref/barrier/barrier.h"
 #include "extended-ref/coll/team.h"
+#include "gasnet.h"
 #include "gasnet_coll.h"
 #include "tests/unit/check.h"
 

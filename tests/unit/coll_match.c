@@ -1,11 +1,11 @@
 /* coll_match.c - unit test of extended-ref/coll/match.c: which message belongs to which operation,
  * what is refused, and a random mixture of thousands of items against a model.
  */
-#include "extended-ref/coll/match.h"
-#include "tests/unit/check.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "extended-ref/coll/match.h"
+#include "tests/unit/check.h"
 
 static gasnete_coll_match_t match;
 

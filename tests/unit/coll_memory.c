@@ -1,10 +1,11 @@
 /* coll_memory.c - see coll_memory.h.
  */
 #include "tests/unit/coll_memory.h"
-#include "tests/unit/check.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "tests/unit/check.h"
 
 /* DST and SRC are allocated together, so that they may overlap.  */
 static struct memory {

@@ -5,12 +5,12 @@
  * at their action; their memory is overwritten then.  What a SEND sends must still be in its memory
  * at the next DRAIN, or at the end.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "extended-ref/coll/plans/plan_choose.h"
 #include "tests/unit/check.h"
 #include "tests/unit/coll_memory.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const kind_names[] = {"barrier",    "broadcast", "scatter", "gather",
                                          "gather_all", "exchange",  "reduce",  "reduce_all"};

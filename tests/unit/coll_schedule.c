@@ -1,13 +1,12 @@
 /* coll_schedule.c - the lists of actions that a team keeps: which calls share one, and when the
  * table entry of one is reused for another.
  */
-#include "extended-ref/coll/schedule.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/report.h"
+#include "extended-ref/coll/schedule.h"
 #include "extended-ref/coll/team.h"
 #include "tests/unit/check.h"
 

@@ -1,12 +1,12 @@
 /* coll_teams.c - the pure parts of teams: the members and the order of split teams; the text of
  * settings.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "extended-ref/teams/split_order.h"
 #include "extended-ref/teams/tuning_text.h"
 #include "tests/unit/check.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* --- split --- */
 

@@ -1,13 +1,12 @@
 /* counters.c - the counters, and the figures derived from them, on the scripted network.
  */
-#include "core/stats/stats.h"
-
 #include <string.h>
 
 #include "core/am/am.h"
 #include "core/job/progress.h"
 #include "core/params/params.h"
 #include "core/rdma/rdma.h"
+#include "core/stats/stats.h"
 #include "tests/unit/am_compose.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"

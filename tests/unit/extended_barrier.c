@@ -1,11 +1,11 @@
 /* extended_barrier.c - the barrier's state machine: the messages of a phase, and what no correct
  * peer sends.  tests/sim/barrier.c runs whole jobs.
  */
-#include "extended-ref/barrier/machine.h"
-#include "tests/unit/check.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "extended-ref/barrier/machine.h"
+#include "tests/unit/check.h"
 
 static const gasnete_barrier_value_t anonymous = {GASNETE_BARRIER_NONE, 0};
 

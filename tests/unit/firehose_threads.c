@@ -1,14 +1,13 @@
 /* firehose_threads.c - threads of two nodes that pin, poll and give memory back at once:
  * other/firehose under its lock, with callbacks that run without it.
  */
-#include "other/firehose/include/firehose.h"
-
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "other/firehose/include/firehose.h"
 #include "tests/unit/check.h"
 
 enum {

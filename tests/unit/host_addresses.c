@@ -4,9 +4,6 @@
  * (other/softhca/src/settings/job_hosts.c).
  */
 #include "core/job/host_addresses.h"
-#include "core/job/secret.h"
-#include "core/report.h"
-#include "other/softhca/include/softhca.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -15,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/job/secret.h"
+#include "core/report.h"
+#include "other/softhca/include/softhca.h"
 #include "tests/unit/check.h"
 
 /* ---- functions that host_addresses.c calls */

@@ -1,11 +1,10 @@
 /* host_lists.c - the forms in which a list of hosts may be written, and the messages for wrong
  * ones. */
-#include "other/launch/hosts.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "other/launch/hosts.h"
 #include "tests/unit/check.h"
 
 /* `hosts`: the names, with a blank between two; or, behind a "!", the reason of the refusal. */

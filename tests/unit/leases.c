@@ -5,13 +5,12 @@
  * Rank 0 is the engine.  The script ends the program at a transfer from memory that is not
  * registered.
  */
-#include "core/rdma/lease.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/job/progress.h"
 #include "core/params/params.h"
+#include "core/rdma/lease.h"
 #include "core/rdma/rdma.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"

@@ -2,10 +2,11 @@
  * fit, growth, reuse, the wrap of a generation, and a random mixture against a model.
  */
 #include "extended-ref/outstanding.h"
-#include "tests/unit/check.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "tests/unit/check.h"
 
 static gasnete_outstanding_t table;
 static gasnetc_counter_t counters[4];

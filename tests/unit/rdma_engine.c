@@ -3,8 +3,6 @@
  *
  * Rank 0 of 3 is the engine; transfers name rank 1, whose segment lies in this process.
  */
-#include "core/rdma/rdma.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +12,7 @@
 #include "core/job/progress.h"
 #include "core/params/params.h"
 #include "core/rdma/buffers.h"
+#include "core/rdma/rdma.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"
 

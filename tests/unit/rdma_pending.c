@@ -3,14 +3,13 @@
  *
  * Rank 0 of 2 is the engine.  Rank 1 is a cache of its own, whose messages the test delivers.
  */
-#include "core/rdma/rdma.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/am/lent.h"
 #include "core/job/progress.h"
 #include "core/params/params.h"
+#include "core/rdma/rdma.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/rdma/remote.h"
 #include "tests/unit/check.h"

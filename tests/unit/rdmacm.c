@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "other/connect/rdmacm/connection.h"
 #include "other/connect/rdmacm/failure.h"
 #include "other/connect/rdmacm/greeting.h"
-#include "other/connect/rdmacm/connection.h"
 #include "tests/unit/check.h"
 
 static const rdmacm_times_t times = {.first = 0.02, .longest = 0.5, .give_up = 60};

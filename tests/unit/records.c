@@ -1,14 +1,15 @@
 /* records.c - unit test of extended-ref/records.c: records that one thread starts and another frees
  * go round, and no more are allocated than are outstanding at once and a few batches.
  */
-#include "core/report.h"
 #include "extended-ref/records.h"
-#include "tests/unit/check.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+
+#include "core/report.h"
+#include "tests/unit/check.h"
 
 enum { AT_ONCE = 100, ROUNDS = 20000, PAIRS = 4 };
 

@@ -1,10 +1,6 @@
 /* supernodes.c - which processes form a supernode (core/shm/topology.c), and the memory files
  * that they share (other/base/hostmem).
  */
-#include "core/shm/topology.h"
-#include "other/base/hostmem/hostmem.h"
-#include "tests/unit/check.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,6 +12,10 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "core/shm/topology.h"
+#include "other/base/hostmem/hostmem.h"
+#include "tests/unit/check.h"
 
 /* --- supernodes --- */
 

@@ -2,9 +2,10 @@
  * of ranks.
  */
 #include "extended-ref/topology.h"
-#include "tests/unit/check.h"
 
 #include <stdlib.h>
+
+#include "tests/unit/check.h"
 
 enum { MOST = 60 };
 

@@ -2,14 +2,13 @@
  * in messages, and the choice of the way; compared with what the same descriptions mean byte by
  * byte.
  */
-#include "extended-ref/vis/choose.h"
-#include "extended-ref/vis/pieces.h"
-#include "extended-ref/vis/walk.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
+#include "extended-ref/vis/choose.h"
+#include "extended-ref/vis/pieces.h"
+#include "extended-ref/vis/walk.h"
 
 enum { ROUNDS = 4000, MOST = 4096, ENTRIES = 512, LEVELS = 24 };
 

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/report.h"
 #include "core/rdma/rdma.h"
+#include "core/report.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/vis/vis.h"
 #include "tests/unit/check.h"

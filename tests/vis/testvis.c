@@ -4,10 +4,11 @@
  * successor or of itself that belongs to it alone. It compares all of the area or of its own
  * memory, so that bytes beside the pieces are checked too.
  */
-#include "tests/vis/descriptions.h"
-#include "tests/vis/lists.h"
 #include <pthread.h>
 #include <sched.h>
+
+#include "tests/vis/descriptions.h"
+#include "tests/vis/lists.h"
 
 enum { AREA = 256 * 1024, THREADS = 3, LANES = THREADS + 1 };
 enum { SEGMENT = 3 * LANES * AREA };

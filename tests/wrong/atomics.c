@@ -4,8 +4,8 @@
  *     atomics CASE
  * Two ranks, of which rank 0 makes the call; the other waits for the end of the job.
  */
-#include <gasnetex.h>
 #include <gasnet_ratomic.h>
+#include <gasnetex.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -5,10 +5,10 @@
  * Two ranks, each with endpoint 1, whose segment is published, and 2, whose segment is not.  Rank 0
  * makes the call.
  */
-#include <gasnetex.h>
 #include <gasnet_mk.h>
 #include <gasnet_ratomic.h>
 #include <gasnet_vis.h>
+#include <gasnetex.h>
 #include <string.h>
 
 #include "tests/wrong/cases.h"

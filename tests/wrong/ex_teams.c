@@ -5,9 +5,9 @@
  * Two ranks, of which rank 0 makes the call, or both; who is not ended waits for the end of the
  * job.
  */
-#include <gasnetex.h>
 #include <gasnet_coll.h>
 #include <gasnet_ratomic.h>
+#include <gasnetex.h>
 #include <stdio.h>
 #include <string.h>
 

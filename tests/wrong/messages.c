@@ -4,8 +4,8 @@
  *     messages CASE
  * Two ranks, of which rank 0 makes the call, or lets rank 1 make it in a handler.
  */
-#include <gasnetex.h>
 #include <gasnet_coll.h>
+#include <gasnetex.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,9 +2,9 @@
  *
  * Knows what compilers make of C.  Any other instruction counts as one that changes all registers.
  */
-#include "other/base/memory-events/lengths.h"
-
 #include <string.h>
+
+#include "other/base/memory-events/lengths.h"
 
 enum { RAX, RCX, RDX, RBX, RSP, ALL = 0xffff };
 /* A result is in rax and rdx.  Of the others a compiler uses none after a call, or knows that the

@@ -2,10 +2,10 @@
  *
  * These, and no others, of glibc 2.36, 2.41 and 2.43 as Debian builds them for x86-64.
  */
-#include "other/base/memory-events/proof.h"
-
 #include <stddef.h>
 #include <string.h>
+
+#include "other/base/memory-events/proof.h"
 
 static const struct form {
     size_t size;

@@ -14,10 +14,10 @@
  * connects its endpoints itself. The provider of other/dapl cannot yet: its EVD gets the
  * completions of a queue pair that is connected here.
  */
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <malloc.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

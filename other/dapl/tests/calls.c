@@ -1,10 +1,10 @@
 /* calls.c - each call of the event interface with each of its return codes, type and subtype; and
  * what queries say. */
-#include "other/dapl/tests/mock.h"
-
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "other/dapl/tests/mock.h"
 
 static void is(DAT_RETURN got, DAT_RETURN wanted, const char *what)
 {

@@ -3,8 +3,6 @@
  *
  * A lost wake-up shows as a sleep that does not end: the alarm of check_begin ends the program.
  */
-#include "other/base/completion-queues/channel_set.h"
-
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -19,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "other/base/completion-queues/channel_set.h"
 #include "other/base/completion-queues/os.h"
 #include "tests/descriptors.h"
 #include "tests/unit/check.h"

@@ -4,11 +4,11 @@
  * TEST_EVENTS says how many; `make soak` has ten millions, as the requirement. A lost wake-up shows
  * as a program that does not end: the alarm ends it.
  */
-#include "other/dapl/tests/mock.h"
-
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "other/dapl/tests/mock.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 enum { EVENTS = 40000 };

@@ -1,10 +1,10 @@
 /* order.c - the order of an endpoint's events: connection, transfers, disconnection (R21, R22), on
  * one EVD and on several, with completions that the device delays or brings early. */
-#include "other/dapl/tests/mock.h"
-
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "other/dapl/tests/mock.h"
 
 /* The next calls of realloc that fail, in any thread (linked with --wrap=realloc). */
 static _Atomic int refusals;

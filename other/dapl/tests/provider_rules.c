@@ -7,8 +7,11 @@
  *
  * What dapltest covers is not repeated here: other/dapl/tests/provider.sh runs it.
  */
+/* dat_registry.h needs the types of udat.h. */
+/* clang-format off */
 #include <dat2/udat.h>
 #include <dat2/dat_registry.h>
+/* clang-format on */
 
 #include <stdint.h>
 #include <stdio.h>

@@ -6,13 +6,13 @@
  * do not, and those with other behaviour. TEST_ROUNDS=20, as in `make soak`, repeats all 20 times:
  * more than a million expiries.
  */
-#include "other/dapl/tests/producers.h"
-
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "other/dapl/tests/producers.h"
 
 /* 1-5: an event at every point of going to sleep; 21: on each kind of device. */
 static void sleepers(int kinds, const char *name)

@@ -2,10 +2,10 @@
  * point of what other threads do with them: stress tests with a printed seed, as races.c, and with
  * the same TEST_ROUNDS: 20 are 24000 ends of each kind.
  */
-#include "other/dapl/tests/producers.h"
-
 #include <sched.h>
 #include <signal.h>
+
+#include "other/dapl/tests/producers.h"
 
 /* 9, 19: unwaitable, free, close and signals at each point of a wait. */
 static void *wait_over(void *arg)

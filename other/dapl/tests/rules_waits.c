@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "other/base/clock.h"
-
 #include "other/dapl/tests/waiters.h"
 
 static dapl_work_t unsignalled = {.flags = DAPL_WORK_UNSIGNALLED, .event.user_cookie.as_64 = 78};

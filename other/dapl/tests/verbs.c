@@ -4,8 +4,6 @@
  * Counts what a wake costs: context switches of the waiter, arms, threads. `verbs sleep N` waits N
  * times on an EVD and `verbs cno N` on a CNO, for run.sh, which counts the system calls.
  */
-#include "other/dapl/include/dapl_verbs.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,6 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "other/dapl/include/dapl_verbs.h"
 #include "other/dapl/src/engine/engine.h"
 #include "other/dapl/tests/loopback.h"
 #include "tests/unit/check.h"

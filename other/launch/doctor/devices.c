@@ -1,9 +1,6 @@
 /* devices.c - examines the verbs devices of this host: the kernel's files, then what libibverbs
  * lists, with ports.
  */
-#include "other/launch/doctor/doctor.h"
-#include "other/connect/roce/table.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "other/connect/roce/table.h"
+#include "other/launch/doctor/doctor.h"
 
 static const char *const kernel_devices = "/sys/class/infiniband";
 static const char *const device_files = "/dev/infiniband";

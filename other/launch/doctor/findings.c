@@ -1,10 +1,10 @@
 /* findings.c - the lines of the report. */
-#include "other/launch/doctor/doctor.h"
-#include "other/base/printed.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "other/base/printed.h"
+#include "other/launch/doctor/doctor.h"
 
 static const char good[] = "  ok       ", note[] = "  note     ", problem[] = "  PROBLEM  ";
 static unsigned problems;

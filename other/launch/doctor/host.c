@@ -1,6 +1,6 @@
 /* host.c - examines the system of this host: memory, limits, shared memory, names. */
 #define _GNU_SOURCE
-#include "other/launch/doctor/doctor.h"
+#include "config.h"
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -17,8 +17,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "config.h"
 #include "other/base/memory_limits.h"
+#include "other/launch/doctor/doctor.h"
 
 static const char *const shared_memory = "/dev/shm";
 

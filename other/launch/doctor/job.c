@@ -1,13 +1,13 @@
 /* job.c - the job of the report: messages between rank 0 and each other rank in turn, for a second
  * in all.
  */
-#include "other/launch/doctor/doctor.h"
-#include "other/base/clock.h"
-
 #include <gasnet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "other/base/clock.h"
+#include "other/launch/doctor/doctor.h"
 
 enum { PING = 128, PONG };
 enum { LARGE = 1 << 20 };

@@ -1,10 +1,9 @@
 /* main.c - the program behind gasnetrun --doctor; see doctor.h. */
-#include "other/launch/doctor/doctor.h"
-
+#include <gasnet.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <gasnet.h>
+#include "other/launch/doctor/doctor.h"
 
 int main(int argc, char **argv)
 {

@@ -2,7 +2,7 @@
  * job on all hosts, and prints what they print in order.
  */
 #define _GNU_SOURCE
-#include "other/launch/doctor/doctor.h"
+#include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "config.h"
+#include "other/launch/doctor/doctor.h"
 
 enum {
     AT_ONCE = 32,  /* hosts that are examined at the same time */

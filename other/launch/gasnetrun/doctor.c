@@ -1,8 +1,6 @@
 /* doctor.c - --doctor: finds the program that examines the hosts, and executes it with the hosts of
  * the list.
  */
-#include "other/launch/gasnetrun/gasnetrun.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "other/launch/gasnetrun/gasnetrun.h"
 #include "other/launch/launcher_log.h"
 #include "other/launch/ssh/ssh_placement.h"
 

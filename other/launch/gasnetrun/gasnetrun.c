@@ -4,12 +4,9 @@
  * (lower case).  Chooses a spawner, checks everything that can be checked before a process exists,
  * and runs the event loop of the ssh spawner or executes mpirun or another launcher.
  */
-#include "other/launch/gasnetrun/gasnetrun.h"
-#include "other/launch/gasnetrun/options.h"
-#include "other/launch/launcher_log.h"
-#include "other/launch/ssh/ssh_launch.h"
-
 #include "config.h"
+
+#include "other/launch/gasnetrun/gasnetrun.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "other/launch/gasnetrun/options.h"
+#include "other/launch/launcher_log.h"
+#include "other/launch/ssh/ssh_launch.h"
 
 #define LAUNCHER "gasnetrun_" GASNETRUN_NAME
 

@@ -5,16 +5,16 @@
  * signals and exit status are those of the launcher.
  */
 #define _GNU_SOURCE
-#include "other/launch/gasnetrun/gasnetrun.h"
-#include "other/launch/launcher_log.h"
-#include "other/launch/shell_quote.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "other/launch/gasnetrun/gasnetrun.h"
+#include "other/launch/launcher_log.h"
+#include "other/launch/shell_quote.h"
 
 extern char **environ;
 

@@ -3,8 +3,6 @@
  * Called by main before any process is started, so that a wrong name is reported once.
  */
 #define _GNU_SOURCE
-#include "other/launch/gasnetrun/gasnetrun.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,6 +11,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "other/launch/gasnetrun/gasnetrun.h"
 
 /* 0, or the errno value that says why the file cannot be executed. */
 static int program_is_executable(const char *path)

@@ -5,8 +5,6 @@
  * PMIx.
  */
 #define _GNU_SOURCE /* struct ucred, accept4 */
-#include "other/launch/modules/module.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -15,6 +13,7 @@
 #include <sys/time.h>
 
 #include "other/launch/ask_socket.h"
+#include "other/launch/modules/module.h"
 #include "other/launch/spawner_ops.h"
 
 static _Atomic(bootstrap_answer_fn) answer_fn;

@@ -4,9 +4,6 @@
  * program.
  */
 #define _GNU_SOURCE
-#include "other/launch/modules/module.h"
-#include "other/launch/spawner_ops.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -16,6 +13,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "other/launch/modules/module.h"
+#include "other/launch/spawner_ops.h"
 
 static _Atomic(bootstrap_death_fn) death_fn;
 static atomic_flag dying = ATOMIC_FLAG_INIT;

@@ -3,18 +3,17 @@
  * Called through SPAWNER_SYMBOL by bootstrap.c.  MPI is used inside these calls only, on a
  * duplicate communicator, and is finalised only if it was initialised here.
  */
-#include "other/launch/modules/module.h"
-#include "other/launch/spawner_ops.h"
-
-#include <mpi.h>
-
 #include <limits.h>
+#include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+
+#include "other/launch/modules/module.h"
+#include "other/launch/spawner_ops.h"
 
 extern const struct spawner_ops SPAWNER_SYMBOL;
 

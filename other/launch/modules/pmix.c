@@ -4,14 +4,9 @@
  * reports deaths and ends the job; no MPI is needed.  The servers keep every value that was put
  * until the job ends, so each call uses a new key.
  */
-#include "other/launch/modules/module.h"
-#include "other/launch/spawner_ops.h"
-#include "other/base/fnv.h"
-
-#include <pmix.h>
-
 #include <errno.h>
 #include <inttypes.h>
+#include <pmix.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -20,6 +15,10 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "other/base/fnv.h"
+#include "other/launch/modules/module.h"
+#include "other/launch/spawner_ops.h"
 
 extern const struct spawner_ops SPAWNER_SYMBOL;
 

@@ -7,11 +7,6 @@
 #define _GNU_SOURCE /* struct ucred */
 #include "other/launch/ssh/ssh_ask.h"
 
-#include "other/launch/ask_socket.h"
-#include "other/launch/launcher_log.h"
-#include "other/launch/ssh/ssh_launch.h"
-#include "other/launch/ssh/ssh_master.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -24,6 +19,11 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "other/launch/ask_socket.h"
+#include "other/launch/launcher_log.h"
+#include "other/launch/ssh/ssh_launch.h"
+#include "other/launch/ssh/ssh_master.h"
 
 enum { ANSWER_TIME = 3000, PATIENCE_SECONDS = 15 };
 

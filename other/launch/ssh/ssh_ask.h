@@ -7,9 +7,9 @@
 #ifndef SSH_ASK_H
 #define SSH_ASK_H
 
-#include "other/launch/ssh/ssh_wire.h"
-
 #include <poll.h>
+
+#include "other/launch/ssh/ssh_wire.h"
 
 struct ssh_master;
 

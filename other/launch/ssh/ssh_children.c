@@ -4,10 +4,7 @@
  * PR_SET_PDEATHSIG ends direct children, the guard ends their process groups.
  */
 #define _GNU_SOURCE
-#include "other/launch/launcher_log.h"
-#include "other/launch/spawner_ops.h"
 #include "other/launch/ssh/ssh_children.h"
-#include "other/base/descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +21,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "other/base/descriptors.h"
+#include "other/launch/launcher_log.h"
+#include "other/launch/spawner_ops.h"
 
 /* --- guard --- */
 

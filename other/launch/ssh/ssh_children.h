@@ -8,11 +8,11 @@
 #ifndef SSH_CHILDREN_H
 #define SSH_CHILDREN_H
 
-#include "other/launch/ssh/ssh_stream.h"
-
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
+
+#include "other/launch/ssh/ssh_stream.h"
 
 /* The program of a rank's process. */
 struct ssh_program {

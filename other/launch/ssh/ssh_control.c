@@ -7,14 +7,6 @@
  * takes no decisions: frames are forwarded unchanged. It obeys only a launcher that has proved to
  * know the job's secret, and ends, with all its children, when the launcher does.
  */
-#include "other/launch/environment.h"
-#include "other/launch/hosts.h"
-#include "other/launch/launcher_log.h"
-#include "other/launch/output.h"
-#include "other/launch/ssh/ssh_launch.h"
-#include "other/launch/ssh/ssh_meeting.h"
-#include "other/launch/ssh/ssh_shell.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -25,6 +17,14 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "other/launch/environment.h"
+#include "other/launch/hosts.h"
+#include "other/launch/launcher_log.h"
+#include "other/launch/output.h"
+#include "other/launch/ssh/ssh_launch.h"
+#include "other/launch/ssh/ssh_meeting.h"
+#include "other/launch/ssh/ssh_shell.h"
 
 extern char **environ;
 

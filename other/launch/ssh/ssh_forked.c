@@ -6,13 +6,6 @@
  * them never returns, and ends with the exit status of the job.
  */
 #define _GNU_SOURCE
-#include "other/launch/launcher_log.h"
-#include "other/launch/spawner_ops.h"
-#include "other/launch/ssh/ssh_launch.h"
-#include "other/base/descriptors.h"
-#include "other/base/environment.h"
-#include "other/base/numbers.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +21,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "other/base/descriptors.h"
+#include "other/base/environment.h"
+#include "other/base/numbers.h"
+#include "other/launch/launcher_log.h"
+#include "other/launch/spawner_ops.h"
+#include "other/launch/ssh/ssh_launch.h"
 
 #define RANKS_VARIABLE "GASNET_PSHM_NODES"
 enum { RANKS_MAX = 65535 };

@@ -7,11 +7,11 @@
  * this job's.
  */
 #define _GNU_SOURCE
-#include "other/launch/ssh/ssh_master.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
+
+#include "other/launch/ssh/ssh_master.h"
 
 enum { LOOK_EVERY = 300 }; /* ms between two looks whether the job is in the foreground */
 

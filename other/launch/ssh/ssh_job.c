@@ -4,7 +4,6 @@
  * the job, with a message that names the rank; it must never harm the launcher.
  */
 #include "other/launch/ssh/ssh_job.h"
-#include "other/base/ranges.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -13,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+
+#include "other/base/ranges.h"
 
 bool ssh_job_open(struct ssh_job *job, uint32_t size, const char *const *hosts,
                   ssh_job_send_fn send, void *ctx)

@@ -5,11 +5,7 @@
  * wait for others to end.
  * ssh_job.c decides; ssh_remote.c handles other hosts.
  */
-#include "other/launch/launcher_log.h"
-#include "other/launch/output.h"
-#include "other/launch/spawner_ops.h"
 #include "other/launch/ssh/ssh_master.h"
-#include "other/base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +15,11 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+#include "other/base/clock.h"
+#include "other/launch/launcher_log.h"
+#include "other/launch/output.h"
+#include "other/launch/spawner_ops.h"
 
 extern char **environ;
 

@@ -3,14 +3,14 @@
 #ifndef SSH_MASTER_H
 #define SSH_MASTER_H
 
+#include <poll.h>
+
+#include "other/base/patience.h"
 #include "other/launch/ssh/ssh_ask.h"
 #include "other/launch/ssh/ssh_children.h"
 #include "other/launch/ssh/ssh_job.h"
 #include "other/launch/ssh/ssh_placement.h"
 #include "other/launch/ssh/ssh_shell.h"
-#include "other/base/patience.h"
-
-#include <poll.h>
 
 enum ssh_timer {
     SSH_TIMER_TERM,            /* ranks ordered to end get SIGTERM */

@@ -3,8 +3,6 @@
  * Any process may connect or answer: wrong messages must cost no more than the connection.
  */
 #include "other/launch/ssh/ssh_meeting.h"
-#include "other/launch/ssh/ssh_stream.h"
-#include "other/base/clock.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,6 +13,9 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "other/base/clock.h"
+#include "other/launch/ssh/ssh_stream.h"
 
 /* --- messages --- */
 

@@ -3,10 +3,10 @@
  *
  * Thus a program needs neither remote shells nor libcrypto.
  */
-#include "other/launch/ssh/ssh_master.h"
-
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "other/launch/ssh/ssh_master.h"
 
 bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct shell_words *command)
 {

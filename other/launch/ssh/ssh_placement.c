@@ -2,10 +2,7 @@
  *
  * Called by the launcher before it starts anything; errors name the variable that is wrong.
  */
-#include "other/launch/hostfile.h"
-#include "other/launch/launcher_log.h"
 #include "other/launch/ssh/ssh_placement.h"
-#include "other/base/numbers.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,6 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "other/base/numbers.h"
+#include "other/launch/hostfile.h"
+#include "other/launch/launcher_log.h"
 
 /* --- the host list --- */
 

@@ -5,9 +5,6 @@
  * gone.  The program's threads only send; each frame is one atomic packet, so that sending needs
  * no lock.
  */
-#include "other/launch/spawner_ops.h"
-#include "other/launch/ssh/ssh_wire.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,6 +17,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "other/launch/spawner_ops.h"
+#include "other/launch/ssh/ssh_wire.h"
 
 static struct {
     int fd; /* -1: not joined */

@@ -6,11 +6,6 @@
  * connection.
  */
 #define _GNU_SOURCE
-#include "other/launch/launcher_log.h"
-#include "other/launch/output.h"
-#include "other/launch/ssh/ssh_master.h"
-#include "other/base/clock.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
@@ -22,6 +17,11 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "other/base/clock.h"
+#include "other/launch/launcher_log.h"
+#include "other/launch/output.h"
+#include "other/launch/ssh/ssh_master.h"
 
 extern char **environ;
 

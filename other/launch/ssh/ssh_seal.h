@@ -7,8 +7,8 @@
 #ifndef SSH_SEAL_H
 #define SSH_SEAL_H
 
-#include "other/launch/ssh/ssh_wire.h"
 #include "other/base/mutual_proof.h"
+#include "other/launch/ssh/ssh_wire.h"
 
 enum {
     SSH_SEAL_KEY = GASNETI_DIGEST,

@@ -1,6 +1,5 @@
 /* ssh_shell.c - see ssh_shell.h.  Takes no decisions about the end of a shell. */
 #define _GNU_SOURCE
-#include "other/launch/output.h"
 #include "other/launch/ssh/ssh_shell.h"
 
 #include <errno.h>
@@ -9,6 +8,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "other/launch/output.h"
 
 /* An output stream of a remote shell. */
 struct shell_stream {

@@ -3,8 +3,6 @@
  * Called by the event loops of launcher and control process.  Must never block and never drop a
  * frame while the peer lives.
  */
-#include "other/launch/launcher_log.h"
-#include "other/launch/output.h"
 #include "other/launch/ssh/ssh_stream.h"
 
 #include <errno.h>
@@ -18,6 +16,9 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "other/launch/launcher_log.h"
+#include "other/launch/output.h"
 
 void ssh_stream_open(struct ssh_stream *stream, int fd, bool packets)
 {

@@ -10,18 +10,18 @@
  * (ssh_meeting.c). When all control processes have connected, the port is closed.
  */
 #define _GNU_SOURCE
-#include "other/launch/ssh/ssh_master.h"
-#include "other/launch/ssh/ssh_meeting.h"
-#include "other/base/clock.h"
-#include "other/base/descriptors.h"
-#include "other/base/hex.h"
-
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "other/base/clock.h"
+#include "other/base/descriptors.h"
+#include "other/base/hex.h"
+#include "other/launch/ssh/ssh_master.h"
+#include "other/launch/ssh/ssh_meeting.h"
 
 enum {
     SPARE = 256,     /* entries beyond those for the control processes */

@@ -2,6 +2,7 @@
  * checked. */
 #include <stdint.h>
 #include <string.h>
+
 #include "other/portals3/tests/rules.h"
 
 static void handles(void)

@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "other/portals3/tests/rules.h"
 
 enum { PT = 38, TARGET_OFFSET = 40, LOCAL_OFFSET = 24 };

@@ -4,11 +4,12 @@
  *
  * The peer is the scripted peer, which sends whatever a test writes.  A seed replays.
  */
+#include <portals3_ext.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "other/portals3/src/engine/engine.h"
 #include "other/portals3/tests/scripted_peer.h"
-#include <portals3_ext.h>
 #include "tests/unit/check.h"
 
 enum { ROUNDS = 60, MESSAGES = 400, OPERATIONS = 60, ENTRIES = 10, QUEUES = 3 };

@@ -2,6 +2,7 @@
  * lost. */
 #include <stdint.h>
 #include <string.h>
+
 #include "other/portals3/tests/rules.h"
 
 enum { PT = 5, PUT = PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE };

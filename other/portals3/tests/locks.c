@@ -12,8 +12,8 @@
 
 #include "other/portals3/src/engine/engine.h"
 #include "other/portals3/src/transport/verbs.h"
-#include "tests/gate.h"
 #include "other/portals3/tests/scene.h"
+#include "tests/gate.h"
 
 enum { RELEASE = 1, GIVE, HANDLER };
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
 #include "other/portals3/tests/ring.h"
 
 enum { PT_RECEIVE = 4, PT_READ = 5, TAGS = 6, STREAM = 60, MOST = 16, LONGEST = 20000 };

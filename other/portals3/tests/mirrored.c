@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
 #include "other/portals3/tests/rules.h"
 #include "other/portals3/tests/scripted_peer.h"
 

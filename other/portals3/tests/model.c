@@ -7,10 +7,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "other/portals3/src/engine/match.h"
+
 #include "other/portals3/src/base/pieces.h"
-#include "other/portals3/src/transport/list_lease.h"
 #include "other/portals3/src/base/published_list.h"
+#include "other/portals3/src/engine/match.h"
+#include "other/portals3/src/transport/list_lease.h"
 #include "tests/unit/check.h"
 
 enum { ROUNDS = 3000, REQUESTS = 40, ENTRIES = 8 };

@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "other/portals3/tests/rules.h"
 
 enum { PT = 6, QUIET = PTL_MD_EVENT_START_DISABLE };

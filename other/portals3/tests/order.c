@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
 #include "other/portals3/tests/rules.h"
 
 enum { PT = 14, QUIET = PTL_MD_EVENT_START_DISABLE };

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
 #include "other/portals3/tests/rules.h"
 
 enum { PT = 13, QUIET = PTL_MD_EVENT_START_DISABLE, LONG = 300000, TIMES = 60 };

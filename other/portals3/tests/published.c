@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
 #include "other/portals3/tests/rules.h"
 
 enum { PT = 15, ROOM = 4096, FEW = 64, WARM = 40, NOBODY = 7 };

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
+
 #include "other/portals3/tests/rules.h"
 
 enum { PT = 9, QUIET = PTL_MD_EVENT_START_DISABLE };

@@ -5,14 +5,15 @@
  * One process and small limits.  Memory runs out because this program is linked with wrappers round
  * the allocator.
  */
+#include <portals3.h>
+#include <portals3_ext.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <portals3.h>
-#include <portals3_ext.h>
+
 #include "tests/unit/check.h"
 
 #define IS(call, code)                                                                             \

@@ -4,6 +4,8 @@
  * Processes are forked before anything of Portals is touched, and share a page for barriers and
  * ids.
  */
+#include "other/portals3/tests/ring.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,7 +17,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "other/portals3/tests/ring.h"
 
 enum { MOST = 16, PATIENCE_MS = 60000, SHOWN = 12 };
 

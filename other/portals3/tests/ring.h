@@ -6,10 +6,10 @@
 #ifndef TESTS_PORTALS3_RING_H
 #define TESTS_PORTALS3_RING_H
 
-#include <stdbool.h>
-#include <sys/types.h>
 #include <portals3.h>
 #include <portals3_ext.h>
+#include <stdbool.h>
+#include <sys/types.h>
 
 struct ring {
     int rank, size;

@@ -1,6 +1,7 @@
 /* rules.c - all rooms, one after the other; and that nothing is left. */
-#include <stdio.h>
 #include "other/portals3/tests/rules.h"
+
+#include <stdio.h>
 
 static const struct {
     const char *name;

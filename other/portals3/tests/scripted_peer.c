@@ -3,11 +3,13 @@
  * Messages are copied when they are "sent", arrive in order, and are reported as sent before or
  * after they have arrived.  Transfers are memory copies at some time between, through keys that are
  * checked. */
+#include "other/portals3/tests/scripted_peer.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
+
 #include "other/portals3/src/fastpath/short_put.h"
-#include "other/portals3/tests/scripted_peer.h"
 #include "tests/unit/script_record.h"
 
 enum { EAGER = 8192, REGIONS = 1 << 14 };

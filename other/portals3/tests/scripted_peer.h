@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
 #include "other/portals3/src/transport/transport.h"
 
 struct mirror_ways {

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "other/portals3/tests/ring.h"
 
 enum { PT = 38, CELLS = 500, STEPS = 40, BITS_WINDOW = 1, BITS_EDGES = 2 };

@@ -1,6 +1,7 @@
 /* unlinking.c - rules of going inactive and being unlinked, by the library or by hand. */
 #include <stdint.h>
 #include <string.h>
+
 #include "other/portals3/tests/rules.h"
 
 enum { PT = 7, QUIET = PTL_MD_EVENT_START_DISABLE, MANY = 3000 };

@@ -1,6 +1,7 @@
 /* updates.c - rules of PtlMDUpdate and PtlMEMDPost. */
 #include <stdlib.h>
 #include <string.h>
+
 #include "other/portals3/tests/rules.h"
 
 enum { PT = 11, QUIET = PTL_MD_EVENT_START_DISABLE };

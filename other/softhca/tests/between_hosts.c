@@ -1,13 +1,13 @@
 /* between_hosts.c - rules that apply only between hosts: connections that break, programs that end
  * while an answer is due, long messages, many queue pairs on one connection.
  */
-#include "rules.h"
-#include "pair.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "pair.h"
+#include "rules.h"
 
 enum { QPS = 100, LONG = 512 * 1024 };
 

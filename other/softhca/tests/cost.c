@@ -4,10 +4,6 @@
  * Side B executes the operation; side A single-steps it. The counts do not depend on the load of
  * the machine. Work of the program, such as filling in a WR, is not counted.
  */
-#include "rules.h"
-#include "pair.h"
-#include "step.h"
-
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -19,6 +15,10 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "pair.h"
+#include "rules.h"
+#include "step.h"
 
 enum { TIMES = 4, HERE = 0, THERE = 4096 };
 

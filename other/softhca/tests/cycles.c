@@ -1,10 +1,6 @@
 /* cycles.c - thousands of creations and destructions of every object in one process: no memory,
  * address space, shared memory or descriptor is leaked.
  */
-#include "rules.h"
-#include "pair.h"
-#include "other/softhca/include/softhca.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +11,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "other/softhca/include/softhca.h"
+#include "pair.h"
+#include "rules.h"
 
 /* Numbers are not reused at once: at first each cycle uses a new entry of a table. */
 enum { WARM = 9000, CYCLES = 3000 };

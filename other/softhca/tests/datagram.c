@@ -1,9 +1,6 @@
 /* datagram.c - rules about datagrams: the bytes before the payload, delivery, losses, address
  * handles from completions, and many senders at once, some of which die.
  */
-#include "rules.h"
-#include "crowd.h"
-
 #include <endian.h>
 #include <errno.h>
 #include <pthread.h>
@@ -11,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "crowd.h"
+#include "rules.h"
 
 enum { GRH = 40 };
 

@@ -5,10 +5,6 @@
  * The victim is single-stepped to a point and killed there. Points are every STRIDE-th instruction,
  * from a random start. Usage: softhca_death [STRIDE [SEED]]
  */
-#include "rules.h"
-#include "pair.h"
-#include "step.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +12,10 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "pair.h"
+#include "rules.h"
+#include "step.h"
 
 enum { RECEIVES = 8, SIZE = 256, HERE = 0, THERE = 8192, WINDOW = 65536 };
 

@@ -3,11 +3,6 @@
  * fake_verbs.c replaces libibverbs; libsofthca is linked or preloaded. Each test runs in a process
  * of its own, because the devices are determined once. TAP on stdout.
  */
-#include "pair.h"
-#include "rules.h"
-#include "fake_verbs.h"
-#include "other/softhca/include/softhca.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +13,11 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "fake_verbs.h"
+#include "other/softhca/include/softhca.h"
+#include "pair.h"
+#include "rules.h"
 
 /* The address of each name as the loader binds it. */
 typedef uint64_t call(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);

@@ -1,14 +1,14 @@
 /* devices.c - rules about several devices and ports: addresses, limits, combinations of objects,
  * and the ports that a message passes.
  */
-#include "rules.h"
-#include "pair.h"
-
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "pair.h"
+#include "rules.h"
 
 static const char two_by_two[] = "SOFTHCA_DEVICES=2x2;lmc=1,gids=3";
 

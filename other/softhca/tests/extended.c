@@ -1,9 +1,6 @@
 /* extended.c - rules about extended reliable connections (XRC): a message names its shared queue,
  * in the target's process or in another process that has opened the same domain.
  */
-#include "rules.h"
-#include "crowd.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "crowd.h"
+#include "rules.h"
 
 enum { DEPTH = 16, SLOT = 4096 };
 

@@ -1,12 +1,12 @@
 /* fault.c - rules about errors: the status at the initiator, the states of both QPs, the
  * completions and events at the target, the flush.
  */
-#include "rules.h"
-#include "pair.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "pair.h"
+#include "rules.h"
 
 /* After WR 1 failed: later WRs are flushed, and the QP is in ERR. */
 static void expect_broken(struct side *s, enum ibv_wc_status status)

@@ -1,10 +1,6 @@
 /* forks.c - rules about fork(): the parent is not affected, inherited objects fail, and the child
  * may open the device anew and use all of it.
  */
-#include "rules.h"
-#include "pair.h"
-#include "other/softhca/include/softhca.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +17,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "other/softhca/include/softhca.h"
+#include "pair.h"
+#include "rules.h"
 
 enum { LARGE = 100000 };
 

@@ -1,10 +1,6 @@
 /* inject.c - rules about injected faults: each has its effect on the selected messages only, and
  * the same seed gives the same run.
  */
-#include "rules.h"
-#include "pair.h"
-#include "other/softhca/include/softhca.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,6 +10,10 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "other/softhca/include/softhca.h"
+#include "pair.h"
+#include "rules.h"
 
 static void write_8(struct side *s, uint64_t id)
 {

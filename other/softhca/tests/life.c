@@ -1,11 +1,6 @@
 /* life.c - rules about processes: death at any time, fork, no leaks, and systems that refuse
  * process_vm_*.
  */
-#include "rules.h"
-#include "pair.h"
-#include "other/softhca/include/softhca.h"
-#include "tests/descriptors.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <linux/filter.h>
@@ -22,6 +17,11 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "other/softhca/include/softhca.h"
+#include "pair.h"
+#include "rules.h"
+#include "tests/descriptors.h"
 
 static void dead_peer_ends_sends(struct side *s)
 {

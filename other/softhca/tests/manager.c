@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "other/softhca/include/softhca.h"
-#include "tests/descriptors.h"
-#include "tests/gate.h"
 #include "pair.h"
 #include "rules.h"
+#include "tests/descriptors.h"
+#include "tests/gate.h"
 
 /* The call of librdmacm's NAME. */
 #define CM(name) ((__typeof__(&rdma_##name))softhca_rdmacm("rdma_" #name))

@@ -1,7 +1,4 @@
 /* memlock.c - rules about SOFTHCA_MEMLOCK: registrations are charged as the kernel charges them. */
-#include "rules.h"
-#include "pair.h"
-
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdlib.h>
@@ -12,6 +9,8 @@
 #include <unistd.h>
 
 #include "other/softhca/include/softhca.h"
+#include "pair.h"
+#include "rules.h"
 
 enum { PAGE = 4096, LIMIT = 16 * PAGE, ALL = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE };
 

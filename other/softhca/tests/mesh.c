@@ -4,10 +4,6 @@
  * first and the second message to all others, and what one process holds at the end. Exit status 0
  * when every message arrived.
  */
-#include "pair.h"
-#include "other/softhca/include/softhca.h"
-#include "tests/descriptors.h"
-
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -20,6 +16,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "other/softhca/include/softhca.h"
+#include "pair.h"
+#include "tests/descriptors.h"
 
 enum { MOST = 512 };
 

@@ -1,6 +1,5 @@
 /* pair.c - two processes joined by a connected QP. See pair.h. */
 #include "pair.h"
-#include "other/softhca/include/softhca.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +15,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "other/softhca/include/softhca.h"
 
 enum { PATIENCE = 60 }; /* seconds until a side counts as hanging */
 

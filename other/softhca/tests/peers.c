@@ -1,9 +1,4 @@
 /* peers.c - rules about attaching peers: it does not block, and costs little. */
-#include "rules.h"
-#include "pair.h"
-#include "other/softhca/include/softhca.h"
-#include "tests/descriptors.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -18,6 +13,11 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "other/softhca/include/softhca.h"
+#include "pair.h"
+#include "rules.h"
+#include "tests/descriptors.h"
 
 static void write_and_send(struct side *s)
 {

@@ -1,7 +1,4 @@
 /* queue.c - rules about queues: limits, overflow, wake-ups, late receives, states. */
-#include "rules.h"
-#include "pair.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -9,6 +6,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "pair.h"
+#include "rules.h"
 
 /* The send queue is full until a signalled completion is polled, even if all WRs were executed. */
 static void send_queue_fills_up(struct side *s)

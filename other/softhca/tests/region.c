@@ -1,13 +1,13 @@
 /* region.c - rules about memory regions: which memory may be registered, and re-registration. */
-#include "rules.h"
-#include "pair.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "pair.h"
+#include "rules.h"
 
 enum { ALL = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ };
 

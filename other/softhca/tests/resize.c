@@ -1,7 +1,4 @@
 /* resize.c - rules about ibv_resize_cq(), idle and under load. */
-#include "rules.h"
-#include "crowd.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -9,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "crowd.h"
+#include "rules.h"
 
 static void writes(struct side *s, int from, int n)
 {

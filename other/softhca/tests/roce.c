@@ -1,14 +1,14 @@
 /* roce.c - rules about ports of Ethernet: their GID tables, which addresses are refused, and which
  * packets do not arrive.
  */
-#include "rules.h"
-#include "pair.h"
-
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "pair.h"
+#include "rules.h"
 
 /* Entries 0 to 7 of softhca0; softhca1 has 0 alone. */
 #define TABLES                                                                                     \

@@ -1,14 +1,14 @@
 /* setting.c - rules about the environment: the effect of a variable, and the message for an invalid
  * one.
  */
-#include "rules.h"
-#include "pair.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "pair.h"
+#include "rules.h"
 
 /* NAME=VALUE is refused with exactly this line, once, and the device cannot be opened. */
 static void refused(const char *name, const char *value, const char *line)

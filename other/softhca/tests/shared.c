@@ -1,9 +1,6 @@
 /* shared.c - rules about shared receive queues: limits, the limit event, which completion uses
  * which receive, and that no receive is lost when a process dies or an object is destroyed.
  */
-#include "rules.h"
-#include "crowd.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -12,6 +9,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "crowd.h"
+#include "rules.h"
 
 static void sends(struct side *s, uint64_t from, uint64_t to, uint32_t len)
 {

@@ -2,9 +2,6 @@
  * of other operations, several queue pairs and threads on one queue, and what changes between two
  * of them.
  */
-#include "rules.h"
-#include "pair.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "pair.h"
+#include "rules.h"
 
 enum { QUEUES = 12, MANY = 4000, DEPTH = 256, BESIDE = 4096 };
 

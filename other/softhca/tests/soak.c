@@ -4,14 +4,14 @@
  * depths, late receives, pauses. Length and content of each message follow from a generator known
  * to both sides, so that order and content are checked without another channel.
  */
-#include "rules.h"
-#include "pair.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "pair.h"
+#include "rules.h"
 
 enum { SLOTS = 64, SLOT = 4096, WINDOW = 512 * 1024 };
 

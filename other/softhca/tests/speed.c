@@ -4,9 +4,6 @@
  * machines are shared, the least disturbed pairs of rounds count. The ratio is compared with a
  * target. Usage: softhca_speed [SECONDS for a figure]
  */
-#include "rules.h"
-#include "pair.h"
-
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,6 +14,9 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "pair.h"
+#include "rules.h"
 
 enum { ROUNDS = 1000, BIG = 65536, SLOT = 4096, HERE = 0, THERE = 8192 };
 

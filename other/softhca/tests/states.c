@@ -1,10 +1,10 @@
 /* states.c - rules about the states of a queue pair: draining, the first message, and queries. */
-#include "rules.h"
-#include "pair.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "pair.h"
+#include "rules.h"
 
 static int go(struct side *s, enum ibv_qp_state to, int more, struct ibv_qp_attr a)
 {

@@ -1,6 +1,5 @@
 /* step.c - single-stepping by ptrace; see step.h. x86-64 only. */
 #include "step.h"
-#include "pair.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -8,6 +7,8 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+
+#include "pair.h"
 
 enum { MARK = 0xcc };
 

@@ -4,10 +4,6 @@
  * Usage: softhca_stress [SECONDS [SEED]]. Odd processes receive from a shared queue, half of them
  * use ordinary memory. SGE lists, inline data, immediates, late receives, sleeping on the channel.
  */
-#include "rules.h"
-#include "pair.h"
-#include "other/softhca/include/softhca.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -21,6 +17,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "other/softhca/include/softhca.h"
+#include "pair.h"
+#include "rules.h"
 
 enum { MOST = 4, DEPTH = 32, SLOT = 2048 };
 /* The buffer: counter | a window for each writer | read-back area | send slots | receive slot */

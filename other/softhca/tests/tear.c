@@ -1,12 +1,12 @@
 /* tear.c - rules about messages that a fault writes byte by byte: their order, and that the
  * completion comes after all of them.
  */
-#include "rules.h"
-#include "pair.h"
-#include "other/softhca/include/softhca.h"
-
 #include <stdio.h>
 #include <string.h>
+
+#include "other/softhca/include/softhca.h"
+#include "pair.h"
+#include "rules.h"
 
 enum { TORN = 8, TORN_SEND = 300, ROUNDS = 40, WRITTEN = 4096 };
 

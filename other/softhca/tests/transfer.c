@@ -1,9 +1,6 @@
 /* transfer.c - rules about moving data: order, content, immediate data, SGE lists, inline data,
  * unsignalled WRs, idle targets. Each runs with mapped and with ordinary memory.
  */
-#include "rules.h"
-#include "pair.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,6 +8,9 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "pair.h"
+#include "rules.h"
 
 static void sends_arrive_in_order(struct side *s)
 {

@@ -1,14 +1,14 @@
 /* unreliable.c - rules about unreliable connections: a message that cannot be delivered is lost
  * without an error at the sender, and an error of the sender stops its send queue only.
  */
-#include "rules.h"
-#include "pair.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "pair.h"
+#include "rules.h"
 
 /* The send succeeds in any case. */
 static void succeeds(struct side *s, struct ibv_send_wr *wr)

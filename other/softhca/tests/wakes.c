@@ -15,11 +15,6 @@
  * A thread looks for a peer.  The worker thread, which is to wake that peer because of a receive in
  * a shared queue, waits for the table of peers.
  */
-#include "other/softhca/include/softhca.h"
-#include "pair.h"
-#include "rules.h"
-#include "tests/gate.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
@@ -31,6 +26,11 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "other/softhca/include/softhca.h"
+#include "pair.h"
+#include "rules.h"
+#include "tests/gate.h"
 
 enum { IN_REQUEST = 1, IN_HOLD, IN_SEARCH, IN_SLEEP, IN_MAPPING, LENGTH = 8 };
 

@@ -2,11 +2,11 @@
  *
  * B binds windows over its buffer and sends their keys to A; A uses them.
  */
-#include "rules.h"
-#include "crowd.h"
-
 #include <errno.h>
 #include <string.h>
+
+#include "crowd.h"
+#include "rules.h"
 
 enum {
     LOW = 4096, /* offset of the window in the buffer */

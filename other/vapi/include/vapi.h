@@ -14,10 +14,10 @@
 #ifndef H_VAPI_H
 #define H_VAPI_H
 
-#include "mtl_common.h"
-#include "vapi_types.h"
-#include "vapi_features.h"
 #include "evapi.h"
+#include "mtl_common.h"
+#include "vapi_features.h"
+#include "vapi_types.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,8 +1,8 @@
 /* av.c - address vectors, and handles of them for datagrams. */
-#include "objects.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "objects.h"
 
 /* The static rate stays 0, full speed: in VAPI it is a delay, in verbs a rate, and programs leave
  * the member uninitialised.  */

@@ -3,13 +3,12 @@
  * They wait on the CQ's channel and on an eventfd by which other threads wake them.  No lock is
  * held meanwhile, and the wait is the only cancellation point.
  */
-#include "objects.h"
-
 #include <poll.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "objects.h"
 #include "other/base/uncancelled.h"
 
 /* The CQ if threads may wait for its completions.  */

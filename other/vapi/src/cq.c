@@ -3,11 +3,11 @@
  *
  * Every CQ has a completion channel of its own, because verbs requires it when the CQ is created.
  */
-#include "objects.h"
-
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "objects.h"
 
 static void cq_undo(struct vapi_cq *cq)
 {

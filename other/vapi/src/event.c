@@ -5,9 +5,6 @@
  * a running handler do not wait in that handler.  The state of the threads is freed by the last
  * user: the release of the HCA, or a thread.
  */
-#include "event_record.h"
-#include "objects.h"
-
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -15,6 +12,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "event_record.h"
+#include "objects.h"
 #include "other/base/quiet_thread.h"
 
 struct async_handler {

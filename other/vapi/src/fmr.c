@@ -4,9 +4,9 @@
  * GASNet's configure uses them if EVAPI_unmap_fmr links.  Verbs has no fast regions, so a mapping
  * is an ordinary registration, and as slow as one.
  */
-#include "objects.h"
-
 #include <stdlib.h>
+
+#include "objects.h"
 
 enum { MOST_UNMAPPED = 2000, MOST_PAGE_SHIFT = 31 };
 

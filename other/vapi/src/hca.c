@@ -3,12 +3,11 @@
  * An HCA is a verbs device that the process has opened.  VAPI programs call VAPI_open_hca, which
  * returns VAPI_EBUSY, and then attach; the device is opened when the process attaches.
  */
-#include "objects.h"
-
-#include "other/base/verbs_fork.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "objects.h"
+#include "other/base/verbs_fork.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct vapi_hca *attached;

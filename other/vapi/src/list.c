@@ -4,9 +4,9 @@
  * its first list on.  For a list that does not fit the original header documents VAPI_EAGAIN, and
  * its implementation returned VAPI_E2BIG_WR_NUM, as for a single request; so does this one.
  */
-#include "post.h"
-
 #include <stdio.h>
+
+#include "post.h"
 
 enum { CHUNK = 16 };
 

@@ -1,7 +1,7 @@
 /* mcast.c - multicast.  Joining a group at the subnet manager is not part of VAPI.  */
-#include "objects.h"
-
 #include <string.h>
+
+#include "objects.h"
 
 enum { FIRST_MULTICAST_LID = 0xc000 };
 

@@ -3,12 +3,12 @@
  * Masks and access flags have other values than in verbs, so they are translated bit by bit.
  * Members that the mask does not select are ignored: programs leave them uninitialised.
  */
-#include "objects.h"
-#include "qp_rules.h"
-#include "other/base/environment.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "objects.h"
+#include "other/base/environment.h"
+#include "qp_rules.h"
 
 enum { PSN_BITS = 0xffffff, MOST_RETRIES = 7, MOST_TIMEOUT = 31 };
 

@@ -1,8 +1,8 @@
 /* mr.c - memory regions: register, reregister, share, deregister.  */
-#include "objects.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "objects.h"
 
 /* Access rights have verbs' values. */
 _Static_assert((int)VAPI_EN_LOCAL_WRITE == IBV_ACCESS_LOCAL_WRITE &&

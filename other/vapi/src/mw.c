@@ -1,7 +1,7 @@
 /* mw.c - memory windows, of verbs' type 1. */
-#include "post.h"
-
 #include <stdlib.h>
+
+#include "post.h"
 
 VAPI_ret_t VAPI_alloc_mw(VAPI_hca_hndl_t hca, VAPI_pd_hndl_t pd_handle, VAPI_mw_hndl_t *mw,
                          VAPI_rkey_t *rkey)

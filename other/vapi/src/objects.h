@@ -6,13 +6,13 @@
 #ifndef VAPI_OBJECTS_H
 #define VAPI_OBJECTS_H
 
-#include "public.h"
-
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "public.h"
 
 #pragma GCC visibility push(default)
 #include "other/vapi/include/vapi_inline.h"

@@ -1,7 +1,7 @@
 /* pd.c - protection domains. */
-#include "objects.h"
-
 #include <stdlib.h>
+
+#include "objects.h"
 
 VAPI_ret_t VAPI_alloc_pd(VAPI_hca_hndl_t handle, VAPI_pd_hndl_t *pd)
 {

@@ -4,13 +4,13 @@
  * to VAPI's form where it is. After the first EVAPI_peek_cq a CQ is polled under its lock, because
  * completions may then wait in a ring of the library.
  */
-#include "objects.h"
-#include "wc_status.h"
-
 #include <arpa/inet.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "objects.h"
+#include "wc_status.h"
 
 #define SAME(member, other)                                                                        \
     _Static_assert(offsetof(VAPI_wc_desc_t, member) == offsetof(struct ibv_wc, other), #member)

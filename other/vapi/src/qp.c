@@ -1,8 +1,8 @@
 /* qp.c - queue pairs: made and destroyed.  modify.c changes their state, post.c posts to them. */
-#include "objects.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "objects.h"
 
 /* Checks the requested capabilities against the limits of VAPI_query_hca_cap.  */
 static VAPI_ret_t check_cap(const struct vapi_hca *hca, const VAPI_qp_cap_t *cap, bool own_recv)

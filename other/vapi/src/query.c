@@ -1,11 +1,10 @@
 /* query.c - properties of an HCA and its ports, from verbs' queries.  */
-#include "firmware.h"
-#include "objects.h"
-
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "firmware.h"
+#include "objects.h"
 #include "other/connect/roce/table.h"
 
 static uint32_t at_most(int value, uint32_t most)

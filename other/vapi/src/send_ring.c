@@ -7,10 +7,10 @@
  * requests of a queue to which lists are posted, which must know its free space.  poll.c retires
  * records; they complete in the order in which they were entered.
  */
-#include "objects.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "objects.h"
 
 void vapi_lane_init(struct vapi_lane *lane, uint32_t depth, bool is_recv)
 {

@@ -4,9 +4,9 @@
  * The slots are in one block that is never freed, so a look-up of any number is safe; each reuse of
  * a slot has another generation.
  */
-#include "objects.h"
-
 #include <stddef.h>
+
+#include "objects.h"
 
 enum { SLOTS = 1 << VAPI_SLOT_BITS, GENERATION_SHIFT = 24, GENERATIONS = 127 };
 

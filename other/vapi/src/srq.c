@@ -3,9 +3,9 @@
  * A bit of the wr_id marks every receive of a shared queue, since a failed completion does not
  * contain its queue.  A receive whose id uses that bit has a record instead.
  */
-#include "post.h"
-
 #include <stdlib.h>
+
+#include "post.h"
 
 static void free_records(struct vapi_srq *srq)
 {

@@ -2,9 +2,9 @@
  *
  * Tables only: no state, no allocation; any value is accepted.
  */
-#include "public.h"
-
 #include <stddef.h>
+
+#include "public.h"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 

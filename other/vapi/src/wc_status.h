@@ -2,9 +2,9 @@
 #ifndef VAPI_WC_STATUS_H
 #define VAPI_WC_STATUS_H
 
-#include "public.h"
-
 #include <infiniband/verbs.h>
+
+#include "public.h"
 
 _Static_assert((int)IBV_WC_SUCCESS == VAPI_SUCCESS &&
                    (int)IBV_WC_INV_EEC_STATE_ERR == VAPI_INV_EEC_STATE_ERR,

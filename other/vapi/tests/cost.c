@@ -5,13 +5,13 @@
  *
  * Eight at a time within counted(), all else outside of it.
  */
-#include "qp_pair.h"
-
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "qp_pair.h"
 
 enum { BATCH = 8 };
 

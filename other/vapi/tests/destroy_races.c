@@ -2,8 +2,6 @@
  * they run, threads that wait on what goes, queue pairs destroyed under threads that poll, keys
  * that must fail afterwards, and which object holds which.
  */
-#include "qp_pair.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -11,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "qp_pair.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;

@@ -5,12 +5,12 @@
  *
  *   eager DIRECTORY RANK SEED
  */
-#include "qp_pair.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "qp_pair.h"
 
 enum {
     EAGER = 2048,         /* bytes that are sent eagerly */

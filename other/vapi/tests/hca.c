@@ -1,7 +1,7 @@
 /* hca.c - HCAs, ports, and every call with wrong handles. */
-#include "qp_pair.h"
-
 #include <string.h>
+
+#include "qp_pair.h"
 
 void hca_rules(struct stage *s)
 {

@@ -2,8 +2,6 @@
  * small ones, ports that are down.  Each case is a process of its own, as HCAs are what they are
  * from the first look on: hcas CASE.
  */
-#include "qp_pair.h"
-
 #include <dirent.h>
 #include <dlfcn.h>
 #include <endian.h>
@@ -13,6 +11,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "qp_pair.h"
 
 static void no_hca(void)
 {

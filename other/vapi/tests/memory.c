@@ -1,9 +1,9 @@
 /* memory.c - domains, regions of all kinds, windows. */
-#include "qp_pair.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "qp_pair.h"
 
 static VAPI_mr_t plain(struct stage *s, void *start, uint64_t size, VAPI_mrw_acl_t acl)
 {

@@ -2,12 +2,12 @@
  * their values, members with their types' room, macros, calls.  headers.sh compiles it in every way
  * and links it with the libraries that makefiles of old name.
  */
-#include <mtl_common.h>
-#include <vapi.h>
 #include <evapi.h>
-#include <vapi_common.h>
 #include <mosal.h>
 #include <mpga.h>
+#include <mtl_common.h>
+#include <vapi.h>
+#include <vapi_common.h>
 #include <wrap_common.h>
 
 static int wrong;

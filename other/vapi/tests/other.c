@@ -1,9 +1,9 @@
 /* other.c - datagrams and address handles, unreliable connections, shared receive queues,
  * multicast. */
-#include "qp_pair.h"
-
 #include <infiniband/verbs.h>
 #include <string.h>
+
+#include "qp_pair.h"
 
 /* The software device has no multicast: here is one that counts, in front of it. */
 static int groups;

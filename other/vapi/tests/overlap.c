@@ -4,9 +4,6 @@
  *
  * The first call is kept at a gate inside the verbs operation that it makes (tests/gate.h).
  */
-#include "qp_pair.h"
-#include "tests/gate.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -16,6 +13,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "qp_pair.h"
+#include "tests/gate.h"
 
 enum operation { MODIFY = 1, RESIZE, POLL, HANDLER, NOTIFY };
 

@@ -5,14 +5,14 @@
  *   pingpong handler|block FILE server      listens, and writes its port into FILE
  *   pingpong handler|block FILE client
  */
-#include "qp_pair.h"
-
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "qp_pair.h"
 
 enum { ROUNDS = 500, SLOT = 4096, SLOTS = 8 };
 

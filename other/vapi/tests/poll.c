@@ -1,11 +1,11 @@
 /* poll.c - looking ahead, waiting, handlers. */
-#include "qp_pair.h"
-
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "qp_pair.h"
 
 static void write_one(struct stage *s, uint64_t id)
 {

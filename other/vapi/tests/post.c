@@ -1,8 +1,8 @@
 /* post.c - every operation, every code of posting, and how much room a completion returns. */
-#include "qp_pair.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "qp_pair.h"
 
 static void operations(struct stage *s)
 {

@@ -1,10 +1,10 @@
 /* qp.c - queue pairs and completion queues: made, changed, asked and destroyed. */
-#include "qp_pair.h"
-
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "qp_pair.h"
 
 static VAPI_qp_init_attr_t plain(struct stage *s, VAPI_cq_hndl_t cq)
 {

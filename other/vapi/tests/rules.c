@@ -1,7 +1,7 @@
 /* rules.c - every call and every code of libvapi, on the software device, within one process. */
-#include "qp_pair.h"
-
 #include <stdlib.h>
+
+#include "qp_pair.h"
 
 int main(void)
 {

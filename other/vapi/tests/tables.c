@@ -1,14 +1,14 @@
 /* tables.c - tables and parsers without a device: codes and constants in words, firmware versions,
  * the changes of state that there are.
  */
-#include "qp_pair.h"
+#include <stdio.h>
+#include <string.h>
+
 #include "other/vapi/src/event_record.h"
 #include "other/vapi/src/firmware.h"
 #include "other/vapi/src/qp_rules.h"
 #include "other/vapi/src/wc_status.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "qp_pair.h"
 
 void string_rules(void)
 {

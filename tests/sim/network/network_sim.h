@@ -6,8 +6,8 @@
 #ifndef NETWORK_SIM_H
 #define NETWORK_SIM_H
 
-#include "core/rings/amrdma.h"
 #include "core/network_defaults.h"
+#include "core/rings/amrdma.h"
 #include "tests/sim/sim.h"
 
 #define NET_BUFFERS          0

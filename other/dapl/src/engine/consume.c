@@ -5,12 +5,11 @@
  * when it is dequeued, in one step. An entry with an odd wr_id, and a status that is no success, is
  * a connection event of a link (connection_entry_t), which so comes after its transfers.
  */
-#include "other/dapl/src/engine/engine.h"
-
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "other/dapl/src/engine/engine.h"
 #include "other/dapl/src/machine/work_queue.h"
 
 /* A connection event among completions: by value, as its link may be reset, or freed, before it is

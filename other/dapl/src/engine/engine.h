@@ -12,9 +12,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "other/dapl/include/dapl_events.h"
 #include "other/base/completion-queues/channel.h"
 #include "other/base/completion-queues/os.h"
+#include "other/dapl/include/dapl_events.h"
 #include "other/dapl/src/engine/role.h"
 #include "other/dapl/src/machine/evd_state.h"
 #include "other/dapl/src/machine/order.h"

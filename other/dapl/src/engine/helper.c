@@ -1,9 +1,9 @@
 /* helper.c - the thread of an interface that looks where no thread of the program does: for agents
  * of CNOs, and for flushes that did not end at once.  It exists once one of the two was needed.
  */
-#include "other/dapl/src/engine/engine.h"
 #include "other/base/clock.h"
 #include "other/base/quiet_thread.h"
+#include "other/dapl/src/engine/engine.h"
 
 enum { LOOK_EVERY = 500000 }; /* nanoseconds, while a flush goes on */
 

@@ -1,10 +1,10 @@
 /* attributes.c - dat_ia_query: what an interface adapter and this provider can do.  */
-#include "provider.h"
-
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "provider.h"
 
 /* Streams in the order of evd_stream_merging_supported.  */
 enum { SOFTWARE, CR, DTO, CONNECTION, RMR_BIND, ASYNC, STREAMS };

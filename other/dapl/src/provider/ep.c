@@ -5,9 +5,9 @@
  * completion behind when it is destroyed, because only queue pairs that were connected complete
  * work.
  */
-#include "provider.h"
-
 #include <errno.h>
+
+#include "provider.h"
 
 /* The parts that are replaced when an endpoint is made anew with other parameters. */
 struct parts {

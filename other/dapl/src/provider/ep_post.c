@@ -1,9 +1,9 @@
 /* ep_post.c - posting to endpoints. Receives are posted before a connection exists; all else needs
  * one.  */
-#include "provider.h"
-
 #include <errno.h>
 #include <stddef.h>
+
+#include "provider.h"
 
 /* A segment of DAT is one of verbs.  */
 _Static_assert(sizeof(DAT_LMR_TRIPLET) == sizeof(struct ibv_sge) &&

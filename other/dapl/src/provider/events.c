@@ -5,10 +5,10 @@
  * the provider adds, its IA and the program's context, is found by the handle's address; calls that
  * transfer events do not look for it.
  */
-#include "provider.h"
-
 #include <errno.h>
 #include <stddef.h>
+
+#include "provider.h"
 
 enum { BUCKETS = 1024 }; /* a power of two */
 

@@ -2,11 +2,11 @@
  *
  * Each dat_ia_open opens the device once more, so that IAs share nothing.
  */
-#include "provider.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "provider.h"
 
 static struct ibv_context *ia_open_device(const char *ia_name, const char *device)
 {

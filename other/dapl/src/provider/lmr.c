@@ -3,9 +3,9 @@
  * Local read permission is always there, and remote writing includes local writing, as verbs
  * demand; a query still reports what the program asked for.
  */
-#include "provider.h"
-
 #include <errno.h>
+
+#include "provider.h"
 
 static int access_of(DAT_MEM_PRIV_FLAGS privileges)
 {

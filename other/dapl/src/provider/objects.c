@@ -4,11 +4,11 @@
  * Programs use handles of objects that they have freed, and libdat2 itself reads their first word.
  * So the memory of an object serves only objects of its kind, until the provider is unloaded.
  */
-#include "provider.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "provider.h"
 
 /* Objects are aligned as EVDs and CNOs are: other/dapl looks at any handle to see whether it is one
  * of these.  */

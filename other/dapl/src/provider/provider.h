@@ -13,8 +13,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* dat_registry.h needs the types of udat.h. */
+/* clang-format off */
 #include <dat2/udat.h>
 #include <dat2/dat_registry.h>
+/* clang-format on */
 
 #include "other/dapl/include/dapl_verbs.h"
 

@@ -1,7 +1,7 @@
 /* pz.c - protection zones, which are protection domains of verbs.  */
-#include "provider.h"
-
 #include <errno.h>
+
+#include "provider.h"
 
 DAT_RETURN udapl_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *handle)
 {

@@ -4,11 +4,11 @@
  * libdat2 calls dat_provider_init once for each line of the file whose IA a program opens, and
  * dat_provider_fini after the last close of it.
  */
-#include "provider.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "provider.h"
 
 /* The names that libdat2 looks up; its header has their types alone.  */
 __attribute__((visibility("default"))) void dat_provider_init(const DAT_PROVIDER_INFO *info,

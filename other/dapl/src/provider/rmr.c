@@ -2,10 +2,10 @@
  *
  * A window is bound through a connected endpoint, and this provider connects none yet.
  */
-#include "provider.h"
-
 #include <errno.h>
 #include <string.h>
+
+#include "provider.h"
 
 DAT_RETURN udapl_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *handle)
 {

@@ -2,9 +2,9 @@
  *
  * They are objects of this process alone: no connection request arrives at them yet.
  */
-#include "provider.h"
-
 #include <errno.h>
+
+#include "provider.h"
 
 static bool qualifier_used(struct udapl_ia *ia, DAT_CONN_QUAL qualifier)
 {

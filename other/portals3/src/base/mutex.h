@@ -35,8 +35,7 @@ static inline void ptli_mutex_lock(struct ptli_mutex *mutex)
     if (!ptli_mutex_try(mutex)) ptli_mutex_lock_slowly(mutex);
 }
 
-__attribute__((cold, unused)) static void
-ptli_mutex_unlock_slowly(struct ptli_mutex *mutex)
+__attribute__((cold, unused)) static void ptli_mutex_unlock_slowly(struct ptli_mutex *mutex)
 {
     gasneti_futex_wake(&mutex->word, GASNETI_FUTEX_PRIVATE, 1);
 }

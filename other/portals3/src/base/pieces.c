@@ -4,8 +4,10 @@
  * Called by the engine for short messages and for operations on the own process, and by transports
  * to split transfers.  Never accesses memory beyond a span.
  */
-#include <string.h>
 #include "other/portals3/src/base/pieces.h"
+
+#include <string.h>
+
 #include "other/base/min.h"
 
 void ptli_cursor_start(struct ptli_cursor *cursor, const struct ptli_span *span)

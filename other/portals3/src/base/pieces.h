@@ -8,9 +8,10 @@
 #define PTLI_PIECES_H
 
 #include <stdatomic.h>
-#include <string.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
 #include "other/portals3/src/base/portals_wire.h"
 
 struct ptli_region;

@@ -4,8 +4,9 @@
  * Any byte may have any value: each field is checked before it is used, and nothing outside of the
  * `size` bytes is read.
  */
-#include <stdbool.h>
 #include "other/portals3/src/base/portals_wire.h"
+
+#include <stdbool.h>
 
 void ptli_wire_encode(const struct ptli_header *header, unsigned char bytes[PTLI_WIRE_SIZE])
 {

@@ -8,11 +8,11 @@
 #ifndef PTLI_PORTALS_WIRE_H
 #define PTLI_PORTALS_WIRE_H
 
+#include <portals3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <portals3.h>
 
 #include "other/portals3/src/base/little_endian.h"
 

@@ -2,6 +2,7 @@
  * published_list.c - a published list on the wire; see published_list.h.
  */
 #include "other/portals3/src/base/published_list.h"
+
 #include "other/portals3/src/base/little_endian.h"
 
 size_t ptli_published_encode(const struct ptli_published *list,

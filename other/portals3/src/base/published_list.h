@@ -11,6 +11,7 @@
 #define PTLI_PUBLISHED_LIST_H
 
 #include <stdbool.h>
+
 #include "other/portals3/src/base/portals_wire.h"
 
 enum { PTLI_PUBLISHED_MAX = 16, PTLI_PUBLISHED_ENTRY_SIZE = 48, PTLI_PUBLISHED_FRAME_SIZE = 16 };

@@ -1,10 +1,11 @@
 /* settings.c - see settings.h. */
 #include "other/portals3/src/base/settings.h"
-#include "other/base/environment.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "other/base/environment.h"
 
 static const struct gasneti_env_row rows[] = {
 #define PARAM(field, ...)                                                                          \

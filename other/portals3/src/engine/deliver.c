@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "other/portals3/src/engine/engine.h"
+
 #include "other/portals3/include/portals3_ext.h"
+#include "other/portals3/src/engine/engine.h"
 
 _Atomic unsigned int ptli_debug;
 

@@ -11,8 +11,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include "other/portals3/src/engine/match.h"
+
 #include "other/portals3/src/base/mutex.h"
+#include "other/portals3/src/engine/match.h"
 #include "other/portals3/src/engine/pool.h"
 #include "other/portals3/src/transport/transport.h"
 

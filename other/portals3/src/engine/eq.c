@@ -9,9 +9,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "other/portals3/src/engine/deposit.h"
-#include "other/portals3/include/portals3_ext.h"
+
 #include "other/base/clock.h"
+#include "other/portals3/include/portals3_ext.h"
+#include "other/portals3/src/engine/deposit.h"
 
 /* Sequence numbers begin just before the wrap, to expose programs that do not handle it.  */
 #define FIRST_SEQUENCE ((ptl_seq_t)-64)

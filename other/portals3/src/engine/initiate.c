@@ -8,8 +8,9 @@
  * data.
  */
 #include <stdlib.h>
-#include "other/portals3/src/engine/engine.h"
+
 #include "other/portals3/include/portals3_ext.h"
+#include "other/portals3/src/engine/engine.h"
 
 /* The peer, or engine->self for this process; or NULL and an error.  */
 static struct ptli_peer *find_peer(struct ptli_engine *engine, ptl_process_id_t target, int *result)

@@ -3,8 +3,9 @@
  * injected failures, explicit progress.
  */
 #include <stdio.h>
-#include "other/portals3/src/engine/engine.h"
+
 #include "other/portals3/include/portals3_ext.h"
+#include "other/portals3/src/engine/engine.h"
 
 int PtlProgress(ptl_handle_any_t handle, ptl_time_t timeout)
 {

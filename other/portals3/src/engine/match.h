@@ -9,10 +9,10 @@
 #ifndef PTLI_MATCH_H
 #define PTLI_MATCH_H
 
+#include <portals3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <portals3.h>
 
 /* The current state of an MD that determines which requests it accepts.  */
 struct ptli_rules {

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include "other/portals3/src/engine/engine.h"
+
 #include "other/portals3/include/portals3_ext.h"
+#include "other/portals3/src/engine/engine.h"
 
 /* --- memory --- */
 

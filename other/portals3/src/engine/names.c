@@ -4,8 +4,9 @@
  * Called by programs and for the library's own messages.  The tables have an element for each
  * constant of their enums.
  */
-#include <stdio.h>
 #include <portals3_ext.h>
+#include <stdio.h>
+
 #include "other/portals3/src/engine/pool.h"
 
 const char *ptl_err_str[] = {

@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "other/portals3/src/engine/engine.h"
+
 #include "other/portals3/include/portals3_ext.h"
 #include "other/portals3/src/base/settings.h"
+#include "other/portals3/src/engine/engine.h"
 
 struct ptli_engine ptli_engines[PTLI_INTERFACES] = {{.handle = PTL_INVALID_HANDLE},
                                                     {.handle = PTL_INVALID_HANDLE}};

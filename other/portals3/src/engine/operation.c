@@ -6,6 +6,7 @@
  * whichever the network reports first.  Every path decrements the pending counts again.
  */
 #include <stdlib.h>
+
 #include "other/portals3/src/engine/engine.h"
 
 struct ptli_operation *ptli_operation_take(struct ptli_engine *engine, enum ptli_role role,

@@ -4,9 +4,10 @@
  * Called with the engine's lock, or while the interface opens and closes.  Memory is returned to
  * the system only when the interface closes.
  */
+#include "other/portals3/src/engine/pool.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include "other/portals3/src/engine/pool.h"
 
 bool ptli_pool_open(struct ptli_pool *pool, enum ptli_kind kind, uint32_t interface, size_t size,
                     uint32_t limit)

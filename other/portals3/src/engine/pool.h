@@ -7,11 +7,11 @@
 #ifndef PTLI_POOL_H
 #define PTLI_POOL_H
 
+#include <portals3.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <portals3.h>
 
 /* Kind (2 bits), interface (2), generation (12), index (16).  Interface 3 does not exist, so that
  * none of the special values is ever a handle. */

@@ -6,8 +6,9 @@
  * (me.c, md.c, access.c).
  */
 #include <stdio.h>
-#include "other/portals3/src/engine/engine.h"
+
 #include "other/portals3/include/portals3_ext.h"
+#include "other/portals3/src/engine/engine.h"
 
 /* Requests since the last change of a list before it is published: a list that changes often would
  * be revoked often.  */

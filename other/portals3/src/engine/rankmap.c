@@ -6,9 +6,10 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "other/portals3/src/engine/engine.h"
-#include "other/portals3/include/portals3_ext.h"
+
 #include "other/base/environment.h"
+#include "other/portals3/include/portals3_ext.h"
+#include "other/portals3/src/engine/engine.h"
 
 static struct ptli_launch given = {.rank = -1, .size = -1};
 static ptl_nid_t *nids;

@@ -6,10 +6,10 @@
 #ifndef PTLI_FAST_H
 #define PTLI_FAST_H
 
-#include "other/portals3/src/engine/engine.h"
-#include "other/portals3/include/portals3_ext.h"
-#include "other/portals3/src/transport/verbs.h"
 #include "other/base/hot.h"
+#include "other/portals3/include/portals3_ext.h"
+#include "other/portals3/src/engine/engine.h"
+#include "other/portals3/src/transport/verbs.h"
 
 /* Caches the descriptor of a handle; false if the handle is invalid or the descriptor not plain. */
 bool ptli_fast_change_md(struct ptli_engine *engine, struct ptli_posting *posting,

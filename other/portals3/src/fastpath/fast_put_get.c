@@ -14,6 +14,7 @@
  * many instructions (rows "from the call until" of other/portals3/tests/bench.sh).
  */
 #include <stdlib.h>
+
 #include "other/portals3/src/fastpath/fast.h"
 
 /* --- conditions of the fast path --- */

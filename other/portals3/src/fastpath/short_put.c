@@ -6,9 +6,10 @@
  * there is changes no state before deliver.c has taken over.  Fields of the header are read where
  * they are used, again if need be.
  */
-#include "other/portals3/src/engine/deposit.h"
 #include "other/portals3/src/fastpath/short_put.h"
+
 #include "other/base/hot.h"
+#include "other/portals3/src/engine/deposit.h"
 
 enum { SHORT_MOST = 256 };
 

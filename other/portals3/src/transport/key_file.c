@@ -1,8 +1,6 @@
 /* key_file.c - see key_file.h. */
 #include "other/portals3/src/transport/key_file.h"
 
-#include "other/base/hex.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,6 +13,8 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "other/base/hex.h"
 
 enum { RANDOM_BYTES = 32 }; /* twice as many digits are the key */
 

@@ -1,12 +1,13 @@
 /* launch.c - see launch.h. */
 #include "other/portals3/src/transport/launch.h"
-#include "other/base/environment.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "other/base/environment.h"
 
 static bool launch_element(const char *text, size_t length, uint32_t *value)
 {

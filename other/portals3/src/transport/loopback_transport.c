@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <unistd.h>
+
 #include "other/portals3/src/transport/transport.h"
 
 enum { SELF_NODE = 0x7f000001, SELF_EAGER = 16384 };

@@ -16,10 +16,11 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+
 #include "other/connect/handshake/seal.h"
 #include "other/portals3/src/base/pieces.h"
-#include "other/portals3/src/base/published_list.h"
 #include "other/portals3/src/base/portals_wire.h"
+#include "other/portals3/src/base/published_list.h"
 
 struct ptli_engine; /* the engine's side of an interface */
 struct ptli_transport;

@@ -25,13 +25,13 @@
 #include <stddef.h>
 
 #include "other/connect/handshake/handshake.h"
+#include "other/connect/roce/roce.h"
 #include "other/portals3/src/base/mutex.h"
-#include "other/portals3/src/transport/list_lease.h"
 #include "other/portals3/src/transport/connect_guard.h"
 #include "other/portals3/src/transport/connect_payload.h"
+#include "other/portals3/src/transport/list_lease.h"
 #include "other/portals3/src/transport/ranges.h"
 #include "other/portals3/src/transport/transport.h"
-#include "other/connect/roce/roce.h"
 
 enum {
     PTLI_RETRIES = 7,  /* of a queue pair */

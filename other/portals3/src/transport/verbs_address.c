@@ -25,9 +25,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "other/portals3/src/transport/verbs.h"
 #include "other/base/clock.h"
 #include "other/base/uncancelled.h"
+#include "other/portals3/src/transport/verbs.h"
 
 /* Ports below 1024 are the system's: pids below 1024 stand for ports above the range from which the
  * kernel assigns. */

@@ -7,10 +7,9 @@
  * sent to that peer.
  */
 #include <errno.h>
+#include <portals3_ext.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <portals3_ext.h>
 
 #include "other/portals3/src/transport/verbs.h"
 

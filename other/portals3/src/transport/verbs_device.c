@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "other/portals3/src/transport/verbs.h"
-#include "other/connect/roce/table.h"
 #include "other/base/verbs_fork.h"
+#include "other/connect/roce/table.h"
+#include "other/portals3/src/transport/verbs.h"
 
 enum { MOST_RD_ATOM = 16, FIRST_CQ = 2048, LEAST_RECEIVES = 16 };
 

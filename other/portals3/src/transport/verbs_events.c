@@ -5,13 +5,12 @@
  * when one wakes it.  Driving is held.
  */
 #include <fcntl.h>
+#include <portals3_ext.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-#include <portals3_ext.h>
-
-#include "other/portals3/src/transport/verbs.h"
 #include "other/base/clock.h"
+#include "other/portals3/src/transport/verbs.h"
 
 static const double PORT_GRACE = 1; /* seconds in which the port may become active again */
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "other/portals3/src/transport/verbs.h"
 #include "other/base/clock.h"
+#include "other/portals3/src/transport/verbs.h"
 
 /* --- initiator and target; with posting held --- */
 

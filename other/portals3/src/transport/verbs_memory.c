@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "other/portals3/src/transport/verbs.h"
 #include "other/base/memcheck.h"
 #include "other/base/uncancelled.h"
+#include "other/portals3/src/transport/verbs.h"
 
 struct region {
     struct ptli_region face;

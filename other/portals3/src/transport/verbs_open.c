@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "other/portals3/src/transport/verbs.h"
 #include "other/base/clock.h"
+#include "other/portals3/src/transport/verbs.h"
 
 static const double FAREWELL = 1.0; /* seconds to wait for the GOODBYE of silent peers */
 

@@ -9,17 +9,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <portals3_ext.h>
 #include <sched.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <portals3_ext.h>
-
-#include "other/portals3/src/transport/verbs.h"
 #include "other/base/clock.h"
 #include "other/base/quiet_thread.h"
 #include "other/base/uncancelled.h"
+#include "other/portals3/src/transport/verbs.h"
 
 enum { LOOK_MS = 250, IDLE_LOOK_MS = 1000, THREAD_GRACE_MS = 1, HYBRID_GRACE_MS = 20 };
 

@@ -10,10 +10,9 @@
  * others are copied into send buffers: for the engine a message ends when it is posted.
  */
 #include <errno.h>
+#include <portals3_ext.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <portals3_ext.h>
 
 #include "other/portals3/src/transport/verbs.h"
 

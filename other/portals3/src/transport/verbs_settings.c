@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "other/portals3/src/transport/launch.h"
-#include "other/portals3/src/transport/key_file.h"
 #include "other/portals3/src/base/settings.h"
+#include "other/portals3/src/transport/key_file.h"
+#include "other/portals3/src/transport/launch.h"
 #include "other/portals3/src/transport/verbs.h"
 
 void ptli_verbs_say(const struct ptli_verbs *v, const char *format, ...)

@@ -4,14 +4,14 @@
  * Returns the completion status for the initiator, or the reason why the WR has to wait. Never
  * blocks on the target.
  */
+#include <endian.h>
+
 #include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/device/device.h"
 #include "other/softhca/src/objects/ah.h"
 #include "other/softhca/src/objects/mr.h"
 #include "other/softhca/src/objects/mw.h"
 #include "other/softhca/src/segment/upward.h"
-
-#include <endian.h>
 
 /* The local SGEs of a WR. The lkeys are checked just before use, as an HCA does. */
 static inline int deliver_gather(struct shca_qp *qp, const struct ibv_send_wr *wr,

@@ -5,10 +5,10 @@
 #ifndef SOFTHCA_HOT_H
 #define SOFTHCA_HOT_H
 
-#include "other/softhca/src/datapath/datapath.h"
-#include "other/base/hot.h"
-
 #include <string.h>
+
+#include "other/base/hot.h"
+#include "other/softhca/src/datapath/datapath.h"
 
 /* The address in this process of LEN bytes at OFFSET of the peer's memfd; NULL when they cannot be
  * mapped. ARENA_LEN is loaded before ARENA: peer_map.c stores them in the opposite order. */

@@ -5,12 +5,12 @@
  * its own process can access, as that of memfd_secret. Callers have checked keys and ranges, and
  * hold the target QP's active word odd.
  */
-#include "other/softhca/src/datapath/hot.h"
-#include "other/softhca/src/settings/say.h"
-#include "other/base/mapped.h"
-
 #include <string.h>
 #include <sys/uio.h>
+
+#include "other/base/mapped.h"
+#include "other/softhca/src/datapath/hot.h"
+#include "other/softhca/src/settings/say.h"
 
 /* A position in two lists of pieces; the remote list is at least as long. */
 struct walk {

@@ -3,10 +3,10 @@
  * The ring is in the segment; the connected initiator consumes it. A slot counts as used until its
  * completion is polled, because a small message waits in the slot until then.
  */
+#include <string.h>
+
 #include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/segment/upward.h"
-
-#include <string.h>
 
 static struct shm_rwr *recv_wr_at(struct shca_qp *qp, uint32_t index)
 {

@@ -5,6 +5,7 @@
  * waits for the target.
  */
 #include "other/softhca/src/datapath/respond.h"
+
 #include "other/softhca/src/segment/upward.h"
 
 /* Writes into the target's memory; byte by byte when a fault asks for it. */

@@ -6,13 +6,13 @@
  * signalled completion at or after it is polled, as on real devices, so a program that never
  * signals runs into ENOMEM.
  */
+#include <string.h>
+
+#include "other/base/clock.h"
 #include "other/softhca/src/datapath/hot.h"
 #include "other/softhca/src/datapath/rnr.h"
 #include "other/softhca/src/segment/upward.h"
 #include "other/softhca/src/settings/say.h"
-#include "other/base/clock.h"
-
-#include <string.h>
 
 static struct shca_wqe *send_wqe_at(struct shca_qp *qp, uint32_t index)
 {

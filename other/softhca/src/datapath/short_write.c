@@ -4,10 +4,10 @@
  * steps than these: nothing can wait, and what is not as usual is left to send.c before anything
  * has been done.
  */
+#include <string.h>
+
 #include "other/softhca/src/datapath/respond.h"
 #include "other/softhca/src/objects/done.h"
-
-#include <string.h>
 
 /* True for a WRITE of one piece on a reliable connection on which nothing waits, and into which no
  * faults are injected; unless its target is known not to be mapped here. */

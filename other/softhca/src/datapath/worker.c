@@ -5,14 +5,14 @@
  * fault, flushes receive queues, and recovers what a dead peer left unfinished. It may wait for
  * peers.
  */
+#include <time.h>
+#include <unistd.h>
+
+#include "other/base/futex.h"
 #include "other/softhca/src/datapath/datapath.h"
 #include "other/softhca/src/objects/event.h"
 #include "other/softhca/src/segment/segment.h"
 #include "other/softhca/src/segment/upward.h"
-#include "other/base/futex.h"
-
-#include <time.h>
-#include <unistd.h>
 
 static pthread_mutex_t wait_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shca_qp *waiters; /* QPs with waiting WRs */

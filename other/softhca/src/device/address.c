@@ -5,16 +5,16 @@
  * boot id, so that all processes of the host agree. Addresses are resolved when a queue pair is
  * connected and when an address handle is created, not on the data path.
  */
-#include "other/softhca/src/device/device.h"
-#include "other/softhca/src/settings/fabric.h"
-#include "other/softhca/src/settings/say.h"
-#include "other/base/fnv.h"
-
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "other/base/fnv.h"
+#include "other/softhca/src/device/device.h"
+#include "other/softhca/src/settings/fabric.h"
+#include "other/softhca/src/settings/say.h"
 
 /* Reads the boot id: 0 or an errno value. *LENGTH is 0 where the host has no boot id. */
 static int address_read_boot_id(char *text, size_t room, size_t *length)

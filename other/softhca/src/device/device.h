@@ -2,10 +2,10 @@
 #ifndef SOFTHCA_DEVICE_H
 #define SOFTHCA_DEVICE_H
 
+#include <errno.h>
+
 #include "other/softhca/src/segment/peer.h"
 #include "other/softhca/src/settings/inventory.h"
-
-#include <errno.h>
 
 /* Vendor libraries compare fields of their own behind ibv_device: these read as zeros. */
 struct shca_device {

@@ -2,11 +2,11 @@
  *
  * Each process has its own view of the state of a port; port_faults.c changes it.
  */
+#include <stdio.h>
+
 #include "other/softhca/src/device/device.h"
 #include "other/softhca/src/segment/upward.h"
 #include "other/softhca/src/settings/settings.h"
-
-#include <stdio.h>
 
 struct shca_device shca_devices[SHCA_DEVICES];
 

@@ -1,8 +1,8 @@
 /* query.c - the attributes of a device and its ports, all from the inventory. */
-#include "other/softhca/src/device/device.h"
-
 #include <endian.h>
 #include <string.h>
+
+#include "other/softhca/src/device/device.h"
 
 /* Pieces of memory of an RDMA read. */
 uint32_t shca_max_sge_rd(const struct shca_device_model *m)

@@ -4,12 +4,12 @@
  * are delivered later, always in the order of their queue. Until then their WRs count as not
  * completed. The worker thread wakes a program that sleeps while completions are held.
  */
-#include "other/softhca/src/faults/inject.h"
-#include "other/softhca/src/segment/upward.h"
-#include "other/base/clock.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "other/base/clock.h"
+#include "other/softhca/src/faults/inject.h"
+#include "other/softhca/src/segment/upward.h"
 
 struct held {
     struct shm_cqe e;

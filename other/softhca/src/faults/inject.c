@@ -4,13 +4,7 @@
  * Faults of the process or of a port happen when a message is posted, before it is executed. Time
  * limits only waits that would not end otherwise, or those that were asked for in microseconds.
  */
-#include "other/softhca/src/device/device.h"
 #include "other/softhca/src/faults/inject.h"
-#include "other/softhca/src/segment/upward.h"
-#include "other/softhca/src/settings/say.h"
-#include "other/softhca/src/settings/settings.h"
-#include "other/softhca/src/tcp/tcp.h"
-#include "other/softhca/include/softhca.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -19,6 +13,12 @@
 
 #include "other/base/clock.h"
 #include "other/base/quiet_thread.h"
+#include "other/softhca/include/softhca.h"
+#include "other/softhca/src/device/device.h"
+#include "other/softhca/src/segment/upward.h"
+#include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/settings/settings.h"
+#include "other/softhca/src/tcp/tcp.h"
 
 static struct {
     pthread_once_t once;

@@ -6,14 +6,14 @@
  * inside the target QP; the completion follows when all bytes are placed. Each pause gives up the
  * processor, so that the target can poll.
  */
-#include "other/softhca/src/datapath/hot.h"
-#include "other/softhca/src/faults/inject.h"
-#include "other/softhca/src/segment/upward.h"
-#include "other/base/uncancelled.h"
-
 #include <sched.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "other/base/uncancelled.h"
+#include "other/softhca/src/datapath/hot.h"
+#include "other/softhca/src/faults/inject.h"
+#include "other/softhca/src/segment/upward.h"
 
 /* A longer message is written in STEPS steps of several bytes; at most about PAUSES pauses. */
 enum { STEPS = 4096, PAUSES = 64 };

@@ -2,13 +2,13 @@
  *
  * Where programs do not see the device, the memory is ordinary.
  */
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "other/softhca/include/softhca.h"
 #include "other/softhca/src/interpose/interpose.h"
 #include "other/softhca/src/segment/segment.h"
 #include "other/softhca/src/verbs/verbs.h"
-#include "other/softhca/include/softhca.h"
-
-#include <stdint.h>
-#include <sys/mman.h>
 
 SHCA_EXPORT void *softhca_alloc(size_t bytes)
 {

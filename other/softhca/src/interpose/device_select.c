@@ -6,15 +6,15 @@
  * them. iWARP needs a connection manager, which few programs use. Real devices stay in the list as
  * the real library returned them. No lock is held during calls of that library.
  */
-#include "other/softhca/src/interpose/interpose.h"
-#include "other/softhca/src/settings/settings.h"
-#include "other/softhca/include/softhca.h"
-#include "other/base/environment.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "other/base/environment.h"
+#include "other/softhca/include/softhca.h"
+#include "other/softhca/src/interpose/interpose.h"
+#include "other/softhca/src/settings/settings.h"
 
 /* Whether programs see the software device, and why. Written once, by the first thread asking. */
 struct decision {

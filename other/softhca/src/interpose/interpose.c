@@ -6,12 +6,13 @@
  * lock. The rarely used names are in interpose_rare.c.
  */
 #include "other/softhca/src/interpose/interpose.h"
-#include "other/softhca/src/objects/event.h"
-#include "other/softhca/src/objects/mr.h"
-#include "other/softhca/src/verbs/verbs.h"
 
 #include <dlfcn.h>
 #include <string.h>
+
+#include "other/softhca/src/objects/event.h"
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/verbs/verbs.h"
 
 #undef ibv_query_port
 #undef ibv_reg_mr

@@ -7,10 +7,10 @@
 #ifndef SOFTHCA_INTERPOSE_H
 #define SOFTHCA_INTERPOSE_H
 
+#include <errno.h>
+
 #include "other/softhca/src/objects/context.h"
 #include "other/softhca/src/settings/say.h"
-
-#include <errno.h>
 
 /* interpose.c: a function of the real libibverbs, or NULL */
 void *shca_real_verbs(const char *name);

@@ -3,8 +3,6 @@
  *
  * Each message has one size and is small, so that a socket's empty buffer always takes it whole.
  */
-#include "other/softhca/src/manager/manager.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -13,6 +11,8 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "other/softhca/src/manager/manager.h"
 
 enum { MAGIC = 0x73636d31, NO_SERVICE = 8, BY_PROGRAM = 28 }; /* reasons of InfiniBand's REJ */
 

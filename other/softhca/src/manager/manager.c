@@ -4,10 +4,7 @@
  * The names are not interposed: librdmacm calls its own functions by them, on ids that only it
  * understands.
  */
-#include "other/softhca/src/device/device.h"
 #include "other/softhca/src/manager/manager.h"
-#include "other/softhca/src/settings/say.h"
-#include "other/softhca/src/verbs/verbs.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,6 +17,9 @@
 #include <unistd.h>
 
 #include "other/softhca/include/softhca.h"
+#include "other/softhca/src/device/device.h"
+#include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/verbs/verbs.h"
 
 pthread_mutex_t shca_cm_lock = PTHREAD_MUTEX_INITIALIZER;
 

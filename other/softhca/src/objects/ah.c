@@ -5,15 +5,16 @@
  * UD queue pair keeps a reference to every process that it has sent to until it is reset, so that
  * the next message needs no look-up.
  */
-#include "other/softhca/src/device/device.h"
 #include "other/softhca/src/objects/ah.h"
-#include "other/softhca/src/objects/mr.h"
-#include "other/softhca/src/objects/qp.h"
-#include "other/softhca/src/segment/upward.h"
 
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "other/softhca/src/device/device.h"
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/objects/qp.h"
+#include "other/softhca/src/segment/upward.h"
 
 enum { NEXT_HEADER_IBA = 0x1b, NEXT_HEADER_UDP = 17, IP_VERSION = 6 };
 enum { TIMEOUT_MS = 1000 }; /* to wait for a peer that is not attached: a datagram is not queued */

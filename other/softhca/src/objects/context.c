@@ -4,6 +4,7 @@
  * calls on their objects fail with EIO.
  */
 #include "other/softhca/src/objects/context.h"
+
 #include "other/softhca/src/objects/event.h"
 
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -2,9 +2,9 @@
 #ifndef SOFTHCA_CONTEXT_H
 #define SOFTHCA_CONTEXT_H
 
-#include "other/softhca/src/device/device.h"
-
 #include <stddef.h>
+
+#include "other/softhca/src/device/device.h"
 
 struct shca_event;
 

@@ -4,6 +4,15 @@
  * and publishes it by a release store of its lap. No lock is shared between processes; an entry
  * whose claimant died is skipped. Consumers are threads of the owner and share an ordinary lock.
  */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "other/base/clock.h"
+#include "other/base/hot.h"
+#include "other/base/uncancelled.h"
 #include "other/softhca/src/device/device.h"
 #include "other/softhca/src/objects/done.h"
 #include "other/softhca/src/objects/event.h"
@@ -11,15 +20,6 @@
 #include "other/softhca/src/segment/segment.h"
 #include "other/softhca/src/segment/upward.h"
 #include "other/softhca/src/settings/settings.h"
-#include "other/base/clock.h"
-#include "other/base/hot.h"
-#include "other/base/uncancelled.h"
-
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum { MIN_SPINS = 64, MAX_SPINS = 4096, SHORT_YIELD = 2000 /* ns */ };
 

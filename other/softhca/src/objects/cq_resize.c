@@ -6,12 +6,12 @@
  * left, because only such an initiator can still have its address. Completions of short WRITEs
  * (done.h) become the first entries of the new ring, because they count as well.
  */
+#include <string.h>
+
 #include "other/softhca/src/device/device.h"
 #include "other/softhca/src/objects/done.h"
 #include "other/softhca/src/objects/memlock.h"
 #include "other/softhca/src/segment/segment.h"
-
-#include <string.h>
 
 enum { STOPPED = 1 << 30 }; /* more than a CQ has to spare */
 

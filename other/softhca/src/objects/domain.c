@@ -4,10 +4,10 @@
  * They are checked and accepted without effect. An object of a parent domain belongs to its
  * protection domain.
  */
+#include <stdlib.h>
+
 #include "other/softhca/src/objects/mr.h"
 #include "other/softhca/src/segment/process.h"
-
-#include <stdlib.h>
 
 struct shca_td {
     struct ibv_td base;

@@ -15,8 +15,8 @@
 #ifndef SOFTHCA_DONE_H
 #define SOFTHCA_DONE_H
 
-#include "other/softhca/src/objects/qp.h"
 #include "other/base/hot.h"
+#include "other/softhca/src/objects/qp.h"
 
 struct shca_done {
     uint64_t wr_id;

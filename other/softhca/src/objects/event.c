@@ -4,16 +4,17 @@
  * increment it. Which CQ an event is for is recorded in the CQ itself, so no event is lost when a
  * producer dies. Asynchronous events are a list in the context with an eventfd to wait on.
  */
-#include "other/softhca/src/objects/context.h"
 #include "other/softhca/src/objects/event.h"
-#include "other/softhca/src/objects/qp.h"
-#include "other/softhca/src/segment/upward.h"
-#include "other/base/uncancelled.h"
 
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "other/base/uncancelled.h"
+#include "other/softhca/src/objects/context.h"
+#include "other/softhca/src/objects/qp.h"
+#include "other/softhca/src/segment/upward.h"
 
 struct shca_event {
     struct ibv_async_event e;

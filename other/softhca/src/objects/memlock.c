@@ -7,11 +7,12 @@
  * and of 16 bytes for each piece in receive queues.  Nothing is pinned here.
  */
 #include "other/softhca/src/objects/memlock.h"
+
+#include "other/base/memory_limits.h"
+#include "other/softhca/include/softhca.h"
 #include "other/softhca/src/objects/qp.h"
 #include "other/softhca/src/settings/say.h"
 #include "other/softhca/src/settings/settings.h"
-#include "other/softhca/include/softhca.h"
-#include "other/base/memory_limits.h"
 
 static _Atomic size_t charged; /* bytes */
 

@@ -4,21 +4,22 @@
  * they access memory. Deregistration waits until no initiator is inside, so memory is not accessed
  * after ibv_dereg_mr() returns.
  */
+#include "other/softhca/src/objects/mr.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "other/base/mapped.h"
+#include "other/base/memcheck.h"
+#include "other/base/uncancelled.h"
 #include "other/softhca/src/device/device.h"
 #include "other/softhca/src/objects/memlock.h"
-#include "other/softhca/src/objects/mr.h"
 #include "other/softhca/src/objects/mw.h"
 #include "other/softhca/src/objects/qp.h"
 #include "other/softhca/src/segment/segment.h"
 #include "other/softhca/src/settings/say.h"
 #include "other/softhca/src/settings/settings.h"
-#include "other/base/mapped.h"
-#include "other/base/memcheck.h"
-#include "other/base/uncancelled.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
 static struct {
     uint32_t next;    /* the lowest index never used */

@@ -2,8 +2,8 @@
 #ifndef SOFTHCA_MR_H
 #define SOFTHCA_MR_H
 
-#include "other/softhca/src/segment/shm.h"
 #include "other/base/hot.h"
+#include "other/softhca/src/segment/shm.h"
 
 struct shca_mw;
 

@@ -5,12 +5,13 @@
  * serve the QP they were bound on, and end by a local or a remote invalidation. Binding runs in the
  * order of the send queue, with the send lock held, so it may not wait for shca.lock.
  */
-#include "other/softhca/src/objects/mr.h"
 #include "other/softhca/src/objects/mw.h"
-#include "other/softhca/src/objects/qp.h"
-#include "other/softhca/src/segment/segment.h"
 
 #include <stdlib.h>
+
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/objects/qp.h"
+#include "other/softhca/src/segment/segment.h"
 
 /* Protects the lists of windows over each region. A window whose key a peer has invalidated stays
  * linked until it is found. */

@@ -4,6 +4,9 @@
  * positions in order (srq_claim.c). A slot is free again when its completion is polled, or when it
  * is certain that there will be none. Only the owner posts, under the lock of the queue.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "other/softhca/src/device/device.h"
 #include "other/softhca/src/objects/event.h"
 #include "other/softhca/src/objects/memlock.h"
@@ -11,9 +14,6 @@
 #include "other/softhca/src/objects/qp.h"
 #include "other/softhca/src/objects/xrc.h"
 #include "other/softhca/src/segment/segment.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static struct shm_slot *srq_slot_at(struct shca_srq *q, uint32_t index)
 {

@@ -7,12 +7,6 @@
  * for anonymous memory; a thread reads them. The program's call waits until the thread has read its
  * event, so this thread takes no lock and frees nothing.
  */
-#include "other/softhca/src/objects/mr.h"
-#include "other/softhca/src/segment/process.h"
-#include "other/softhca/src/settings/say.h"
-#include "other/softhca/src/settings/settings.h"
-#include "other/base/quiet_thread.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -22,6 +16,12 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "other/base/quiet_thread.h"
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/segment/process.h"
+#include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/settings/settings.h"
 
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1

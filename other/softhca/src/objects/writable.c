@@ -5,12 +5,12 @@
  * inside one costs a few comparisons. Memory that is write-protected afterwards may pass; writable
  * memory is never refused.
  */
-#include "other/softhca/src/objects/mr.h"
-#include "other/softhca/src/segment/lock.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "other/softhca/src/objects/mr.h"
+#include "other/softhca/src/segment/lock.h"
 
 struct range {
     uintptr_t start, end;

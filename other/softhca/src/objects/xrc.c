@@ -6,12 +6,13 @@
  * An XRC target QP has no queues of its own: each message names a shared queue, perhaps of another
  * process, whose protection domain, receives and completion queue are used (respond.h).
  */
-#include "other/softhca/src/objects/done.h"
 #include "other/softhca/src/objects/xrc.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+
+#include "other/softhca/src/objects/done.h"
 
 struct shca_xrcd {
     struct ibv_xrcd base;

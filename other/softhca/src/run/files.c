@@ -4,8 +4,6 @@
  * /sys/class/infiniband. Neither folder is writable, so they are covered by folders in memory that
  * show their former content and the additions. No other process sees them and nothing remains.
  */
-#include "other/softhca/src/run/run.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +15,8 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "other/softhca/src/run/run.h"
 
 static int files_write(const char *path, const char *text)
 {

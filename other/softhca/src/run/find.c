@@ -4,9 +4,6 @@
  * stopped process cannot answer; its segment is opened through /proc. All reads use pread(), so
  * that nothing is disturbed and no page is allocated. Any process may end meanwhile.
  */
-#include "other/softhca/src/run/run.h"
-#include "other/softhca/src/segment/rpc.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +15,9 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "other/softhca/src/run/run.h"
+#include "other/softhca/src/segment/rpc.h"
 
 static int find_connect(uint32_t slot)
 {

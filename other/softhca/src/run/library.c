@@ -3,8 +3,6 @@
  * Called by main before exec. Paths are relative to the file of this program, so that a build tree,
  * an installed tree and a moved one each find their own library.
  */
-#include "other/softhca/src/run/run.h"
-
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "other/softhca/src/run/run.h"
 
 static const char name[] = "libsofthca.so";
 

@@ -3,10 +3,6 @@
  * execvp in this process: signals, exit status, terminal and process id are the program's. Leaves
  * no descriptor open and starts no process.
  */
-#include "other/softhca/src/settings/settings.h"
-#include "other/softhca/src/run/run.h"
-#include "other/base/printed.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -16,6 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "other/base/printed.h"
+#include "other/softhca/src/run/run.h"
+#include "other/softhca/src/settings/settings.h"
 
 void run_say(const char *format, ...)
 {

@@ -2,11 +2,11 @@
 #ifndef SOFTHCA_RUN_H
 #define SOFTHCA_RUN_H
 
-#include "other/softhca/src/segment/shm.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+#include "other/softhca/src/segment/shm.h"
 
 /* The exit statuses of env, nice and timeout. */
 enum { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };

@@ -2,9 +2,6 @@
  *
  * The values were read within a few milliseconds; related counters may differ by some messages.
  */
-#include "other/softhca/src/run/run.h"
-#include "other/softhca/src/settings/inventory.h"
-
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -14,6 +11,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "other/softhca/src/run/run.h"
+#include "other/softhca/src/settings/inventory.h"
 
 enum { FEW = 16 }; /* rows of each process when all are shown */
 

@@ -1,10 +1,10 @@
 /* table.c - aligned columns; see run.h. Numbers are aligned to the right, words to the left. */
-#include "other/softhca/src/run/run.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "other/softhca/src/run/run.h"
 
 void table_add(struct table *t, const char *format, ...)
 {

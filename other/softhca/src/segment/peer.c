@@ -4,19 +4,19 @@
  * connected at once, and the peer's RPC thread sends the segment as soon as it is scheduled. Until
  * then sends wait as they do for a target that is not ready.
  */
-#include "other/softhca/src/segment/process.h"
-#include "other/softhca/src/segment/segment.h"
-#include "other/softhca/src/segment/upward.h"
-#include "other/softhca/src/settings/say.h"
-#include "other/base/clock.h"
-#include "other/base/futex.h"
-#include "other/base/uncancelled.h"
-
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "other/base/clock.h"
+#include "other/base/futex.h"
+#include "other/base/uncancelled.h"
+#include "other/softhca/src/segment/process.h"
+#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/segment/upward.h"
+#include "other/softhca/src/settings/say.h"
 
 /* Releases everything but the structure itself. */
 static void peer_release(struct shca_peer *p)

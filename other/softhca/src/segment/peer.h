@@ -2,12 +2,12 @@
 #ifndef SOFTHCA_PEER_H
 #define SOFTHCA_PEER_H
 
+#include <sys/uio.h>
+
+#include "other/base/hot.h"
 #include "other/softhca/src/segment/lock.h"
 #include "other/softhca/src/segment/rpc.h"
 #include "other/softhca/src/segment/shm.h"
-#include "other/base/hot.h"
-
-#include <sys/uio.h>
 
 /* The host that an address belongs to. */
 enum {

@@ -5,13 +5,13 @@
  * another thread may hold pointers into it. The descriptor is opened for each mapping and closed
  * again.
  */
-#include "other/base/hostmem/hostmem.h"
-#include "other/softhca/src/segment/peer.h"
-#include "other/softhca/src/settings/say.h"
-
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "other/base/hostmem/hostmem.h"
+#include "other/softhca/src/segment/peer.h"
+#include "other/softhca/src/settings/say.h"
 
 struct shca_window {
     void *base;

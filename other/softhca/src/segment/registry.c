@@ -4,11 +4,6 @@
  * with the last descriptor, so nothing is left behind and no directory has to be writable. A
  * process that connects to the name receives the segment from the owner's RPC thread.
  */
-#include "other/softhca/src/segment/segment.h"
-#include "other/softhca/src/settings/limits.h"
-#include "other/softhca/src/settings/say.h"
-#include "other/base/uncancelled.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,6 +11,11 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "other/base/uncancelled.h"
+#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/settings/limits.h"
+#include "other/softhca/src/settings/say.h"
 
 static socklen_t registry_slot_address(struct sockaddr_un *a, uint32_t slot)
 {

@@ -4,13 +4,13 @@
  * timeout the connection is shut down, so that a late reply is not taken for that of the next
  * request.
  */
-#include "other/softhca/src/segment/peer.h"
-#include "other/base/uncancelled.h"
-
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+
+#include "other/base/uncancelled.h"
+#include "other/softhca/src/segment/peer.h"
 
 enum { TIMEOUT_S = 10 }; /* seconds */
 

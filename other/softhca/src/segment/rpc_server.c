@@ -5,16 +5,16 @@
  * for a peer and takes no lock of a verbs object, so an initiator may wait for its reply while
  * holding its own locks.
  */
-#include "other/softhca/src/segment/process.h"
-#include "other/softhca/src/segment/segment.h"
-#include "other/softhca/src/segment/upward.h"
-#include "other/softhca/src/settings/say.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "other/softhca/src/segment/process.h"
+#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/segment/upward.h"
+#include "other/softhca/src/settings/say.h"
 
 static struct {
     int listener, epoll;

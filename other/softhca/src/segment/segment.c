@@ -4,12 +4,7 @@
  * are mapped at start, arena blocks one by one as the program allocates them. Freed memory is
  * punched out, so it is zero when it is allocated again.
  */
-#include "other/softhca/src/segment/process.h"
 #include "other/softhca/src/segment/segment.h"
-#include "other/softhca/src/settings/say.h"
-#include "other/softhca/src/settings/settings.h"
-#include "other/base/hostmem/hostmem.h"
-#include "other/base/clock.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -19,6 +14,12 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "other/base/clock.h"
+#include "other/base/hostmem/hostmem.h"
+#include "other/softhca/src/segment/process.h"
+#include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/settings/settings.h"
 
 /* Page ranges that are in use, in private memory. Lists are short: one extent per queue or user
  * block. */

@@ -8,13 +8,13 @@
 #ifndef SOFTHCA_SHM_H
 #define SOFTHCA_SHM_H
 
-#include "other/softhca/src/settings/limits.h"
-
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "other/softhca/src/settings/limits.h"
 
 enum {
     SHCA_MAGIC = 0x53484341,

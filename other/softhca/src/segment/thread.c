@@ -2,9 +2,8 @@
  *
  * The thread blocks all signals and has a small stack: ulimit -v may be low.
  */
-#include "other/softhca/src/segment/segment.h"
-
 #include "other/base/quiet_thread.h"
+#include "other/softhca/src/segment/segment.h"
 
 enum { STACK = 512 << 10 };
 

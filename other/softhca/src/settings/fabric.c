@@ -5,8 +5,6 @@
  * nothing later does. Every error is reported in one line that names the host.
  */
 #include "other/softhca/src/settings/fabric.h"
-#include "other/softhca/src/settings/say.h"
-#include "other/softhca/src/settings/settings.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/settings/settings.h"
 
 static struct {
     pthread_once_t once;

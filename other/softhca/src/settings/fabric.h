@@ -2,9 +2,9 @@
 #ifndef SOFTHCA_FABRIC_H
 #define SOFTHCA_FABRIC_H
 
-#include "other/softhca/src/settings/hosts.h"
-
 #include <sys/socket.h>
+
+#include "other/softhca/src/settings/hosts.h"
 
 enum { SHCA_ADDRESSES = 8 };
 

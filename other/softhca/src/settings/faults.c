@@ -4,12 +4,12 @@
  * sets and the values it takes.
  */
 #include "other/softhca/src/settings/faults.h"
-#include "other/softhca/src/settings/inventory.h"
 
 #include <stdarg.h>
 #include <string.h>
 
 #include "other/base/env_table.h"
+#include "other/softhca/src/settings/inventory.h"
 
 static const struct shca_word ops[] = {{"send", SHCA_OP_SEND}, {"write", SHCA_OP_WRITE},
                                        {"read", SHCA_OP_READ}, {"atomic", SHCA_OP_ATOMIC},

@@ -1,9 +1,9 @@
 /* gid_list.c - the GIDs of a port: the attribute `gids` of SOFTHCA_DEVICES, which is their number
  * or a list of words.  Pure.
  */
-#include "other/softhca/src/settings/inventory.h"
-
 #include <infiniband/verbs.h>
+
+#include "other/softhca/src/settings/inventory.h"
 
 enum { UNREACHABLE = 1 << 8 };
 #define GID(type, family) ((uint64_t)IBV_GID_TYPE_##type << 4 | SHCA_GID_##family)

@@ -4,13 +4,14 @@
  * fabric.c resolves the names.
  */
 #include "other/softhca/src/settings/hosts.h"
-#include "other/base/fnv.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "other/base/fnv.h"
 
 static const char blanks[] = " \t\r\v\f";
 

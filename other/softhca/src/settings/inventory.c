@@ -4,11 +4,12 @@
  * that it takes. The defaults are the bounds of the implementation (shm.h).
  */
 #include "other/softhca/src/settings/inventory.h"
-#include "other/softhca/src/settings/limits.h"
 
 #include <infiniband/verbs.h>
 #include <stdarg.h>
 #include <string.h>
+
+#include "other/softhca/src/settings/limits.h"
 
 static const struct shca_word states[] = {{"down", IBV_PORT_DOWN},
                                           {"init", IBV_PORT_INIT},

@@ -1,10 +1,10 @@
 /* job_hosts.c - the hosts of a job as the program knows them: put into the environment of this
  * process, before settings_read.c reads the settings there.
  */
-#include "other/softhca/include/softhca.h"
-#include "other/base/environment.h"
-
 #include <stdlib.h>
+
+#include "other/base/environment.h"
+#include "other/softhca/include/softhca.h"
 
 __attribute__((visibility("default"))) int softhca_hosts(const char *hosts, const char *secret,
                                                          const char *(*user_value)(const char *))

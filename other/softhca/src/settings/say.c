@@ -1,6 +1,5 @@
 /* say.c - this library's messages to the user. */
 #include "other/softhca/src/settings/say.h"
-#include "other/softhca/include/softhca.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -8,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "other/softhca/include/softhca.h"
 
 enum { LINE = 512 };
 

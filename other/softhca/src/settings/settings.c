@@ -3,10 +3,11 @@
  * Pure: softhca-run, tests and the fuzzer link it without the device. settings_read.c reads the
  * environment.
  */
+#include "other/softhca/src/settings/settings.h"
+
 #include "other/softhca/src/settings/faults.h"
 #include "other/softhca/src/settings/hosts.h"
 #include "other/softhca/src/settings/inventory.h"
-#include "other/softhca/src/settings/settings.h"
 
 const struct gasneti_env_row shca_setting_rows[] = {
 #define PARAM(field, ...)                                                                          \

@@ -2,15 +2,15 @@
  *
  * Prints a line on stderr for each bad value and unknown SOFTHCA_* name.
  */
-#include "other/softhca/src/settings/say.h"
-#include "other/softhca/src/settings/settings.h"
-#include "other/softhca/src/settings/span.h"
-#include "other/softhca/include/softhca.h"
-#include "other/base/environment.h"
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "other/base/environment.h"
+#include "other/softhca/include/softhca.h"
+#include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/settings/settings.h"
+#include "other/softhca/src/settings/span.h"
 
 static struct {
     pthread_once_t once;

@@ -4,9 +4,9 @@
  * there is no connection yet, it waits in its send queue for a short time; then it is lost, as
  * datagrams may be.
  */
+#include "other/base/clock.h"
 #include "other/softhca/src/segment/upward.h"
 #include "other/softhca/src/tcp/remote_process.h"
-#include "other/base/clock.h"
 
 static const uint64_t unreachable_limit = 2000000000; /* ns; of a wait for a connection */
 

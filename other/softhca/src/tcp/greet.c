@@ -2,9 +2,10 @@
  * the wire thread.
  */
 #include "other/softhca/src/tcp/greet.h"
-#include "other/base/mutual_proof.h"
 
 #include <string.h>
+
+#include "other/base/mutual_proof.h"
 
 /* The HMAC that SIDE sends: 'a' acceptor, 'c' connector. */
 static void greet_prove(const struct greet *g, const struct greet_self *self, char side,

@@ -6,15 +6,16 @@
  * from one to replace it. A process is identified by the nonce drawn at its start: when another
  * nonce answers in its slot, the former process has ended.
  */
-#include "other/softhca/src/settings/say.h"
-#include "other/softhca/src/settings/settings.h"
 #include "other/softhca/src/tcp/remote_process.h"
-#include "other/softhca/src/tcp/tcp.h"
-#include "other/base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "other/base/clock.h"
+#include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/settings/settings.h"
+#include "other/softhca/src/tcp/tcp.h"
 
 #define MS 1000000ull
 static const uint64_t connect_timeout = 1000 * MS; /* of one attempt */

@@ -3,10 +3,10 @@
  * A WR is identified by its number in the send queue, which is its message number as well. Pure;
  * called with the send lock of the QP held.
  */
+#include <infiniband/verbs.h>
+
 #include "other/softhca/src/datapath/rnr.h"
 #include "other/softhca/src/tcp/remote.h"
-
-#include <infiniband/verbs.h>
 
 enum { MS = 1000000 };
 

@@ -5,13 +5,7 @@
  * kept as bytes, so a connection buffers at most one batch of one QP; everything else waits in its
  * send queue or responder.
  */
-#include "other/softhca/src/segment/segment.h"
-#include "other/softhca/src/settings/say.h"
-#include "other/softhca/src/settings/settings.h"
-#include "other/softhca/src/tcp/remote_process.h"
 #include "other/softhca/src/tcp/tcp.h"
-#include "other/base/clock.h"
-#include "other/base/uncancelled.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -22,6 +16,13 @@
 #include <sys/random.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
+
+#include "other/base/clock.h"
+#include "other/base/uncancelled.h"
+#include "other/softhca/src/segment/segment.h"
+#include "other/softhca/src/settings/say.h"
+#include "other/softhca/src/settings/settings.h"
+#include "other/softhca/src/tcp/remote_process.h"
 
 /* Accepted connections whose other end has proven nothing yet: the oldest is closed for one more.
  */

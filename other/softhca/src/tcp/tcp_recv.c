@@ -4,11 +4,11 @@
  * connection's buffer. Long payloads are read directly to their destination, except for their last
  * bytes: the last bytes are stored last and together, because programs poll them.
  */
-#include "other/softhca/src/tcp/remote_process.h"
-#include "other/base/clock.h"
-
 #include <string.h>
 #include <unistd.h>
+
+#include "other/base/clock.h"
+#include "other/softhca/src/tcp/remote_process.h"
 
 enum { LAST = 8, ROUNDS = 16 };
 

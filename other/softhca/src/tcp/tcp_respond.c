@@ -5,10 +5,10 @@
  * from the socket to its destination in parts, each checked anew. Answers are built when the socket
  * has room, from the state of the responders: nothing is queued here.
  */
-#include "other/softhca/src/tcp/remote_process.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "other/softhca/src/tcp/remote_process.h"
 
 enum { HEADS = 32 };
 

@@ -5,14 +5,14 @@
  * when a socket takes part of a frame: a WR stays in the send ring until it has ended, and its
  * frames are built when there is room.
  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "other/base/clock.h"
 #include "other/softhca/src/objects/mw.h"
 #include "other/softhca/src/segment/upward.h"
 #include "other/softhca/src/tcp/remote_process.h"
 #include "other/softhca/src/tcp/tcp.h"
-#include "other/base/clock.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { FRAMES = 16, PIECES = FRAMES * 4 + SHCA_MAX_SGE };
 

@@ -3,12 +3,12 @@
  * Such a fault must not crash a thread of this library: the kernel copies (process_vm_*) and
  * reports EFAULT. Called by the wire thread and by posting threads.
  */
-#include "other/softhca/src/tcp/remote_process.h"
-#include "other/base/mapped.h"
-
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "other/base/mapped.h"
+#include "other/softhca/src/tcp/remote_process.h"
 
 /* The pieces of LEN bytes at OFFSET of G; returns their number. */
 int shca_slice(const struct shca_gather *g, size_t offset, size_t len, struct iovec *out)

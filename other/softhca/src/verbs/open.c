@@ -2,6 +2,12 @@
  *
  * The devices are in port.c; whether programs see them is decided in device_select.c.
  */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include "other/softhca/src/faults/inject.h"
 #include "other/softhca/src/objects/context.h"
 #include "other/softhca/src/objects/event.h"
@@ -11,12 +17,6 @@
 #include "other/softhca/src/settings/say.h"
 #include "other/softhca/src/settings/settings.h"
 #include "other/softhca/src/verbs/verbs.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 static void open_fill_ops(struct shca_context *c)
 {

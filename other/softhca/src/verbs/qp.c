@@ -3,6 +3,11 @@
  * The receive ring is in the segment's heap, the send ring in private memory. A UD QP receives
  * through a private SRQ, because it has many senders.
  */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "other/base/uncancelled.h"
 #include "other/softhca/src/device/device.h"
 #include "other/softhca/src/faults/inject.h"
 #include "other/softhca/src/objects/ah.h"
@@ -14,11 +19,6 @@
 #include "other/softhca/src/segment/segment.h"
 #include "other/softhca/src/tcp/tcp.h"
 #include "other/softhca/src/verbs/verbs.h"
-#include "other/base/uncancelled.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
 /* The opcodes that a QP of this type may send, as bits; 0 for an unknown type. */
 static uint32_t qp_send_opcodes(enum ibv_qp_type type)

@@ -4,10 +4,10 @@
  * stays locked meanwhile. ibv_wr_complete() posts the list, ibv_wr_abort() drops it. Errors are
  * those of ibv_post_send().
  */
-#include "other/softhca/src/verbs/verbs.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "other/softhca/src/verbs/verbs.h"
 
 struct shca_batch {
     struct shca_lock lock;

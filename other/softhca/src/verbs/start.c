@@ -1,13 +1,13 @@
 /* start.c - starts the device in this process, when a program opens it first. */
+#include <string.h>
+#include <sys/prctl.h>
+
 #include "other/softhca/src/device/device.h"
 #include "other/softhca/src/segment/segment.h"
 #include "other/softhca/src/settings/fabric.h"
 #include "other/softhca/src/settings/say.h"
 #include "other/softhca/src/tcp/tcp.h"
 #include "other/softhca/src/verbs/verbs.h"
-
-#include <string.h>
-#include <sys/prctl.h>
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static int failed; /* why the threads could not be started: for good, since some of them run */

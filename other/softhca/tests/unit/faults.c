@@ -1,12 +1,12 @@
 /* faults.c - the language of SOFTHCA_FAULTS: what it sets, every message of its parser, and
  * when a fault is due.
  */
-#include "other/softhca/src/settings/inventory.h"
 #include "other/softhca/src/settings/faults.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "other/softhca/src/settings/inventory.h"
 #include "tests/unit/check.h"
 
 static struct shca_faults all;

@@ -2,11 +2,11 @@
  * why; and the digests that the proofs are made of.
  */
 #include "other/softhca/src/tcp/greet.h"
-#include "other/base/sha256.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "other/base/sha256.h"
 #include "tests/unit/check.h"
 
 static void hex(const uint8_t *bytes, int n, char *text)

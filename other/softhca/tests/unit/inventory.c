@@ -2,11 +2,11 @@
  * parser.
  */
 #include "other/softhca/src/settings/inventory.h"
-#include "other/softhca/src/settings/limits.h"
 
 #include <infiniband/verbs.h>
 #include <string.h>
 
+#include "other/softhca/src/settings/limits.h"
 #include "tests/unit/check.h"
 
 static struct shca_inventory all;
