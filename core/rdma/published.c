@@ -103,16 +103,24 @@ void gasnetc_withdrawn(uint32_t rank, unsigned endpoint)
     free((void *)(uintptr_t)old.segment.keys);
 }
 
-/* An endpoint has one segment in its life: what is known of it is right. */
-size_t gasnetc_announced(uint32_t rank, const void *announcement)
+/* True if `most` bytes have the keys of all memory, or there are none as they are not needed. */
+static bool head_is_sound(const head_t *head, size_t most)
 {
-    head_t head;
-    memcpy(&head, announcement, sizeof head);
+    if (head->endpoint == 0 || head->endpoint >= GASNET_MAXEPS || head->pin_shift > 63 ||
+        head->size == 0 || head->base + head->size < head->base)
+        return false;
+    return head->keys == 0 || (head->keys == ((head->size - 1) >> head->pin_shift) + 1 &&
+                               head->keys <= (most - sizeof *head) / sizeof(net_key_t));
+}
+
+/* An endpoint has one segment in its life: what is known of it is right. */
+size_t gasnetc_announced(uint32_t rank, const void *announcement, size_t most)
+{
+    head_t head = {.size = 0};
+    if (most >= sizeof head) memcpy(&head, announcement, sizeof head);
+    if (!head_is_sound(&head, most))
+        gasneti_malformed(rank, (uint32_t)most, "announcement of a segment");
     const size_t bytes = head.keys * sizeof(net_key_t);
-    if (head.endpoint >= GASNET_MAXEPS || head.pin_shift > 63)
-        gasneti_fatal("%s publishes endpoint %u: the most is %d; do all ranks run the same "
-                      "program and library?",
-                      gasneti_rank_name(rank), head.endpoint, GASNET_MAXEPS - 1);
     net_key_t *keys = bytes ? gasneti_calloc(1, bytes, "the keys of a segment") : NULL;
     if (bytes) memcpy(keys, (const char *)announcement + sizeof head, bytes);
     gasneti_lock(&lock);

@@ -38,8 +38,9 @@ void gasnetc_created_free(void *base, uintptr_t size);
  * them alone. */
 size_t gasnetc_announce(unsigned endpoint, const gasnetc_created_t *created, void *to);
 
-/* Takes an announcement of a rank, which may be this one; returns its bytes. */
-size_t gasnetc_announced(uint32_t rank, const void *announcement);
+/* Takes an announcement of a rank, which may be this one, from the next `most` bytes; returns how
+ * many it has.  Fatal, with the rank, if it is malformed. */
+size_t gasnetc_announced(uint32_t rank, const void *announcement, size_t most);
 
 /* The segment of a rank's endpoint is no more. */
 void gasnetc_withdrawn(uint32_t rank, unsigned endpoint);

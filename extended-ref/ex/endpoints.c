@@ -235,11 +235,13 @@ static void news_take(uint32_t rank, const news_t *news)
 {
     uint64_t without;
     if (!news->size) return;
+    if (news->size < sizeof without)
+        gasneti_malformed(rank, (uint32_t)news->size, "list of destroyed segments");
     memcpy(&without, news->bytes, sizeof without);
     for (unsigned i = 1; i < GASNET_MAXEPS; i++)
         if (without >> i & 1) gasnetc_withdrawn(rank, i);
     for (size_t at = sizeof without; at < news->size;)
-        at += gasnetc_announced(rank, news->bytes + at);
+        at += gasnetc_announced(rank, news->bytes + at, news->size - at);
 }
 
 /* The memory of an endpoint's segment; lock held. */

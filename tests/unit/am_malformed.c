@@ -5,6 +5,7 @@
 
 #include "core/am/am.h"
 #include "core/job/progress.h"
+#include "core/rdma/published.h"
 #include "tests/unit/am_compose.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"
@@ -176,12 +177,54 @@ static void calls(void)
           "2.7.3 AMGetMsgSource of no token is GASNET_ERR_BAD_ARG");
 }
 
+/* --- announcements of segments --- */
+
+typedef struct announcement {
+    uint64_t words[64];
+    size_t most; /* bytes that came */
+} announcement_t;
+
+static void announced(const void *of)
+{
+    const announcement_t *announcement = of;
+    gasnetc_announced(3, announcement->words, announcement->most);
+}
+
+/* One of a segment of 100 pages without keys, in which a word is replaced and some bytes have got
+ * lost. */
+static void announcement(const char *name, int word, uint64_t value, size_t lost)
+{
+    const gasnetc_created_t created = {.base = 0x10000, .size = 100 << 12, .pin_shift = 12};
+    announcement_t a = {.most = 0};
+    a.most = gasnetc_announce(5, &created, a.words) - lost;
+    a.words[word] = value;
+    char title[200];
+    snprintf(title, sizeof title, "an announcement of a segment %s", name);
+    check_fatal(title, announced, &a, "malformed", "rank 3", "announcement of a segment");
+}
+
+static void announcements(void)
+{
+    enum { BASE, SIZE, KEYS, ENDPOINT };
+    const uint64_t shift = UINT64_C(12) << 32;
+    announcement("that is too short", SIZE, 4096, 1);
+    announcement("that is empty", SIZE, 0, 0);
+    announcement("that wraps around", BASE, UINT64_MAX - 4096, 0);
+    announcement("of the primordial endpoint", ENDPOINT, shift | 0, 0);
+    announcement("of endpoint 33", ENDPOINT, shift | 33, 0);
+    announcement("whose registrations have 2^64 bytes", ENDPOINT, UINT64_C(64) << 32 | 5, 0);
+    announcement("with fewer keys than it says", KEYS, 100, 0);
+    announcement("with keys for other memory", KEYS, 1, 0);
+    announcement("with 2^61 keys", KEYS, UINT64_C(1) << 61, 0);
+}
+
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
     begin();
     arrivals();
     calls();
+    announcements();
     unit_job_end();
     return check_end();
 }
