@@ -1,5 +1,5 @@
 #!/bin/bash
-# arrows.sh - the floors of the house: includes may only point down.  Reads source files alone.
+# arrows.sh - the layers of the tree: includes may only point down.  Reads source files alone.
 # family: arrows
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/tap.sh" || exit 1
@@ -68,65 +68,65 @@ functions() {
         }' "$@"
 }
 
-# in_order FOLDER UPWARD ROOM...: the rooms of FOLDER, which are its folders, from the bottom up: each may include itself and
-# those before it.  A room may declare a function of a higher one in the headers UPWARD alone ("": nowhere).  What lies in FOLDER
-# itself stands above the rooms; its headers, which rooms may include, include none of them.
+# in_order FOLDER UPWARD PART...: the parts of FOLDER, which are its folders, from the bottom up: each may include itself and
+# those before it.  A part may declare a function of a higher one in the headers UPWARD alone ("": nowhere).  What lies in FOLDER
+# itself stands above the folders; its headers, which folders may include, include none of them.
 in_order() {
-    local folder=$1 upward=$2 higher='' found room unknown i
+    local folder=$1 upward=$2 higher='' found part unknown i
     shift 2
-    local rooms=("$@")
-    for ((i = ${#rooms[@]} - 1; i >= 0; i--)); do
-        room=${rooms[i]}
+    local parts=("$@")
+    for ((i = ${#parts[@]} - 1; i >= 0; i--)); do
+        part=${parts[i]}
         if [ -n "$higher" ]; then
-            found=$(includes "$folder/$room" | grep -E "\"$folder/($higher)/")
-            tap_ok "$([ -z "$found" ]; echo $?)" "$folder/$room includes no room above it"
+            found=$(includes "$folder/$part" | grep -E "\"$folder/($higher)/")
+            tap_ok "$([ -z "$found" ]; echo $?)" "$folder/$part includes no part above it"
             if [ -n "$found" ]; then tap_note "$found"; fi
         fi
-        higher=$room${higher:+|$higher}
+        higher=$part${higher:+|$higher}
     done
     found=$(find "$folder" -maxdepth 1 -name '*.h' -exec grep -nE "include \"$folder/($higher)/" {} +)
-    tap_ok "$([ -z "$found" ]; echo $?)" "the headers in $folder itself include no room"
+    tap_ok "$([ -z "$found" ]; echo $?)" "the headers in $folder itself include no part"
     if [ -n "$found" ]; then tap_note "$found"; fi
-    # Other forms of a name would slip through the patterns; the bare name of a file beside it is one of the same room.
+    # Other forms of a name would slip through the patterns; the bare name of a file beside it is one of the same part.
     found=$(includes "$folder" | sed -n 's/^\([^:]*\):[0-9]*:.*include[[:space:]]*"\([^"\/]*\|[^"]*\.\/[^"]*\)".*/\1 \2/p' |
         while read -r file name; do [ "${name##*/}" = "$name" ] && [ -e "${file%/*}/$name" ] || echo "$file: $name"; done)
-    tap_ok "$([ -z "$found" ]; echo $?)" "$folder names the files of other rooms by their whole path"
+    tap_ok "$([ -z "$found" ]; echo $?)" "$folder names the files of other folders by their whole path"
     if [ -n "$found" ]; then tap_note "$found"; fi
     unknown=$(find "$folder" -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | grep -vxE "$higher")
-    tap_ok "$([ -z "$unknown" ]; echo $?)" "every folder of $folder has its place among the rooms${unknown:+ ($unknown)}"
+    tap_ok "$([ -z "$unknown" ]; echo $?)" "every folder of $folder has its place among the folders${unknown:+ ($unknown)}"
     local files
     mapfile -t files < <(find "$folder" -mindepth 2 -name '*.[ch]')
-    found=$(functions "${files[@]}" | awk -v folder="$folder/" -v upward="$upward" -v rooms="$*" '
-        BEGIN { n = split(upward, header); for (i = 1; i <= n; i++) may[header[i]] = 1; n = split(rooms, room); for (i = 1; i <= n; i++) floor[room[i]] = i }
+    found=$(functions "${files[@]}" | awk -v folder="$folder/" -v upward="$upward" -v parts="$*" '
+        BEGIN { n = split(upward, header); for (i = 1; i <= n; i++) may[header[i]] = 1; n = split(parts, layer); for (i = 1; i <= n; i++) height[layer[i]] = i }
         { part = $3; sub(folder, "", part); sub(/\/.*/, "", part) }
-        $1 == "defines" { defined[$2] = floor[part] }
-        $1 == "declares" && !($3 in may) { n_declared++; name[n_declared] = $2; file[n_declared] = $3; at[n_declared] = floor[part] }
-        $1 == "declares" && $3 in may { called[$2] = floor[part] }
+        $1 == "defines" { defined[$2] = height[part] }
+        $1 == "declares" && !($3 in may) { n_declared++; name[n_declared] = $2; file[n_declared] = $3; at[n_declared] = height[part] }
+        $1 == "declares" && $3 in may { called[$2] = height[part] }
         END {
             for (i = 1; i <= n_declared; i++)
                 if (name[i] in defined && defined[name[i]] > at[i]) print file[i] ": " name[i]
-            for (f in called) if (split(upward, header) == 1 && (!(f in defined) || defined[f] <= called[f])) print upward ": " f " is of no higher room"
+            for (f in called) if (split(upward, header) == 1 && (!(f in defined) || defined[f] <= called[f])) print upward ": " f " is of no higher part"
         }')
-    tap_ok "$([ -z "$found" ]; echo $?)" "the rooms of $folder declare functions of higher ones in ${upward:-no header}${upward:+ alone}"
+    tap_ok "$([ -z "$found" ]; echo $?)" "the folders of $folder declare functions of higher ones in ${upward:-no header}${upward:+ alone}"
     if [ -n "$found" ]; then tap_note "$found"; fi
 }
 
-# The rooms of core/ from the bottom up: each may include itself and those before it.  The headers in
+# The folders of core/ from the bottom up: each may include itself and those before it.  The headers in
 # core/ itself are the contract with the networks; core/init.c stands above all.
-rooms=(counters params job shm rdma am progress stats exit)
+parts=(counters params job shm rdma am progress stats exit)
 higher=
-for ((i = ${#rooms[@]} - 1; i >= 0; i--)); do
-    room=${rooms[i]}
+for ((i = ${#parts[@]} - 1; i >= 0; i--)); do
+    part=${parts[i]}
     if [ -n "$higher" ]; then
         # The record of a peer in job.h holds the state of its credits, a pure state machine.
-        found=$(includes "core/$room" | grep -E "\"core/($higher)/" | grep -v '^core/job/job\.h:.*"core/am/credits\.h"')
-        tap_ok "$([ -z "$found" ]; echo $?)" "core/$room includes no room above it"
+        found=$(includes "core/$part" | grep -E "\"core/($higher)/" | grep -v '^core/job/job\.h:.*"core/am/credits\.h"')
+        tap_ok "$([ -z "$found" ]; echo $?)" "core/$part includes no part above it"
         if [ -n "$found" ]; then tap_note "$found"; fi
     fi
-    higher=$room${higher:+|$higher}
+    higher=$part${higher:+|$higher}
 done
 found=$(includes core/*.h | grep -E "\"core/($higher)/")
-tap_ok "$([ -z "$found" ]; echo $?)" "the contract with the networks includes no room of core/"
+tap_ok "$([ -z "$found" ]; echo $?)" "the contract with the networks includes no part of core/"
 if [ -n "$found" ]; then tap_note "$found"; fi
 # Of the core a network may use the contract alone: these headers, and its own.
 contract='core/(network|network_defaults|completion|lock|report)\.h|core/params/params\.h|core/job/(rank|secret|host_addresses)\.h'
@@ -142,7 +142,7 @@ found=$(grep -rniE --include='*.[ch]' --include='*.def' 'softhca' core include e
 tap_ok "$([ -z "$found" ]; echo $?)" "core/ib/software_device.c alone knows the software verbs device"
 if [ -n "$found" ]; then tap_note "$found"; fi
 unknown=$(find core -mindepth 1 -maxdepth 1 -type d ! -name ib ! -name rings -printf '%f\n' | grep -vxE "$higher")
-tap_ok "$([ -z "$unknown" ]; echo $?)" "every folder of core/ has its place among the rooms${unknown:+ ($unknown)}"
+tap_ok "$([ -z "$unknown" ]; echo $?)" "every folder of core/ has its place among the folders${unknown:+ ($unknown)}"
 
 in_order other/softhca/src other/softhca/src/segment/upward.h \
     settings segment device objects datapath tcp faults verbs manager interpose run

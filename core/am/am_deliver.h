@@ -85,7 +85,7 @@ HOT void gasnetc_count_reply(gasnetc_peer_counts_t *counts, enum gasnetc_am_cate
  * than are due.  Called with the peer's lock held, which it releases. */
 HOT void gasnetc_take_credits(enum gasnetc_am_category category, bool request,
                               const gasnetc_am_t *am, gasnetc_peer_t *peer,
-                              const net_message_t *message, bool at_hand)
+                              const net_message_t *message, bool by_ring)
 {
     if (!flow_returned(peer, am->credits, !request)) {
         gasneti_unlock(&peer->lock);
@@ -93,7 +93,7 @@ HOT void gasnetc_take_credits(enum gasnetc_am_category category, bool request,
     }
     if (!request) {
         gasnetc_count_reply(peer->counts, category, am->hidden);
-        flow_got_reply(peer, at_hand || message->kept_buffer);
+        flow_got_reply(peer, by_ring || message->kept_buffer);
     }
     gasneti_unlock(&peer->lock);
 }
@@ -123,12 +123,12 @@ static inline void gasnetc_release(net_message_t *message, net_spare_t *spare)
  * the library's own: parses the message again, off the hot path. */
 bool gasnetc_run_internal(net_message_t *message, net_spare_t *spare);
 
-/* The handler of a Request has sent no Reply; returns as flow_not_replied.  `at_hand`: the message
+/* The handler of a Request has sent no Reply; returns as flow_not_replied.  `by_ring`: the message
  * came by a ring. */
-HOT bool gasnetc_not_replied(const gasnetc_token_t *token, net_message_t *message, bool at_hand)
+HOT bool gasnetc_not_replied(const gasnetc_token_t *token, net_message_t *message, bool by_ring)
 {
     gasnetc_peer_t *peer = token->peer;
-    if (!at_hand || !gasnetc_shm_of(peer)) return flow_not_replied(token, message);
+    if (!by_ring || !gasnetc_shm_of(peer)) return flow_not_replied(token, message);
     gasneti_lock(&peer->lock);
     gasnetc_shm_unanswered(peer);
     peer->counts->banked++;
@@ -221,7 +221,7 @@ HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems,
 
 /* Delivers one message from gasnetc_ring_take.  True when the caller must send the peer a hidden
  * Reply at the end of the poll. */
-HOT bool gasnetc_deliver_at_hand(net_message_t *message)
+HOT bool gasnetc_deliver_from_ring(net_message_t *message)
 {
     gasneti_handler_enter();
     const bool due = gasnetc_deliver_one(message, NULL);

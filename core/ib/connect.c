@@ -30,7 +30,7 @@ static struct {
     uint32_t peers;
 } plan;
 
-/* A circle of one slot: full, although nothing is in flight. */
+/* A send ring of one slot: full, although nothing is in flight. */
 static net_slot_t nothing = {.next = &nothing};
 net_qp_t net_ib_closed = {.send_ring = {.free = &nothing, .oldest = &nothing},
                           .next = &net_ib_closed,

@@ -37,7 +37,7 @@ void net_ib_connect_fini(void);
 /* From now on the peer may be connected; until it is, its send rings are full. */
 void net_ib_expect(net_peer_t *peer);
 
-/* Creates the queue pairs for a peer: net_ib_rails.qps of them, in a circle. */
+/* Creates the queue pairs for a peer: net_ib_rails.qps of them, in a cyclic list. */
 net_qp_t *net_ib_make_qps(net_peer_t *peer);
 void net_ib_destroy_qps(net_qp_t *first);
 

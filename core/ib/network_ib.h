@@ -1,7 +1,7 @@
 /* network_ib.h - the types and hot calls of network.h for the InfiniBand pair (ibv, vapi).
  *
  * Included by core/network.h alone.  A reliable queue pair completes work requests in the order
- * posted, so the operations in flight to a peer are a circle of slots: the poster moves one end,
+ * posted, so the operations in flight to a peer are a send ring of slots: the poster moves one end,
  * the reaper the other, and no slot is ever allocated or searched for.  Start-up, registration and
  * errors are in this folder's .c files.
  */
@@ -52,7 +52,7 @@ typedef struct net_slot {
 typedef struct net_send_ring {
     net_slot_t *_Atomic free;   /* the next to fill; moved under the peer's lock */
     net_slot_t *_Atomic oldest; /* in flight unless equal to `free`; moved under the poll lock */
-    net_slot_t *_Atomic unused; /* slots outside the circle; under the peer's lock once open */
+    net_slot_t *_Atomic unused; /* slots outside the send ring; under the peer's lock once open */
     net_peer_t *peer;
 } net_send_ring_t;
 
@@ -70,7 +70,8 @@ typedef struct net_peer_rings {
     _Atomic(amrdma_in_t *) usual;
 } net_peer_rings_t;
 
-/* One queue pair.  The queue pairs of a peer form a circle, which unordered transfers go round. */
+/* One queue pair.  The queue pairs of a peer form a cyclic list, which unordered transfers go
+ * round. */
 typedef struct net_qp {
     net_send_ring_t send_ring;      /* of all operations but system messages */
     uint32_t local_hca, remote_hca; /* indices of the devices of both ends */
@@ -290,7 +291,7 @@ static inline void net_ib_total_return(void)
     if (net_ib.total_limited) atomic_fetch_sub(&net_ib.in_flight, 1);
 }
 
-/* A slot for one operation, NULL when the send ring is full.  The circle grows from one slot on
+/* A slot for one operation, NULL when the send ring is full.  The ring grows from one slot on
  * demand, so its size is the most that was ever in flight (counts.c).  Growing changes no link that
  * the reaper follows. */
 static inline net_slot_t *net_ib_send_ring_slot(net_send_ring_t *send_ring)

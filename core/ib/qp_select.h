@@ -1,8 +1,8 @@
 /* qp_select.h - which of a peer's queue pairs a put or get is posted to, apart from verbs.
  *
- * Included where net_qp_t (`next`: the queue pairs of a peer form a circle) and net_peer_t (`am`,
- * `next_qp`) are known: by network_ib.h, and by tests/sim, which simulates queue pairs.  The queue
- * pairs of one peer keep no order among each other.
+ * Included where net_qp_t (`next`: the queue pairs of a peer form a cyclic list) and net_peer_t
+ * (`am`, `next_qp`) are known: by network_ib.h, and by tests/sim, which simulates queue pairs.  The
+ * queue pairs of one peer keep no order among each other.
  */
 #ifndef NET_IB_QP_SELECT_H
 #define NET_IB_QP_SELECT_H

@@ -190,7 +190,7 @@ static gasnetc_ring_t *ring_ready(void)
     return ring;
 }
 
-/* Serves the message that was taken from the ring, and those behind it; returns as serve_at_hand.
+/* Serves the message that was taken from the ring, and those behind it; returns as serve_ring.
  */
 static bool serve_several(gasnetc_ring_t *ring, net_message_t *message)
 {
@@ -207,7 +207,7 @@ static bool serve_several(gasnetc_ring_t *ring, net_message_t *message)
             gasnetc_send_hidden_reply(peer, NULL);
             overdue = false;
         }
-        overdue |= gasnetc_deliver_at_hand(message);
+        overdue |= gasnetc_deliver_from_ring(message);
         message = gasnetc_ring_after(message);
     }
     if (overdue) gasnetc_send_hidden_reply(peer, NULL);
@@ -217,13 +217,13 @@ static bool serve_several(gasnetc_ring_t *ring, net_message_t *message)
 /* Takes messages from the ring, releases the poll lock, and serves the messages; the caller has
  * counted the first one in until_turn.  True if the poll is to look at the queues too.  One message
  * is the usual case, and takes no loop. */
-HOT bool serve_at_hand(gasnetc_ring_t *ring)
+HOT bool serve_ring(gasnetc_ring_t *ring)
 {
     net_message_t *message = gasnetc_ring_take(ring);
     if (gasnetc_ring_more(ring)) return serve_several(ring, message);
     gasnetc_ring_end(ring);
     gasneti_unlock(&poll_lock);
-    if (gasnetc_deliver_at_hand(message))
+    if (gasnetc_deliver_from_ring(message))
         gasnetc_send_hidden_reply(gasnetc_peer_of(message->peer), NULL);
     return false;
 }
@@ -258,7 +258,7 @@ static unsigned poll_all(gasnetc_ring_t *ring, unsigned *reaped, net_spare_t *ke
 {
     if (ring) {
         until_turn--;
-        serve_at_hand(ring);
+        serve_ring(ring);
         gasneti_lock(&poll_lock);
     }
     begin_turn();
@@ -287,11 +287,11 @@ static int poll_door(void)
 
 /* The poll that serves a ring, or the door.  Retired registrations wait for a poll that looks at
  * the queues. */
-static int poll_at_hand(gasnetc_ring_t *ring)
+static int poll_ring(gasnetc_ring_t *ring)
 {
     if (gasnetc_shm_is_door(ring)) return poll_door();
     if (--until_turn < 0) return poll_turn(ring);
-    if (serve_at_hand(ring) && gasneti_trylock(&poll_lock)) return poll_turn(NULL);
+    if (serve_ring(ring) && gasneti_trylock(&poll_lock)) return poll_turn(NULL);
     act_if_due(true);
     idle_polls = 0;
     if (GASNETC_THREADED) gasnetc_wakeup_own();
@@ -302,7 +302,7 @@ HOT int poll_once(void)
 {
     if (!may_look()) return poll_nothing(true);
     gasnetc_ring_t *ring = gasnetc_ring_ready();
-    return ring ? poll_at_hand(ring) : poll_arrivals();
+    return ring ? poll_ring(ring) : poll_arrivals();
 }
 
 void gasnetc_poll(void)
@@ -495,21 +495,21 @@ static void wait_ending(void)
 
 void gasnetc_poll_ending(void)
 {
-    net_message_t *messages[GASNETC_DELIVER_MAX], *at_hand = NULL;
+    net_message_t *messages[GASNETC_DELIVER_MAX], *by_ring = NULL;
     unsigned reaped = 0, systems = 0, n = 0;
     if (may_look()) {
         gasnetc_ring_t *ring = ring_ready();
         if (ring) {
-            at_hand = gasnetc_ring_take(ring);
+            by_ring = gasnetc_ring_take(ring);
             gasnetc_ring_end(ring);
         }
         reaped = net_reap();
         n = net_arrivals(messages, GASNETC_DELIVER_MAX, &systems);
         gasneti_unlock(&poll_lock);
     }
-    if (at_hand) gasnetc_ring_release(at_hand);
+    if (by_ring) gasnetc_ring_release(by_ring);
     gasnetc_drop(messages, n);
-    if (n + reaped == 0 && !at_hand) wait_ending();
+    if (n + reaped == 0 && !by_ring) wait_ending();
 }
 
 int gasnetc_AMPoll(void)

@@ -31,7 +31,7 @@ typedef struct gasnetc_ring_message {
     struct gasnetc_ring_message *next; /* of the next slot */
 } gasnetc_ring_message_t;
 
-/* A ring in local memory; the rings in use form a circle. */
+/* A ring in local memory; the rings in use form a cyclic list. */
 struct gasnetc_ring {
     gasnetc_ring_message_t *message; /* the record of the next message */
     amrdma_in_t in;
@@ -62,7 +62,7 @@ static inline size_t gasnetc_ring_bytes(const gasnetc_ring_form_t *form)
 }
 
 #pragma GCC visibility push(hidden)
-extern gasnetc_ring_t *gasnetc_rings; /* one of the circle of rings in use; NULL: none is */
+extern gasnetc_ring_t *gasnetc_rings; /* one of the cyclic list of rings in use; NULL: none is */
 
 /* From now on each poll examines this ring: its slots are at `slots`, its messages from `peer`, and
  * each has `mark`.  `released`: memory that the peer can read, or NULL.  `out`: the ring to the

@@ -163,7 +163,7 @@ void gasnetc_shm_no_reply_slot(const gasnetc_peer_t *peer, size_t length)
 
 /* --- sleeping --- */
 
-void gasnetc_shm_rouse(_Atomic uint32_t *asleep)
+void gasnetc_shm_wake_sleeper(_Atomic uint32_t *asleep)
 {
     if (atomic_exchange_explicit(asleep, 0, memory_order_acq_rel))
         gasneti_futex_wake(asleep, GASNETI_FUTEX_SHARED, INT_MAX);

@@ -51,8 +51,7 @@ typedef struct gasnetc_shm_peer {
 
 #pragma GCC visibility push(hidden)
 extern gasnetc_ring_form_t gasnetc_shm_form; /* of all rings of the supernode */
-extern gasnetc_ring_t
-    gasnetc_shm_door; /* in the circle of rings; a "message": ranks have entered */
+extern gasnetc_ring_t gasnetc_shm_door; /* in the list of rings; a "message": ranks have entered */
 
 /* Bytes of a process's memory for the messages of a supernode of `ranks`. */
 size_t gasnetc_shm_messages_size(uint32_t ranks);
@@ -72,7 +71,7 @@ bool gasnetc_shm_may_request(gasnetc_peer_t *peer);
 void gasnetc_shm_no_reply_slot(const gasnetc_peer_t *peer, size_t length)
     __attribute__((noreturn, cold));
 /* Wakes the receive thread that sleeps on this word, if it sleeps. */
-void gasnetc_shm_rouse(_Atomic uint32_t *asleep);
+void gasnetc_shm_wake_sleeper(_Atomic uint32_t *asleep);
 
 /* The receive thread that shared-memory peers wake: true if the process needs one; and net_arm and
  * net_block (core/network.h) for it. */
@@ -140,7 +139,7 @@ HOT void gasnetc_shm_written(gasnetc_peer_t *peer, enum gasnetc_shm_kind kind, s
     const uint32_t number = amrdma_send(&out->out);
     atomic_store_explicit((_Atomic uint64_t *)(void *)gasnetc_shm_trailer(out, number),
                           amrdma_trailer(number, 0, (uint32_t)length), memory_order_release);
-    if (shm->asleep) gasnetc_shm_rouse(shm->asleep);
+    if (shm->asleep) gasnetc_shm_wake_sleeper(shm->asleep);
     gasnetc_wakeup_rank(peer->net.rank);
 }
 

@@ -101,8 +101,8 @@ static void vis_copy(gasnete_vis_pair_t *pair, uintptr_t dst_offset, uintptr_t s
 }
 
 /* Copies and returns true if all of the remote side is memory that this rank has mapped.  */
-static bool vis_copy_near(const vis_call_t *call, gasnete_vis_pair_t *pair,
-                          const gasnete_vis_shape_t *remote)
+static bool vis_copy_shm(const vis_call_t *call, gasnete_vis_pair_t *pair,
+                         const gasnete_vis_shape_t *remote)
 {
     const gasnete_shm_peer_t *shm = gasnete_shm_peer(call->node);
     if (!shm || !gasnete_shm_at(shm, (void *)remote->low, remote->high - remote->low)) return false;
@@ -192,7 +192,7 @@ static gasnet_handle_t vis_call(const vis_call_t *call)
         return GASNET_INVALID_HANDLE;
     }
     const gasnete_vis_shape_t *remote = call->direction == PUT ? &dst : &src;
-    if (vis_copy_near(call, &pair, remote)) return GASNET_INVALID_HANDLE;
+    if (vis_copy_shm(call, &pair, remote)) return GASNET_INVALID_HANDLE;
     gasnetc_require_attached(vis_name(call));
     gasnete_check_segment(call->node, (void *)remote->low, remote->high - remote->low,
                           vis_name(call));

@@ -22,7 +22,7 @@ void gasnetc_wakeup_rank(uint32_t rank)
     wakes += rank == 1;
 }
 
-void gasnetc_shm_rouse(_Atomic uint32_t *asleep)
+void gasnetc_shm_wake_sleeper(_Atomic uint32_t *asleep)
 {
     (void)asleep;
 }
