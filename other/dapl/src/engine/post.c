@@ -35,7 +35,7 @@ void evd_notice(dapl_evd_t *evd)
 }
 
 /* The event that was put as number `position` of the ring is news for a sleeper, or for the CNO. */
-static __attribute__((noinline)) DAT_RETURN tell(dapl_evd_t *evd, uint32_t state, uint64_t position)
+static DAT_RETURN tell(dapl_evd_t *evd, uint32_t state, uint64_t position)
 {
     if (!(state & EVD_SLEEPING))
         evd_trigger(evd);
