@@ -227,8 +227,9 @@ static int take_all_noted(struct ptli_verbs *v, int n)
     return taken;
 }
 
-/* The rest of a round, and the notes of what has ended; with driving held.  */
-static ptl_note_t *path_work(struct ptli_verbs *v, int n, bool listen)
+/* The rest of a round, and the notes of what has ended; with driving held.  noinline: the row "poll
+ * that finds nothing" of make bench is 9 % more without it.  */
+__attribute__((noinline)) static ptl_note_t *path_work(struct ptli_verbs *v, int n, bool listen)
 {
     const int taken = take_all_noted(v, n);
     if (taken < n || taken <= 0 || atomic_load_explicit(&v->face.due, memory_order_relaxed))
