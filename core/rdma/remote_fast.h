@@ -87,7 +87,8 @@ static inline size_t remote_room(const gasnetc_peer_t *peer, uintptr_t start)
 static inline bool remote_find(const rdma_piece_t *piece, remote_t *remote)
 {
     const gasnetc_published_t in = remote_segment(piece->peer, piece->remote, piece->nbytes);
-    remote->key = &in.segment.keys[(piece->remote - in.segment.base) >> in.pin_shift];
+    const net_key_t *const keys = in.segment.keys;
+    remote->key = keys + ((piece->remote - in.segment.base) >> in.pin_shift);
     return true;
 }
 
