@@ -19,6 +19,7 @@
 #include "core/job/progress.h"
 #include "core/job/secret.h"
 #include "core/job/thread.h"
+#include "core/log.h"
 #include "core/params/params.h"
 #include "core/progress/receive_thread.h"
 #include "core/rdma/bounce.h"
@@ -31,6 +32,7 @@
 #include "core/stats/stats.h"
 #include "gasnet.h"
 #include "gasnet_idents.h"
+#include "other/base/clock.h"
 #include "other/base/descriptors.h"
 #include "other/base/tools.h"
 
@@ -356,6 +358,7 @@ void gasnetc_enter_phase(enum gasnetc_phase phase)
 
 int gasnetc_init(const char *call, int *argc, char ***argv)
 {
+    const double began = gasneti_clock();
     if (gasnetc_phase != GASNETC_BEFORE_INIT)
         return gasneti_error(GASNET_ERR_NOT_INIT, call, "called a second time");
     set_tool_hooks();
@@ -385,6 +388,9 @@ int gasnetc_init(const char *call, int *argc, char ***argv)
     gasnete_init();
     bootstrap_barrier();
     gasnetc_enter_phase(GASNETC_RUNNING);
+    gasneti_info(job, "started in %.3f s: %u ranks, %u on this host, by %s, over %s",
+                 gasneti_clock() - began, gasnetc_job.size, gasnetc_job.host_size, started_by(),
+                 gasnetc_caps.device);
     if (gasnetc_params.freeze) gasnett_freezeForDebuggerNow(&gasnet_frozen, "gasnet_frozen");
     return GASNET_OK;
 }
@@ -431,6 +437,7 @@ int gasnetc_may_attach(const char *call, const char *init)
 
 int gasnetc_attach_segment(uintptr_t segsize, void (*at_last)(void))
 {
+    const double began = gasneti_clock();
     const int result = gasnetc_segment_attach(segsize);
     if (result != GASNET_OK) return result;
     gasnetc_firehose_open();
@@ -440,6 +447,8 @@ int gasnetc_attach_segment(uintptr_t segsize, void (*at_last)(void))
     bootstrap_barrier();
     bootstrap_meanwhile(NULL);
     attached = true;
+    gasneti_info(job, "attached a segment of %zu KB in %.3f s", (size_t)segsize / 1024,
+                 gasneti_clock() - began);
     return GASNET_OK;
 }
 

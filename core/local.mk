@@ -1,13 +1,13 @@
 # core: compiled once per conduit and thread mode; a conduit's local.mk lists these.
 core_sources = \
-  core/completion.h core/lock.h core/network.h core/network_defaults.h core/report.h \
+  core/completion.h core/lock.h core/log.h core/network.h core/network_defaults.h core/report.h \
   core/init.c \
   core/counters/counters.def core/counters/counters.h \
-  core/params/params.c core/params/params.def core/params/params.h core/params/params_init.c \
+  core/params/log_levels.c core/params/params.c core/params/params.def core/params/params.h core/params/params_init.c \
   core/job/ending.h core/job/host_addresses.c core/job/host_addresses.h core/job/secret.c core/job/secret.h core/job/job.h \
   core/rings/amrdma.h core/rings/local_rings.h core/rings/local_rings.c \
   core/shm/messages.h core/shm/shm.h core/shm/shm_flow.h core/shm/topology.h core/shm/wake.h $(core_shm_sources) \
-  core/job/progress.h core/job/rank.h core/job/report.c core/job/signal_stack.c \
+  core/job/progress.h core/job/log.c core/job/rank.h core/job/rank_file.c core/job/rank_file.h core/job/report.c core/job/signal_stack.c \
   core/job/signal_stack.h core/job/thread.c core/job/thread.h \
   core/rdma/bounce.h core/rdma/bounce_core.h core/rdma/bounce_network.h \
   core/rdma/buffers.c core/rdma/buffers.h core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/firehose.h \

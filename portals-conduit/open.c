@@ -9,6 +9,7 @@
 
 #include "core/job/rank.h"
 #include "core/job/secret.h"
+#include "core/log.h"
 #include "core/params/params.h"
 #include "other/base/memory_limits.h"
 #include "other/portals3/include/portals3_ext.h"
@@ -378,6 +379,7 @@ void net_open(uint32_t peers, struct net_caps *caps)
     net_portals_trouble_init();
     net_portals_environment();
     open_interface();
+    gasneti_info(network, "uses %s", caps->device);
     open_receive_space(peers + 1, &space);
     if (peers) {
         open_credits(&space, peers);

@@ -6,7 +6,7 @@ EXTRA_DIST += tests/README.md tests/variant.sh \
 	tests/clients/examples.sh tests/coll/run.sh tests/ex/module.sh tests/ex/stops.sh tests/ex/host.c tests/wrong/atomics.sh tests/wrong/collective.sh tests/wrong/endpoints.sh tests/wrong/ex_teams.sh tests/wrong/forged.sh tests/wrong/messages.sh \
 	tests/exit/crowd.sh tests/faults/faults.py tests/exit/exit.py tests/exit/rounds.py tests/exit/files.sh tests/exit/qualify.sh tests/exit/signals.sh tests/qualify.sh \
 	tests/ib/amrdma.sh tests/ib/rings.sh tests/job/shm_messages.sh tests/ib/connect.sh tests/ib/faults.sh tests/ib/firmware.sh tests/ib/peers.sh tests/ib/rails.sh tests/ib/rdmacm.sh \
-	tests/ib/srq.sh tests/ib/rnr_once.c tests/ib/torn.sh tests/ib/unmapped.sh tests/job/hardship.sh tests/job/many.sh tests/job/pshm.sh tests/job/words.sh tests/legal/run.sh \
+	tests/ib/srq.sh tests/ib/rnr_once.c tests/ib/torn.sh tests/ib/unmapped.sh tests/job/hardship.sh tests/job/log.sh tests/job/many.sh tests/job/pshm.sh tests/job/words.sh tests/legal/run.sh \
 	tests/params/run.sh tests/params/rows.sh tests/params/defaults.sh tests/params/documents.table tests/install/configure.sh tests/portals/run.sh tests/programs/matrix.table \
 	tests/programs/programs.table tests/programs/run-conduit.sh tests/programs/unprivileged.sh tests/progress/rcvthread.sh \
 	tests/spawner/env.sh tests/spawner/forked.sh tests/spawner/hosts.sh tests/stats/stats.sh tests/wrong/run.sh tests/wrong/teams.sh tests/wrong/cases.sh tests/wrong/cases.h \

@@ -23,6 +23,7 @@
 #include "core/job/ending.h"
 #include "core/job/job.h"
 #include "core/job/progress.h"
+#include "core/log.h"
 #include "core/params/params.h"
 #include "core/rdma/buffers.h"
 #include "core/rdma/firehose.h"
@@ -332,12 +333,14 @@ static void agree_among_nodes(gasnetc_exit_action_t action)
 /* Coordinates the exit; true if all ranks end with one code. */
 static bool coordinate(int code)
 {
+    gasneti_info(exit, "wants to end with code %d", code & 255);
     gasneti_lock(&the_exit.lock);
     gasnetc_exit_action_t action = gasnetc_exit_want(&the_exit.protocol, (uint8_t)code);
     gasneti_unlock(&the_exit.lock);
     if (state_now() == GASNETC_EXIT_DONE) {
         perform(&action); /* ordered to exit, or the last to want it: rank 0 tells the others */
     } else if (!agree_by_launcher(code)) {
+        gasneti_info(exit, "not all ranks end: agrees with the others by messages");
         restart_clock();
         gasnetc_exit_arm(exit_timeout() + SPARE);
         agree_among_nodes(action);
@@ -345,6 +348,7 @@ static bool coordinate(int code)
     /* All sends must have completed before the queues are destroyed. */
     while ((atomic_load(&performing) || !net_quiet()) && !gasnetc_exit_time_is_up())
         gasnetc_poll_ending();
+    gasneti_info(exit, "ends with code %d", gasnetc_exit_code());
     return state_now() == GASNETC_EXIT_DONE;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/ib/srq.h"
 #include "core/ib/system_messages.h"
+#include "core/log.h"
 #include "core/params/params.h"
 #include "core/report.h"
 #include "other/base/clock.h"
@@ -350,6 +351,8 @@ void net_ib_open_qps(net_peer_t *peer)
         open_send_ring(&qp->system);
         qp = qp->next;
     } while (qp != am);
+    gasneti_info(connect, "connected to %s by %u queue pairs", gasneti_rank_name(peer->rank),
+                 net_ib_rails.qps);
 }
 
 void net_connect(net_peer_t *peer, const void *opaque)

@@ -12,6 +12,7 @@
 #include "core/ib/meeting.h"
 #include "core/job/rank.h"
 #include "core/job/secret.h"
+#include "core/log.h"
 #include "core/report.h"
 #include "other/base/clock.h"
 #include "other/connect/handshake/handshake.h"
@@ -121,6 +122,8 @@ static void greetings_send_message(link_t *link)
     size_t size = handshake_encode(&message, NET_IB_HANDSHAKE, bytes);
     const handshake_way_t way = {.from = gasnetc_job.rank, .to = rank};
     size = handshake_seal(&greetings.key, way, bytes, size);
+    gasneti_debug(connect, "sends a handshake message to %s%s", gasneti_rank_name(rank),
+                  message.ask ? ", and awaits an answer" : "");
     int error =
         net_ib_datagram_send(link->ah, &link->contact->address.ud, rank, bytes, (uint32_t)size);
     if (error && !gasneti_ending())

@@ -17,6 +17,7 @@
 #include "core/ib/software_device.h"
 #include "core/ib/srq.h"
 #include "core/job/rank.h"
+#include "core/log.h"
 #include "core/params/params.h"
 #include "core/report.h"
 #include "other/base/min.h"
@@ -504,6 +505,7 @@ static void fill_caps(uint32_t peers, struct net_caps *caps)
                  ? "software device of the kernel, no RDMA hardware"
                  : "RDMA hardware",
              first->limits.firmware);
+    gasneti_info(network, "uses %s", caps->device);
 }
 
 void net_open(uint32_t peers, struct net_caps *caps)

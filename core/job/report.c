@@ -15,6 +15,7 @@
 #include "core/job/ending.h"
 #include "core/job/job.h"
 #include "core/job/thread.h"
+#include "core/log.h"
 #include "core/params/params.h"
 #include "gasnet.h"
 #include "other/base/quiet_thread.h"
@@ -234,7 +235,7 @@ const char *gasneti_failure(void)
 
 void gasneti_warn(const char *format, ...)
 {
-    if (gasnetc_params.quiet) return;
+    if (gasnetc_params.quiet || gasneti_log_levels.general < GASNETI_LOG_WARN) return;
     char line[2048];
     va_list list;
     va_start(list, format);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/log.h"
 #include "gasnet.h"
 #include "other/base/tools.h"
 

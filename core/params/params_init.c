@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/log.h"
 #include "core/params/params.h"
 #include "core/report.h"
 #include "gasnet.h"
@@ -267,6 +268,7 @@ void gasnetc_params_init(const struct bootstrap_job *job)
     }
     if (!*error) check_backtrace(error, sizeof error);
     gasneti_fatal_if_any(error);
+    gasneti_log_init();
     check_equal(job);
     check_firehose(error, sizeof error);
     gasneti_fatal_if_any(error);

@@ -10,6 +10,7 @@
 
 #include "core/job/job.h"
 #include "core/job/progress.h"
+#include "core/log.h"
 #include "core/params/params.h"
 #include "core/rdma/firehose.h"
 #include "core/rdma/lease.h"
@@ -212,6 +213,9 @@ void gasnetc_firehose_open(void)
         gasneti_fatal("out of memory for the records of %llu registrations",
                       (unsigned long long)config.sizes.maxvictim_r);
     report_sizes(&config.sizes);
+    gasneti_info(memory, "the registration cache has room for %llu KB in %llu regions",
+                 (unsigned long long)config.sizes.maxvictim_m / 1024,
+                 (unsigned long long)config.sizes.maxvictim_r);
     gasnetc_cache.keys = (uintptr_t)firehose_hit_key(fh, 0);
     gasnetc_cache.max_region = config.sizes.max_region;
     gasnetc_cache.instance = fh;

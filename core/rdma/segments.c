@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/job/job.h"
+#include "core/log.h"
 #include "core/params/params.h"
 #include "core/rdma/published.h"
 #include "core/rdma/segment.h"
@@ -64,6 +65,8 @@ void gasnetc_segment_agree(uintptr_t most, const char *bound)
     max_local = most;
     max_bound = bound;
     max_global = (uintptr_t)gasnetc_segment_least(most);
+    gasneti_info(memory, "segments have at most %zu KB here and %zu KB on all ranks: %s",
+                 (size_t)max_local / 1024, (size_t)max_global / 1024, bound);
 }
 
 uintptr_t gasnetc_max_local_segsize(void)

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "core/log.h"
 #include "core/report.h"
 #include "other/base/futex.h"
 
@@ -131,6 +132,7 @@ static void admit(gasnetc_peer_t *peer)
                           &peer->net, (uint8_t)kind, &head_of(mine, shm->index, kind)->released,
                           &no_ring);
     atomic_store_explicit(&shm->admitted, true, memory_order_release);
+    gasneti_debug(shm, "messages of rank %u come by rings from now on", peer->net.rank);
 }
 
 void gasnetc_shm_admit(void)

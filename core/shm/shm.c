@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "core/job/job.h"
+#include "core/log.h"
 #include "core/params/params.h"
 #include "core/report.h"
 #include "core/shm/messages.h"
@@ -146,6 +147,7 @@ void gasnetc_shm_find(void)
     if (gasnetc_params.supernode_maxsize != 1 && job_shares_hosts()) find_supernodes();
     count_near();
     report();
+    gasneti_info(shm, "shares memory with %u ranks of this host", shm_count ? shm_count - 1 : 0);
 }
 
 /* --- mapping parts of the file --- */

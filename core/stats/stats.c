@@ -16,6 +16,7 @@
 
 #include "core/job/ending.h"
 #include "core/job/job.h"
+#include "core/job/rank_file.h"
 #include "core/params/params.h"
 #include "core/report.h"
 #include "gasnet.h"
@@ -80,23 +81,6 @@ static char *compose(const char *when, size_t *length)
 
 /* --- the file --- */
 
-/* Replaces each % by this process's rank; makes a relative name absolute. */
-static char *file_name(const char *pattern)
-{
-    char *name = NULL, *directory = *pattern == '/' ? NULL : getcwd(NULL, 0);
-    size_t length;
-    FILE *out = open_memstream(&name, &length);
-    if (!out) return NULL;
-    if (directory) fprintf(out, "%s/", directory);
-    free(directory);
-    for (; *pattern; pattern++)
-        if (*pattern == '%')
-            fprintf(out, "%u", gasnetc_job.rank);
-        else
-            fputc(*pattern, out);
-    return fclose(out) ? NULL : name;
-}
-
 static void warn_unwritten(int error)
 {
     const char *name = gasnetc_params.statsfile;
@@ -109,11 +93,8 @@ void gasnetc_stats_init(void)
     const char *name = gasnetc_params.statsfile;
     started = gasneti_clock();
     if (!name) return;
-    if (!strcmp(name, "-") || !strcmp(name, "stderr")) {
-        stream = STDERR_FILENO;
-    } else if (!strcmp(name, "stdout")) {
-        stream = STDOUT_FILENO;
-    } else if ((path = file_name(name))) {
+    stream = gasneti_standard_stream(name);
+    if (stream < 0 && (path = gasneti_rank_file_name(name))) {
         /* If all ranks share the file, rank 0 truncates it. */
         bool first = gasnetc_job.rank == 0 || strchr(name, '%');
         int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (first ? O_TRUNC : 0), 0666);

@@ -15,6 +15,7 @@
 #include "extended-ref/barrier/barrier.h"
 #include "extended-ref/coll/messages.h"
 #include "extended-ref/coll/op.h"
+#include "extended-ref/coll/plans/plan_choose.h"
 #include "extended-ref/internal_am.h"
 #include "other/base/fnv.h"
 
@@ -90,11 +91,11 @@ static checks_told_t checks_tell(const gasnete_coll_call_t *call)
     return (checks_told_t){checks_digest(call), call->kind, call->root, call->nbytes};
 }
 
+/* The kind is of a message, and may be any number; a barrier is the one of gasnet_coll_init. */
 static const char *checks_kind(uint32_t kind)
 {
-    static const char *const names[] = {"gasnet_coll_init", "broadcast", "scatter", "gather",
-                                        "gather_all",       "exchange",  "reduce",  "reduce_all"};
-    return kind < sizeof names / sizeof *names ? names[kind] : "an unknown operation";
+    if (kind == GASNETE_COLL_BARRIER) return "gasnet_coll_init";
+    return kind < GASNETE_COLL_KINDS ? gasnete_coll_kind_name[kind] : "an unknown operation";
 }
 
 static void checks_compare(const gasnete_coll_key_t *key, const checks_told_t *mine,

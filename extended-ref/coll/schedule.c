@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/log.h"
 #include "core/report.h"
+#include "extended-ref/coll/plans/plan_choose.h"
 #include "extended-ref/coll/team.h"
 
 static bool schedule_has(const gasnete_coll_schedule_t *schedule,
@@ -75,6 +77,9 @@ static gasnete_coll_schedule_t *schedule_new(const gasnete_team_t *team,
                       sizeof *new + bytes);
     *new = schedule;
     memcpy(new->actions, actions, bytes);
+    gasneti_debug(coll, "team %u: %s of %zu bytes goes by %s in %u rounds", team->id,
+                  gasnete_coll_kind_name[key->kind], key->nbytes,
+                  gasnete_coll_algorithm_name[schedule.plan.algorithm], schedule.rounds);
     return new;
 }
 

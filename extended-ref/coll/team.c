@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/job/rank.h"
+#include "core/log.h"
 #include "core/report.h"
 
 gasneti_lock_t gasnete_coll_lock;
@@ -128,6 +129,7 @@ static gasnete_team_t *team_new(uint32_t id, const gasnet_node_t *nodes, uint32_
     if (team->plain != team) team_list(team->plain);
     if (next_id < id + 2) next_id = id + 2; /* without a twin too: ids are equal on all members */
     gasneti_unlock(&gasnete_coll_lock);
+    gasneti_info(coll, "team %u of %u ranks, this one is rank %u of it", id, size, team->rank);
     return team;
 }
 

@@ -14,9 +14,6 @@
 
 #include "extended-ref/coll/plans/plan_choose.h"
 
-extern const char *const gasnete_coll_kind_name[GASNETE_COLL_KINDS];
-extern const char *const gasnete_coll_algorithm_name[GASNETE_COLL_ALGORITHMS];
-
 enum { GASNETE_COLL_TUNING_BYTES = 2048 }; /* the longest text that is written */
 
 /* Writes the settings as text; returns the length. */

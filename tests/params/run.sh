@@ -223,6 +223,8 @@ mode=seq
 sees "warnings" 1 signals 'WARNING.*GASNET_AM_CREDITS_PPP' GASNET_QUIET=no GASNET_AM_CREDITS_PPP=1
 sees "none" 1 signals '^signal' GASNET_QUIET=yes GASNET_AM_CREDITS_PPP=1
 tap_ok "$(grep -c WARNING "$log")" "GASNET_QUIET: none"
+elsewhere GASNET_LOG job/log.sh 'GASNET_LOG=info' "what the library tells of its work"
+elsewhere GASNET_LOGFILE job/log.sh 'GASNET_LOGFILE=of' "a file for each rank, or for all"
 elsewhere GASNET_VIS_AMPIPE vis/ways.sh '4096 0 0 GASNET_VIS_AMPIPE=0' "short pieces are puts"
 elsewhere GASNET_VIS_REMOTECONTIG vis/ways.sh '0 0 8-20 GASNET_VIS_REMOTECONTIG=0' "no buffer is put"
 elsewhere GASNET_VIS_MAXCHUNK vis/ways.sh 'GASNET_VIS_MAXCHUNK=7' "longer pieces are puts"

@@ -8,8 +8,8 @@ unit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-co
 	-I$(top_srcdir)/tests/unit/script $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETI_PSHM=0 -DGASNET_SEQ
 script_sources = \
 	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/lent.c core/am/am_variadic.c core/rdma/remote_flags.c \
-	core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/unmapped.c core/rdma/lease.c core/rdma/watched.c core/am/context.c core/stats/tally.c core/params/params.c core/params/params_init.c core/progress/poll.c core/rings/local_rings.c core/rdma/pieces.c core/rdma/published.c core/rdma/rdma.c \
-	core/job/report.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
+	core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/unmapped.c core/rdma/lease.c core/rdma/watched.c core/am/context.c core/stats/tally.c core/params/log_levels.c core/params/params.c core/params/params_init.c core/progress/poll.c core/rings/local_rings.c core/rdma/pieces.c core/rdma/published.c core/rdma/rdma.c \
+	core/job/log.c core/job/rank_file.c core/job/report.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
 	tests/unit/net_script.c tests/unit/net_script.h tests/unit/script_record.h tests/unit/script/network_script.h \
 	tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
 tests_unit_libscript_a_SOURCES = $(script_sources) core/rdma/remote_fast.c core/rdma/segment.c
@@ -86,7 +86,7 @@ tests_unit_receive_thread_SOURCES = tests/unit/receive_thread.c core/progress/re
 tests_unit_receive_thread_CPPFLAGS = $(unit_cppflags)
 tests_unit_receive_thread_LDADD = tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/exit_engine
-tests_unit_exit_engine_SOURCES = tests/unit/exit_engine.c core/exit/exit.c core/exit/exit_files.c core/exit/exit_signals.c core/exit/exit_protocol.c core/job/report.c core/job/signal_stack.c
+tests_unit_exit_engine_SOURCES = tests/unit/exit_engine.c core/exit/exit.c core/exit/exit_files.c core/exit/exit_signals.c core/exit/exit_protocol.c core/job/log.c core/params/log_levels.c core/job/rank_file.c core/job/report.c core/job/signal_stack.c
 tests_unit_exit_engine_CPPFLAGS = $(filter-out -DGASNET_SEQ,$(unit_cppflags)) -DGASNET_PAR -D_REENTRANT
 tests_unit_exit_engine_LDADD = tests/unit/libcheck.a other/base/libtools.la -lpthread
 check_PROGRAMS += tests/unit/patience
@@ -159,7 +159,7 @@ tests_unit_host_lists_LDADD = tests/unit/libcheck.a other/launch/liblauncher.la
 
 # On the scripted network.
 check_PROGRAMS += tests/unit/am_engine tests/unit/am_immediate tests/unit/am_flow tests/unit/am_loopback \
-	tests/unit/am_malformed tests/unit/am_wire tests/unit/handlers tests/unit/params \
+	tests/unit/am_malformed tests/unit/am_wire tests/unit/handlers tests/unit/log_levels tests/unit/params \
 	tests/unit/leases tests/unit/params_init tests/unit/rdma_engine tests/unit/remote_flags tests/unit/connecting
 # Where processes share memory, with a word to sleep on.
 check_PROGRAMS += tests/unit/waiting
@@ -244,6 +244,8 @@ tests_unit_am_wire_LDADD = $(unit_ldadd)
 tests_unit_handlers_SOURCES = tests/unit/handlers.c core/am/am_handlers.c
 tests_unit_handlers_CPPFLAGS = $(unit_cppflags) -UGASNET_SEQ -DGASNET_PAR
 tests_unit_handlers_LDADD = $(unit_ldadd)
+tests_unit_log_levels_SOURCES = tests/unit/log_levels.c core/params/log_levels.c
+tests_unit_log_levels_LDADD = tests/unit/libcheck.a
 tests_unit_params_SOURCES = tests/unit/params.c
 tests_unit_params_CPPFLAGS = $(unit_cppflags)
 tests_unit_params_LDADD = $(unit_ldadd)
@@ -271,7 +273,7 @@ tests_unit_portals_parts_SOURCES = tests/unit/portals_parts.c portals-conduit/bi
 tests_unit_portals_parts_LDADD = tests/unit/libcheck.a
 portals_job_sources = tests/unit/portals_job.c tests/unit/portals_job.h tests/unit/ptl_script.c tests/unit/ptl_script.h tests/unit/script_record.h \
 	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/lent.c core/am/am_variadic.c core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/unmapped.c core/rdma/lease.c core/rdma/watched.c core/am/context.c \
-	core/stats/tally.c core/params/params.c core/progress/poll.c core/rings/local_rings.c core/rdma/pieces.c core/rdma/published.c core/rdma/rdma.c core/rdma/remote_fast.c core/job/report.c core/rdma/segment.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
+	core/stats/tally.c core/params/log_levels.c core/params/params.c core/progress/poll.c core/rings/local_rings.c core/rdma/pieces.c core/rdma/published.c core/rdma/rdma.c core/rdma/remote_fast.c core/job/log.c core/job/rank_file.c core/job/report.c core/rdma/segment.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
 	$(portals_network_sources) tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
 portals_job_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/portals-conduit \
 	-I$(top_srcdir)/portals-conduit -DGASNETC_PARAMS_DEF='"portals-conduit/params.def"' \

@@ -2,6 +2,20 @@
  */
 #include "extended-ref/coll/plans/plan_parts.h"
 
+const char *const gasnete_coll_kind_name[GASNETE_COLL_KINDS] = {
+    [GASNETE_COLL_BARRIER] = "barrier",       [GASNETE_COLL_BROADCAST] = "broadcast",
+    [GASNETE_COLL_SCATTER] = "scatter",       [GASNETE_COLL_GATHER] = "gather",
+    [GASNETE_COLL_GATHER_ALL] = "gather_all", [GASNETE_COLL_EXCHANGE] = "exchange",
+    [GASNETE_COLL_REDUCE] = "reduce",         [GASNETE_COLL_REDUCE_ALL] = "reduce_all",
+};
+const char *const gasnete_coll_algorithm_name[GASNETE_COLL_ALGORITHMS] = {
+    [GASNETE_COLL_FLAT] = "flat",
+    [GASNETE_COLL_TREE] = "tree",
+    [GASNETE_COLL_SCATTER_FIRST] = "scatter_first",
+    [GASNETE_COLL_DISSEMINATION] = "dissemination",
+    [GASNETE_COLL_PAIRWISE] = "pairwise",
+};
+
 /* The table.  Bytes are those of a rank: of the whole for BROADCAST, REDUCE and REDUCE_ALL, of its
  * own blocks for SCATTER, GATHER and GATHER_ALL, and of its blocks for one other rank for EXCHANGE.
  * The first row that matches counts.  */

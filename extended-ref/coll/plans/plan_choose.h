@@ -19,6 +19,9 @@ enum gasnete_coll_algorithm {
     GASNETE_COLL_ALGORITHMS
 };
 
+extern const char *const gasnete_coll_kind_name[GASNETE_COLL_KINDS];
+extern const char *const gasnete_coll_algorithm_name[GASNETE_COLL_ALGORITHMS];
+
 /* Overrides of the table, from the environment or gasnet_coll_set_...; 0: not set.  */
 typedef struct gasnete_coll_settings {
     uint32_t radix;                   /* of trees */
