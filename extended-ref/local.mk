@@ -82,7 +82,7 @@ tests_unit_coll_teams_SOURCES = tests/unit/coll_teams.c \
 	extended-ref/teams/tuning_text.c extended-ref/teams/tuning_text.h $(coll_plan_sources)
 tests_unit_coll_teams_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/coll_schedule
-tests_unit_coll_schedule_SOURCES = tests/unit/coll_schedule.c extended-ref/coll/schedule.c extended-ref/coll/schedule.h $(coll_plan_sources)
+tests_unit_coll_schedule_SOURCES = tests/unit/coll_schedule.c tests/unit/no_log.c extended-ref/coll/schedule.c extended-ref/coll/schedule.h $(coll_plan_sources)
 tests_unit_coll_schedule_CPPFLAGS = $(unit_cppflags)
 tests_unit_coll_schedule_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/coll_match
