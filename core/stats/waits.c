@@ -33,6 +33,23 @@ read_stalled(const gasneti_thread_t *thread)
     return thread->stalled;
 }
 
+/* Whether the thread has taken a step at `ms` or later. */
+static bool has_stalled_since(const gasneti_thread_t *thread, uint64_t ms)
+{
+    const gasneti_stalled_t stalled = read_stalled(thread);
+    return stalled.why != GASNETI_STALL_NONE && stalled.last_ms >= ms;
+}
+
+/* Whether a thread has stalled of late, and has taken no step at `ms` or later. */
+static bool step_is_due(uint64_t ms)
+{
+    enum { OF_LATE_MS = 1000 };
+    for (const gasneti_thread_t *thread = gasneti_all_threads(); thread; thread = thread->made_next)
+        if (has_stalled_since(thread, ms - OF_LATE_MS) && !has_stalled_since(thread, ms))
+            return true;
+    return false;
+}
+
 static void write_stall(FILE *out, const gasneti_stalled_t *stalled)
 {
     static const char *const names[] = {
@@ -42,16 +59,27 @@ static void write_stall(FILE *out, const gasneti_stalled_t *stalled)
         [GASNETI_STALL_BOUNCE_BUFFER] = "bounce-buffer",
         [GASNETI_STALL_CONNECTION] = "connection",
     };
-    enum { RECENT_MS = 1000 };
-    const uint64_t now = gasneti_clock_coarse_ms();
-    if (stalled->why == GASNETI_STALL_NONE || stalled->why > GASNETI_STALL_CONNECTION) return;
-    if (now > stalled->last_ms + RECENT_MS) return;
+    if (stalled->why > GASNETI_STALL_CONNECTION) return;
     fprintf(out, "# why %" PRIu32 " stall %s ", gasnetc_job.rank, names[stalled->why]);
     if (stalled->peer == GASNETI_STALL_OF_NO_PEER)
         fputs("-", out);
     else
         fprintf(out, "%" PRIu32, stalled->peer);
-    fprintf(out, " %" PRIu64 "\n", now > stalled->since_ms ? now - stalled->since_ms : 0);
+    fprintf(out, " %" PRIu64 "\n", stalled->last_ms - stalled->since_ms);
+}
+
+/* Reports the threads that take further steps: a record stays when its wait is over. */
+static void write_stalls(FILE *out)
+{
+    enum { TURNS = 50 };
+    const struct timespec turn = {.tv_nsec = 5000000};
+    const uint64_t asked = gasneti_clock_coarse_ms() + 1;
+    for (int i = 0; i < TURNS && step_is_due(asked); i++) nanosleep(&turn, NULL);
+    for (const gasneti_thread_t *thread = gasneti_all_threads(); thread;
+         thread = thread->made_next) {
+        const gasneti_stalled_t stalled = read_stalled(thread);
+        if (has_stalled_since(thread, asked)) write_stall(out, &stalled);
+    }
 }
 
 /* --- locks --- */
@@ -113,11 +141,7 @@ void gasnetc_write_waits(FILE *out, bool polls)
     if (polls) fprintf(out, "# why %" PRIu32 " polls\n", gasnetc_job.rank);
     if (handlers)
         fprintf(out, "# why %" PRIu32 " handlers %" PRIu32 "\n", gasnetc_job.rank, handlers);
-    for (const gasneti_thread_t *thread = gasneti_all_threads(); thread;
-         thread = thread->made_next) {
-        const gasneti_stalled_t stalled = read_stalled(thread);
-        write_stall(out, &stalled);
-    }
+    write_stalls(out);
     write_locks(out);
     gasnete_write_waits(out);
 }

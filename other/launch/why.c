@@ -469,6 +469,19 @@ static const char *team_name(uint32_t team)
     return text;
 }
 
+typedef struct operation_text {
+    char text[80];
+} operation_text_t;
+
+static operation_text_t operation_name(const group_t *group)
+{
+    operation_text_t name = {"gasnet_coll_init"};
+    if (group->number)
+        snprintf(name.text, sizeof name.text, "collective operation %" PRIu32 " of %s",
+                 group->number, team_name(group->team));
+    return name;
+}
+
 static const char *state_text(const group_t *group, bool one)
 {
     switch ((enum state)group->number) {
@@ -540,8 +553,7 @@ static void describe_wait(const report_t *report, const group_t *group, char *te
                        : "are",
                  any ? " for " : "", any ? peers.text : "");
     else if (group->kind == IN_COLLECTIVE)
-        snprintf(text, size, "%s in collective operation %" PRIu32 " of %s%s%s%s", wait,
-                 group->number, team_name(group->team),
+        snprintf(text, size, "%s in %s%s%s%s", wait, operation_name(group).text,
                  any ? " for " : ", which all have begun: its messages are on their way, or lost",
                  any ? peers.text : "",
                  !any                         ? ""
