@@ -15,11 +15,14 @@
 
 READS_WHILE_WRITTEN static void write_barrier(FILE *out, const gasnete_barrier_t *barrier)
 {
-    const enum gasnete_barrier_stage stage = barrier->state.stage;
+    const gasnete_barrier_state_t *state = &barrier->state;
+    const enum gasnete_barrier_stage stage = state->stage;
+    const uint32_t awaited = state->awaited;
     if (stage == GASNETE_BARRIER_SHUT) return;
-    fprintf(out, "# why %" PRIu32 " barrier %" PRIu32 " %s %u\n", gasnetc_job.rank, barrier->team,
-            stage == GASNETE_BARRIER_OUTSIDE ? "outside" : "inside",
-            (unsigned)barrier->state.parity);
+    fprintf(out, "# why %" PRIu32 " barrier %" PRIu32 " %s %u", gasnetc_job.rank, barrier->team,
+            stage == GASNETE_BARRIER_OUTSIDE ? "outside" : "inside", (unsigned)state->parity);
+    if (stage == GASNETE_BARRIER_INSIDE && state->waits) fprintf(out, " %" PRIu32, awaited);
+    fputs("\n", out);
 }
 
 /* The first operation of GASNET_TEAM_ALL is gasnet_coll_init, which is not counted. */

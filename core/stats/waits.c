@@ -7,8 +7,8 @@
  *   # why RANK handlers COUNT           threads inside a handler
  *   # why RANK stall KIND PEER MS       a thread waits for a resource of that peer, or of none (-)
  *   # why RANK lock WAITER HOLDER       thread ids: one waits for a mutex that the other holds
- *   # why RANK barrier TEAM inside|outside PARITY     (the Extended API)
- *   # why RANK collectives TEAM BEGUN OPEN            (the Extended API)
+ *   # why RANK barrier TEAM inside|outside PARITY [AWAITED]       (the Extended API)
+ *   # why RANK collectives TEAM BEGUN OPEN                        (the Extended API)
  */
 #define _GNU_SOURCE /* process_vm_readv */
 #include <dirent.h>

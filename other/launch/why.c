@@ -55,13 +55,14 @@ typedef struct rank {
     } collective[COLLECTIVES];
     uint32_t barriers, collectives;
     peers_t in_flight, owing; /* peers of operations in flight; that hold credits */
+    uint32_t named_by_team;   /* of a barrier in which a message of this rank is awaited; or 0 */
     uint32_t group;
 } rank_t;
 
 enum kind { IS, STALLS, IN_EXIT, IN_COLLECTIVE, IN_BARRIER, TRANSFERS };
 
 /* For whom a group in a barrier, a collective or an exit waits: for ranks that are behind; if there
- * is none, for members that do not poll. */
+ * is none, for members that do not poll or answer. */
 enum tier { BEHIND, NOT_POLLING, UNKNOWN };
 
 typedef struct group {
@@ -146,8 +147,10 @@ static void read_head(report_t *report, const char *line)
     rank->process = process ? strtol(process + strlen(", process "), NULL, 10) : 0;
 }
 
-static void read_barrier(rank_t *rank, uint32_t team, const char *where, uint32_t parity)
+static void read_barrier(rank_t *rank, uint32_t team, const char *where, uint32_t parity,
+                         rank_t *named)
 {
+    if (named) named->named_by_team = team;
     if (rank->barriers == BARRIERS) return;
     rank->barrier[rank->barriers].team = team;
     rank->barrier[rank->barriers].parity = parity;
@@ -175,7 +178,7 @@ static void read_why(report_t *report, const char *line)
 {
     uint32_t number, a, b, c;
     char word[20], peer[20];
-    int used = 0;
+    int used = 0, count;
     if (sscanf(line, "# why %" SCNu32 " %n", &number, &used) != 1 || !used) return;
     rank_t *rank = rank_of(report, number, 0);
     line += used;
@@ -186,8 +189,9 @@ static void read_why(report_t *report, const char *line)
         rank->lock_waiter = a, rank->lock_owner = b;
     else if (sscanf(line, "stall %19s %19s %" SCNu32, word, peer, &a) == 3)
         read_stall(rank, word, peer, a);
-    else if (sscanf(line, "barrier %" SCNu32 " %19s %" SCNu32, &a, word, &b) == 3)
-        read_barrier(rank, a, word, b);
+    else if ((count = sscanf(line, "barrier %" SCNu32 " %19s %" SCNu32 " %" SCNu32, &a, word, &b,
+                             &c)) >= 3)
+        read_barrier(rank, a, word, b, count == 4 ? rank_of(report, c, 0) : NULL);
     else if (sscanf(line, "collectives %" SCNu32 " %" SCNu32 " %" SCNu32, &a, &b, &c) == 3)
         read_collectives(rank, a, b, c);
 }
@@ -308,7 +312,10 @@ static bool awaited_in_barrier(const group_t *group, const rank_t *rank)
         if (rank->barrier[i].team == group->team)
             return rank->barrier[i].parity != group->number ||
                    (group->tier == NOT_POLLING && rank->barrier[i].inside && rank->state == QUIET);
-    return group->tier == BEHIND && group->team == 0 && may_be_behind(rank);
+    if (group->team) /* who else is a member is not known */
+        return group->tier == NOT_POLLING && rank->state == SILENT &&
+               rank->named_by_team == group->team;
+    return group->tier == BEHIND && may_be_behind(rank);
 }
 
 static bool awaited_in_collective(const group_t *group, const rank_t *rank)
@@ -446,17 +453,29 @@ static ranks_text_t ranks(const report_t *report, const group_t *group,
     return ranks;
 }
 
-/* " (process 4711 on node1)" where the group is a single rank; else "". */
-static const char *place(const report_t *report, const group_t *group)
+/* " (process 4711 on node1)", of a rank that is alone in its group, and of each of a few that wait
+ * for none; else "". */
+typedef struct place_text {
+    char text[400];
+} place_text_t;
+
+static place_text_t place(const report_t *report, const group_t *group)
 {
-    static char text[128];
-    const rank_t *rank = &report->rank[group->first];
-    text[0] = 0;
-    if (group->size == 1 && rank->process)
-        snprintf(text, sizeof text, " (process %ld on %s)", rank->process, rank->host);
-    else if (group->size == 1 && rank->host[0])
-        snprintf(text, sizeof text, " (on %s)", rank->host);
-    return text;
+    const uint32_t few = group->kind == IS ? 4 : 1;
+    place_text_t place = {""};
+    size_t used = 0;
+    for (uint32_t r = group->first; group->size <= few && r < report->size; r++) {
+        const rank_t *rank = &report->rank[r];
+        if (&report->group[rank->group] != group || !rank->host[0]) continue;
+        used +=
+            (size_t)snprintf(place.text + used, sizeof place.text - used, "%s", used ? "; " : " (");
+        if (rank->process)
+            used += (size_t)snprintf(place.text + used, sizeof place.text - used, "process %ld ",
+                                     rank->process);
+        used += (size_t)snprintf(place.text + used, sizeof place.text - used, "on %s", rank->host);
+    }
+    if (used) snprintf(place.text + used, sizeof place.text - used, ")");
+    return place;
 }
 
 static const char *team_name(uint32_t team)
@@ -554,17 +573,14 @@ static void describe_wait(const report_t *report, const group_t *group, char *te
                  any ? " for " : "", any ? peers.text : "");
     else if (group->kind == IN_COLLECTIVE)
         snprintf(text, size, "%s in %s%s%s%s", wait, operation_name(group).text,
-                 any ? " for " : ", which all have begun: its messages are on their way, or lost",
-                 any ? peers.text : "",
+                 any ? " for " : ", which all that answer have begun", any ? peers.text : "",
                  !any                         ? ""
                  : group->tier == NOT_POLLING ? ", where it has begun and no thread polls"
                                               : ", where fewer have begun");
     else
         snprintf(text, size, "%s in the barrier of %s%s%s", wait,
                  group->team ? team_name(group->team) : "all ranks",
-                 any ? " for "
-                     : ", which all have notified: its messages are on their way, or lost",
-                 any ? peers.text : "");
+                 any ? " for " : ", which all that answer have notified", any ? peers.text : "");
 }
 
 static void describe(const report_t *report, const group_t *group, char *text, size_t size)
@@ -591,7 +607,7 @@ static void print_group(report_t *report, group_t *group, uint32_t indent)
     uint32_t last = NONE;
     group->printed = true;
     describe(report, group, text, sizeof text);
-    say(report, indent, "%s%s %s\n", members.text, place(report, group), text);
+    say(report, indent, "%s%s %s\n", members.text, place(report, group).text, text);
     for (uint32_t r = 0; (r = next_awaited(report, group, r)) != NONE; r++) {
         const uint32_t to = report->rank[r].group;
         group_t *next = &report->group[to];

@@ -81,7 +81,18 @@ static void barriers(void)
         add("# why %" PRIu32 " barrier 0 inside 0\n", r);
     }
     REPORTS("all have notified",
-            "ranks 0-2 wait in the barrier of all ranks, which all have notified: its messages");
+            "ranks 0-2 wait in the barrier of all ranks, which all that answer have notified\n");
+    begin();
+    for (uint32_t r = 0; r < 3; r++) {
+        head(r, 5, "");
+        add("# why %" PRIu32 " barrier 0 outside 0\n# why %" PRIu32 " barrier 7 inside 1 %d\n", r,
+            r, r == 1 ? 3 : 0);
+    }
+    add("# rank 3 of 5 on h1: no answer within 3 s: is it stopped?\n");
+    add("# rank 4 of 5 on h2: no answer within 3 s: is it stopped?\n");
+    REPORTS("a member of a team that does not answer, and a rank that may be none",
+            "ranks 0-2 wait in the barrier of team 7 for rank 3\n",
+            "  ranks 3-4 (on h1; on h2) do not answer: are they stopped");
 }
 
 static void chain(void)
