@@ -84,6 +84,8 @@ static void write_stalls(FILE *out)
 
 /* --- locks --- */
 
+enum { CONTENDED = 2 }; /* the value of a mutex with which a thread sleeps on it */
+
 /* The thread that holds the mutex at `address`, as the C library of GNU lays it out; 0: unknown, or
  * there is no mutex.  The memory may be unmapped meanwhile, so the kernel copies it. */
 static int mutex_holder(uintptr_t address)
@@ -95,7 +97,7 @@ static int mutex_holder(uintptr_t address)
     } mutex;
     const struct iovec into = {&mutex, sizeof mutex}, from = {(void *)address, sizeof mutex};
     if (process_vm_readv(getpid(), &into, 1, &from, 1, 0) != (ssize_t)sizeof mutex) return 0;
-    return mutex.state != 0 ? mutex.owner : 0;
+    return mutex.state == CONTENDED ? mutex.owner : 0;
 }
 
 static bool is_thread(int id)
@@ -108,7 +110,6 @@ static bool is_thread(int id)
 /* The thread that holds the lock for which a thread sleeps in the kernel; 0: it does not. */
 static int holder_for(const char *thread)
 {
-    enum { CONTENDED = 2 }; /* the value with which a thread sleeps on a mutex */
     char name[300];
     long number;
     unsigned long address, operation, value;
