@@ -463,10 +463,13 @@ static place_text_t place(const report_t *report, const group_t *group)
 {
     const uint32_t few = group->kind == IS ? 4 : 1;
     place_text_t place = {""};
+    const char *last_host = "";
     size_t used = 0;
     for (uint32_t r = group->first; group->size <= few && r < report->size; r++) {
         const rank_t *rank = &report->rank[r];
         if (&report->group[rank->group] != group || !rank->host[0]) continue;
+        if (!rank->process && strcmp(rank->host, last_host) == 0) continue;
+        last_host = rank->host;
         used +=
             (size_t)snprintf(place.text + used, sizeof place.text - used, "%s", used ? "; " : " (");
         if (rank->process)
