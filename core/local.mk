@@ -21,7 +21,7 @@ core_sources = \
   core/am/context.c core/am/context.h core/am/credits.h core/am/flow.h core/am/flow_core.h \
   core/am/flow_network.h core/am/system_am.h \
   core/progress/backoff.h core/progress/poll.c core/progress/receive_thread.h \
-  core/stats/stats.c core/stats/stats.h core/stats/tally.c \
+  core/stats/stats.c core/stats/stats.h core/stats/tally.c core/stats/waits.c \
   core/exit/exit.c core/exit/exit.h core/exit/exit_files.c core/exit/exit_protocol.c core/exit/exit_protocol.h \
   core/exit/exit_signals.c
 

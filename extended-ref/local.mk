@@ -27,7 +27,7 @@ extended_sources = \
 	extended-ref/barrier/barrier.c extended-ref/barrier/barrier.h \
 	extended-ref/barrier/calls.c extended-ref/barrier/teams.c \
 	$(barrier_machine_sources) \
-	extended-ref/checks.c \
+	extended-ref/checks.c extended-ref/waits.c \
 	$(coll_plan_sources) \
 	extended-ref/coll/arrivals.c \
 	extended-ref/coll/calls.c extended-ref/coll/scan.c \

@@ -65,6 +65,7 @@ static inline void gasnetc_stall(bool in_handler)
 static inline void gasnetc_stall_bbuf(bool in_handler)
 {
     gasneti_self()->counts.stalls_bounce++;
+    gasneti_note_stall(GASNETI_STALL_BOUNCE_BUFFER, GASNETI_STALL_OF_NO_PEER);
     gasnetc_stall(in_handler);
 }
 

@@ -12,10 +12,31 @@
 #include "core/params/params.h"
 #include "core/report.h"
 #include "gasnet.h"
+#include "other/base/clock.h"
+
+/* Steps of one wait follow each other more closely. */
+enum { STALL_GAP_MS = 1000 };
+
+void gasneti_note_stall(enum gasneti_stall why, uint32_t peer)
+{
+    gasneti_stalled_t *stalled = &gasneti_self()->stalled;
+    const uint64_t now = gasneti_clock_coarse_ms();
+    if (stalled->why != why || stalled->peer != peer || now - stalled->last_ms > STALL_GAP_MS) {
+        stalled->why = why;
+        stalled->peer = peer;
+        stalled->since_ms = now;
+    }
+    stalled->last_ms = now;
+}
 
 #if GASNETI_ONE_RECORD
 
 gasneti_thread_t gasneti_the_thread;
+
+uint32_t gasneti_threads_in_handlers(void)
+{
+    return gasneti_the_thread.handler_depth > 0;
+}
 
 void gasneti_threads_get_signal_stacks(void)
 {
@@ -45,6 +66,17 @@ const gasneti_thread_t *gasneti_all_threads(void)
     return atomic_load(&all_slots);
 }
 
+/* A thread that ends takes the pointer back under the lock, before its memory is freed. */
+__attribute__((no_sanitize("thread"))) uint32_t gasneti_threads_in_handlers(void)
+{
+    uint32_t count = 0;
+    pthread_mutex_lock(&lock);
+    for (const gasneti_thread_t *thread = gasneti_all_threads(); thread; thread = thread->made_next)
+        count += thread->handlers && *thread->handlers > 0;
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
 static bool with_signal_stacks;
 
 static void make_signal_stack(gasneti_thread_t *self)
@@ -67,6 +99,7 @@ static void leave(void *slot)
     void *signal_stack = thread->signal_stack;
     thread->signal_stack = NULL;
     pthread_mutex_lock(&lock);
+    thread->handlers = NULL;
     thread->next = free_slots;
     free_slots = thread;
     pthread_mutex_unlock(&lock); /* not the last call: the thread sanitizer would take it for a call
@@ -92,6 +125,7 @@ static gasneti_thread_t *take_slot(void)
         thread->made_next = atomic_load(&all_slots);
         atomic_store(&all_slots, thread);
     }
+    if (thread) thread->handlers = &gasneti_my_handlers;
     pthread_mutex_unlock(&lock);
     if (!thread)
         gasneti_fatal("more than %u client threads at once: the limit is GASNET_MAX_THREADS, which "

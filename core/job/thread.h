@@ -13,6 +13,23 @@
 #include "core/counters/counters.h"
 #include "gasnet_config.h"
 
+/* What a thread waits for before it tries to post or send again. */
+enum gasneti_stall {
+    GASNETI_STALL_NONE, /* zeroed */
+    GASNETI_STALL_CREDIT,
+    GASNETI_STALL_SLOT,
+    GASNETI_STALL_REPLY_BUFFER,
+    GASNETI_STALL_BOUNCE_BUFFER,
+    GASNETI_STALL_CONNECTION
+};
+enum { GASNETI_STALL_OF_NO_PEER = UINT32_MAX };
+
+/* The last wait of this kind.  Written by the thread, read by gasnetrun --stats at any time. */
+typedef struct gasneti_stalled {
+    uint32_t why, peer;         /* enum gasneti_stall; the rank, or GASNETI_STALL_OF_NO_PEER */
+    uint64_t since_ms, last_ms; /* its first and its last step, by gasneti_clock_coarse_ms */
+} gasneti_stalled_t;
+
 typedef struct gasneti_thread {
     uint32_t index;              /* 0 .. GASNET_MAX_THREADS-1, stable while the thread lives */
     int32_t handler_depth;       /* if GASNETI_ONE_RECORD: gasneti_handler_depth() */
@@ -29,10 +46,19 @@ typedef struct gasneti_thread {
     uint64_t interrupts_since; /* debug builds: start of the no-interrupt section, ns */
     gasnetc_counts_t counts;   /* sums over all threads that had this record */
     void *signal_stack;        /* signal_stack.h; NULL: not set, or the program's own */
+    gasneti_stalled_t stalled;
+    const int32_t *handlers; /* if not GASNETI_ONE_RECORD: gasneti_my_handlers of the thread, or
+                                NULL; under the lock of thread.c */
 } gasneti_thread_t;
 
 /* The first of all records, linked by made_next; read only. */
 const gasneti_thread_t *gasneti_all_threads(void);
+
+/* The number of threads that are inside a handler now; any thread. */
+uint32_t gasneti_threads_in_handlers(void);
+
+/* Notes one step of a wait in the record of the calling thread. */
+void gasneti_note_stall(enum gasneti_stall why, uint32_t peer);
 
 /* Gives an alternate signal stack to the calling thread and to all that take a record later. */
 void gasneti_threads_get_signal_stacks(void);

@@ -465,10 +465,19 @@ void gasnetc_pause(unsigned attempt)
     nanosleep(&moment, NULL);
 }
 
+static enum gasneti_stall stall_of(enum net_result result)
+{
+    return result == NET_CONNECTING     ? GASNETI_STALL_CONNECTION
+           : result == NET_NO_CREDIT    ? GASNETI_STALL_CREDIT
+           : result == NET_NO_REPLY_BUF ? GASNETI_STALL_REPLY_BUFFER
+                                        : GASNETI_STALL_SLOT;
+}
+
 void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool in_handler)
 {
     static GASNETI_OF_THREAD const gasnetc_peer_t *last;
     static GASNETI_OF_THREAD unsigned attempts;
+    gasneti_note_stall(stall_of(result), peer->net.rank);
     if (result == NET_CONNECTING) {
         attempts = peer == last ? attempts + 1 : 0;
         last = peer;

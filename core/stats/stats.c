@@ -1,5 +1,5 @@
-/* stats.c - reports of the counters: to GASNET_STATSFILE at exit, and to gasnetrun --stats, which
- * queries a running job.
+/* stats.c - reports of the counters: to GASNET_STATSFILE at exit, and to gasnetrun --stats and
+ * --why, which query a running job.
  *
  * One line for each counter: rank, peer, name, value, unit.  A peer's counters that are 0 are left
  * out.
@@ -69,13 +69,16 @@ static void section(FILE *out, const char *when)
         if (node != gasnetc_job.rank) rows_of_peer(out, node);
 }
 
+enum waits { WITHOUT_WAITS, WITH_WAITS, WITH_WAITS_AND_POLLS };
+
 /* The whole report; the caller frees it.  NULL when out of memory. */
-static char *compose(const char *when, size_t *length)
+static char *compose(const char *when, enum waits waits, size_t *length)
 {
     char *text = NULL;
     FILE *out = open_memstream(&text, length);
     if (!out) return NULL;
     section(out, when);
+    if (waits != WITHOUT_WAITS) gasnetc_write_waits(out, waits == WITH_WAITS_AND_POLLS);
     return fclose(out) ? NULL : text;
 }
 
@@ -112,7 +115,8 @@ void gasnetc_stats_write(const char *when)
 {
     size_t length = 0;
     char *text;
-    if ((!path && stream < 0) || !gasnetc_peers || !(text = compose(when, &length))) return;
+    if ((!path && stream < 0) || !gasnetc_peers || !(text = compose(when, WITHOUT_WAITS, &length)))
+        return;
     /* One write: sections of several ranks do not interleave. */
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : stream;
     bool written = fd >= 0 && gasneti_write_all(fd, text, length);
@@ -134,13 +138,16 @@ static bool closed; /* under `answering`: the records are about to be freed */
 static char *answer(size_t *length)
 {
     const char *when = "on request, before gasnet_attach";
-    if (gasnetc_phase == GASNETC_RUNNING)
-        when = gasnetc_exit_polls(1)
+    enum waits waits = WITH_WAITS;
+    if (gasnetc_phase == GASNETC_RUNNING) {
+        if (gasnetc_exit_polls(1)) waits = WITH_WAITS_AND_POLLS;
+        when = waits == WITH_WAITS_AND_POLLS
                    ? "on request"
                    : "on request; it has not polled for 1 s: it computes, sleeps or is stuck";
+    }
     if (gasneti_ending()) when = "on request, while it ends";
     pthread_mutex_lock(&answering);
-    char *text = closed ? NULL : compose(when, length);
+    char *text = closed ? NULL : compose(when, waits, length);
     pthread_mutex_unlock(&answering);
     return text;
 }

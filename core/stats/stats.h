@@ -6,6 +6,9 @@
 #ifndef GASNETC_STATS_H
 #define GASNETC_STATS_H
 
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "core/counters/counters.h"
 
 /* All counters at one moment. */
@@ -29,6 +32,12 @@ void gasnetc_stats_serve(void);
 /* Ends gasnetc_stats_serve, before the network's counters are freed; waits for an answer that is
  * being composed. */
 void gasnetc_stats_close(void);
+
+/* What this process waits for, for gasnetrun --why: lines "# why RANK ...", which it reads.
+ * `polls`: a thread has polled just now. */
+void gasnetc_write_waits(FILE *out, bool polls);
+/* Supplied by the Extended API: the lines about barriers and collectives. */
+void gasnete_write_waits(FILE *out);
 
 /* Appends this process's counters to the file, if any; `when` is the occasion, in words. */
 void gasnetc_stats_write(const char *when);

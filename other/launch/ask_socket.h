@@ -1,5 +1,5 @@
-/* ask_socket.h - the address of the socket on which a running job answers gasnetrun --stats, and
- * the check of credentials on both ends.
+/* ask_socket.h - the address of the socket on which a running job answers gasnetrun --stats and
+ * --why, and the check of credentials on both ends.
  *
  * The ssh launcher answers for its whole job.  With mpi and pmix each rank answers for itself, on
  * its own host.  Addresses are in the abstract namespace: no file is created.
@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+enum { ASK_ANSWER_MS = 3000 }; /* within which a rank answers, unless it is stopped */
 
 #define ASK_NAME "gasnetrun/%d"          /* the job's number */
 #define ASK_RANK "/%" PRIu32 "/%" PRIu32 /* then the rank, and how many there are */

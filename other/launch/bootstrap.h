@@ -92,9 +92,9 @@ void bootstrap_meanwhile(bootstrap_meanwhile_fn meanwhile);
  */
 void bootstrap_watch(bootstrap_death_fn on_death);
 
-/* Registers the function that answers gasnetrun --stats.  It is called in a thread of the spawner
- * with all signals blocked, never twice at once, should take no longer than two seconds, and
- * returns text from malloc, or NULL. */
+/* Registers the function that answers gasnetrun --stats and --why.  It is called in a thread
+ * of the spawner with all signals blocked, never twice at once, should take no longer than two
+ * seconds, and returns text from malloc, or NULL. */
 typedef char *(*bootstrap_answer_fn)(size_t *length);
 void bootstrap_answer(bootstrap_answer_fn answer);
 

@@ -36,7 +36,8 @@ static const char usage[] =
     "  --help-env     environment variables of the library\n"
     "  --version      version\n"
     "  --stats JOB    the counters of a running job, named by the process id of its " LAUNCHER "\n"
-    "                 (printed by -v); with mpi and pmix, of this machine's ranks\n";
+    "                 (printed by -v); with mpi and pmix, of this machine's ranks\n"
+    "  --why JOB      who waits for whom in a running job; after -v without a limit on lines\n";
 
 static const char usage_of_hosts[] =
     "  -N M           number of hosts to use\n"
@@ -172,7 +173,9 @@ int main(int argc, char **argv)
     case OPTIONS_DOCTOR:
         return doctor_exec(&options);
     case OPTIONS_STATS:
-        return ssh_ask((pid_t)options.job);
+        return ssh_ask((pid_t)options.job, SSH_ASK_STATS);
+    case OPTIONS_WHY:
+        return ssh_ask((pid_t)options.job, options.verbose ? SSH_ASK_WHY_ALL : SSH_ASK_WHY);
     case OPTIONS_RUN:
         return gasnetrun_run(&options);
     }

@@ -290,8 +290,10 @@ int mpirun_exec(const struct options *options, const char *spawner, const char *
         char *line = shell_join(command.word);
         if (options->verbose) launcher_log("%s", line ? line : "");
         if (options->verbose && !options->dry_run)
-            launcher_log("this is job %s; --stats %s shows its counters, on each of its hosts", job,
-                         job);
+            launcher_log(
+                "this is job %s; --stats %s shows its counters, --why %s what it waits for, "
+                "on each of its hosts",
+                job, job, job);
         free(line);
         status = 0;
         if (!options->dry_run) {

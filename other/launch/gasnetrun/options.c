@@ -102,6 +102,8 @@ static bool options_take_option(struct parser *p, struct options *o)
     if (options_is(word, "--doctor")) return o->action = OPTIONS_DOCTOR, true;
     if (options_is(word, "--stats") || strncmp(word, "--stats=", 8) == 0)
         return o->action = OPTIONS_STATS, options_take_number_to(p, "--stats", JOB_MAX, &o->job);
+    if (options_is(word, "--why") || strncmp(word, "--why=", 6) == 0)
+        return o->action = OPTIONS_WHY, options_take_number_to(p, "--why", JOB_MAX, &o->job);
     if (options_is(word, "-V") || options_is(word, "--version"))
         return o->action = OPTIONS_VERSION, true;
     return options_complain(p, "unknown option %s", word);

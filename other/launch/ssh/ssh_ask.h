@@ -1,4 +1,4 @@
-/* ssh_ask.h - gasnetrun --stats: a client asks the launcher, which asks the ranks.
+/* ssh_ask.h - gasnetrun --stats and --why: a client asks the launcher, which asks the ranks.
  *
  * The launcher listens on a socket in the abstract namespace, named after its process id; no file
  * is created.  Only its own user and root get an answer, which is text that the spawner does not

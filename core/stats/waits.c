@@ -1,0 +1,148 @@
+/* waits.c - what this process waits for, in lines for gasnetrun --why.
+ *
+ * Runs in the thread that answers, while the program's threads run or are stuck: takes no lock that
+ * one of them may hold for long, and changes nothing.  other/launch/why.c reads the lines:
+ *
+ *   # why RANK polls                    a thread has polled just now
+ *   # why RANK handlers COUNT           threads inside a handler
+ *   # why RANK stall KIND PEER MS       a thread waits for a resource of that peer, or of none (-)
+ *   # why RANK lock WAITER HOLDER       thread ids: one waits for a mutex that the other holds
+ *   # why RANK barrier TEAM inside|outside PARITY [AWAITED]       (the Extended API)
+ *   # why RANK collectives TEAM BEGUN OPEN                        (the Extended API)
+ */
+#define _GNU_SOURCE /* process_vm_readv */
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "core/job/rank.h"
+#include "core/job/thread.h"
+#include "core/stats/stats.h"
+#include "other/base/clock.h"
+
+/* --- stalls --- */
+
+/* Copies a record that its thread may write meanwhile: a mixture of two waits is reported at worst.
+ */
+__attribute__((no_sanitize("thread"))) static gasneti_stalled_t
+read_stalled(const gasneti_thread_t *thread)
+{
+    return thread->stalled;
+}
+
+/* Whether the thread has taken a step at `ms` or later. */
+static bool has_stalled_since(const gasneti_thread_t *thread, uint64_t ms)
+{
+    const gasneti_stalled_t stalled = read_stalled(thread);
+    return stalled.why != GASNETI_STALL_NONE && stalled.last_ms >= ms;
+}
+
+/* Whether a thread has stalled of late, and has taken no step at `ms` or later. */
+static bool step_is_due(uint64_t ms)
+{
+    enum { OF_LATE_MS = 1000 };
+    for (const gasneti_thread_t *thread = gasneti_all_threads(); thread; thread = thread->made_next)
+        if (has_stalled_since(thread, ms - OF_LATE_MS) && !has_stalled_since(thread, ms))
+            return true;
+    return false;
+}
+
+static void write_stall(FILE *out, const gasneti_stalled_t *stalled)
+{
+    static const char *const names[] = {
+        [GASNETI_STALL_CREDIT] = "credit",
+        [GASNETI_STALL_SLOT] = "slot",
+        [GASNETI_STALL_REPLY_BUFFER] = "reply-buffer",
+        [GASNETI_STALL_BOUNCE_BUFFER] = "bounce-buffer",
+        [GASNETI_STALL_CONNECTION] = "connection",
+    };
+    if (stalled->why > GASNETI_STALL_CONNECTION) return;
+    fprintf(out, "# why %" PRIu32 " stall %s ", gasnetc_job.rank, names[stalled->why]);
+    if (stalled->peer == GASNETI_STALL_OF_NO_PEER)
+        fputs("-", out);
+    else
+        fprintf(out, "%" PRIu32, stalled->peer);
+    fprintf(out, " %" PRIu64 "\n", stalled->last_ms - stalled->since_ms);
+}
+
+/* Reports the threads that take further steps: a record stays when its wait is over. */
+static void write_stalls(FILE *out)
+{
+    enum { TURNS = 50 };
+    const struct timespec turn = {.tv_nsec = 5000000};
+    const uint64_t asked = gasneti_clock_coarse_ms() + 1;
+    for (int i = 0; i < TURNS && step_is_due(asked); i++) nanosleep(&turn, NULL);
+    for (const gasneti_thread_t *thread = gasneti_all_threads(); thread;
+         thread = thread->made_next) {
+        const gasneti_stalled_t stalled = read_stalled(thread);
+        if (has_stalled_since(thread, asked)) write_stall(out, &stalled);
+    }
+}
+
+/* --- locks --- */
+
+enum { CONTENDED = 2 }; /* the value of a mutex with which a thread sleeps on it */
+
+/* The thread that holds the mutex at `address`, as the C library of GNU lays it out; 0: unknown, or
+ * there is no mutex.  The memory may be unmapped meanwhile, so the kernel copies it. */
+static int mutex_holder(uintptr_t address)
+{
+    struct {
+        int32_t state;
+        uint32_t count;
+        int32_t owner;
+    } mutex;
+    const struct iovec into = {&mutex, sizeof mutex}, from = {(void *)address, sizeof mutex};
+    if (process_vm_readv(getpid(), &into, 1, &from, 1, 0) != (ssize_t)sizeof mutex) return 0;
+    return mutex.state == CONTENDED ? mutex.owner : 0;
+}
+
+static bool is_thread(int id)
+{
+    char name[64];
+    snprintf(name, sizeof name, "/proc/self/task/%d", id);
+    return id > 0 && access(name, F_OK) == 0;
+}
+
+/* The thread that holds the lock for which a thread sleeps in the kernel; 0: it does not. */
+static int holder_for(const char *thread)
+{
+    char name[300];
+    long number;
+    unsigned long address, operation, value;
+    int holder = 0;
+    snprintf(name, sizeof name, "/proc/self/task/%s/syscall", thread);
+    FILE *file = fopen(name, "re");
+    if (!file) return 0;
+    if (fscanf(file, "%ld 0x%lx 0x%lx 0x%lx", &number, &address, &operation, &value) == 4 &&
+        number == SYS_futex && value == CONTENDED)
+        holder = mutex_holder(address);
+    fclose(file);
+    return is_thread(holder) ? holder : 0;
+}
+
+static void write_locks(FILE *out)
+{
+    DIR *threads = opendir("/proc/self/task");
+    const struct dirent *one;
+    while (threads && (one = readdir(threads))) {
+        const int holder = one->d_name[0] == '.' ? 0 : holder_for(one->d_name);
+        if (holder)
+            fprintf(out, "# why %" PRIu32 " lock %s %d\n", gasnetc_job.rank, one->d_name, holder);
+    }
+    if (threads) closedir(threads);
+}
+
+void gasnetc_write_waits(FILE *out, bool polls)
+{
+    const uint32_t handlers = gasneti_threads_in_handlers();
+    if (polls) fprintf(out, "# why %" PRIu32 " polls\n", gasnetc_job.rank);
+    if (handlers)
+        fprintf(out, "# why %" PRIu32 " handlers %" PRIu32 "\n", gasnetc_job.rank, handlers);
+    write_stalls(out);
+    write_locks(out);
+    gasnete_write_waits(out);
+}

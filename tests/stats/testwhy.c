@@ -1,0 +1,155 @@
+/* testwhy.c - jobs of three ranks that hang, for why.sh.
+ *
+ *   testwhy WHAT FOLDER
+ *
+ * Each rank makes FOLDER/ready.RANK with its process id.  Then rank 1 keeps the others waiting,
+ * which are in a barrier unless said otherwise, until FOLDER/go is there; all meet then and exit.
+ * WHAT rank 1 does:
+ *   missing     sleeps before it calls the barrier
+ *   handler     runs a handler that does not return
+ *   lost        waits for a message that nobody sends
+ *   lock        (par) its main thread holds a lock that a handler in the other thread needs
+ *   credits     sleeps, and rank 0 sends it Requests before its barrier
+ *   collective  calls the barrier before its third broadcast; the others call the broadcast first,
+ *               and the job never ends
+ */
+#include <gasnet.h>
+#include <gasnet_coll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { H_COUNT = 200, H_LOOP, H_LOCK, REQUESTS = 5000 };
+static const char *folder;
+static atomic_int arrived;
+static atomic_bool locked, over;
+static gasnet_hsl_t lock = GASNET_HSL_INITIALIZER;
+
+static bool go(void)
+{
+    char name[512];
+    struct stat st;
+    snprintf(name, sizeof name, "%s/go", folder);
+    return stat(name, &st) == 0;
+}
+
+static void await_go(void)
+{
+    while (!go()) usleep(1000);
+}
+
+static void on_count(gasnet_token_t t)
+{
+    (void)t;
+    arrived++;
+}
+
+static void on_loop(gasnet_token_t t)
+{
+    (void)t;
+    await_go();
+    arrived++;
+}
+
+static void on_lock(gasnet_token_t t)
+{
+    (void)t;
+    gasnet_hsl_lock(&lock);
+    arrived++;
+    gasnet_hsl_unlock(&lock);
+}
+
+static void say_ready(void)
+{
+    char name[512], final[512];
+    snprintf(name, sizeof name, "%s/new.%d", folder, (int)gasnet_mynode());
+    snprintf(final, sizeof final, "%s/ready.%d", folder, (int)gasnet_mynode());
+    FILE *file = fopen(name, "w");
+    if (!file || fprintf(file, "%d\n", (int)getpid()) < 0 || fclose(file) || rename(name, final))
+        gasnet_exit(3);
+}
+
+static void barrier(void)
+{
+    gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
+    gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
+}
+
+static void broadcast(void)
+{
+    int from = 1, to = 0;
+    gasnet_coll_broadcast(GASNET_TEAM_ALL, &to, 0, &from, sizeof to,
+                          GASNET_COLL_LOCAL | GASNET_COLL_IN_ALLSYNC | GASNET_COLL_OUT_ALLSYNC);
+}
+
+static void *poll_until_over(void *unused)
+{
+    while (!over) gasnet_AMPoll();
+    return unused;
+}
+
+/* The main thread does not poll while it holds the lock. */
+static void hold_lock(void)
+{
+    pthread_t other;
+    gasnet_hsl_lock(&lock);
+    locked = true;
+    say_ready();
+    if (pthread_create(&other, NULL, poll_until_over, NULL)) gasnet_exit(4);
+    await_go();
+    gasnet_hsl_unlock(&lock);
+    while (!arrived) usleep(1000);
+    over = true;
+    pthread_join(other, NULL);
+}
+
+static void keep_waiting(const char *what)
+{
+    if (!strcmp(what, "handler")) {
+        GASNET_BLOCKUNTIL(arrived == 1);
+    } else if (!strcmp(what, "lost")) {
+        GASNET_BLOCKUNTIL(arrived == 1 || go());
+    } else if (!strcmp(what, "lock")) {
+        hold_lock();
+    } else {
+        await_go();
+    }
+}
+
+static void of_rank_0(const char *what)
+{
+    if (!strcmp(what, "handler")) gasnet_AMRequestShort0(1, H_LOOP);
+    if (!strcmp(what, "lock")) gasnet_AMRequestShort0(1, H_LOCK);
+    for (int i = 0; !strcmp(what, "credits") && i < REQUESTS; i++)
+        gasnet_AMRequestShort0(1, H_COUNT);
+}
+
+int main(int argc, char **argv)
+{
+    gasnet_handlerentry_t table[] = {{H_COUNT, (void (*)(void))on_count},
+                                     {H_LOOP, (void (*)(void))on_loop},
+                                     {H_LOCK, (void (*)(void))on_lock}};
+    if (gasnet_init(&argc, &argv) || gasnet_attach(table, 3, GASNET_PAGESIZE, 0)) return 1;
+    if (argc != 3 || gasnet_nodes() != 3) gasnet_exit(2);
+    const char *what = argv[1];
+    const int me = (int)gasnet_mynode();
+    folder = argv[2];
+    gasnet_coll_init(NULL, 0, NULL, 0, 0);
+    broadcast();
+    broadcast();
+    barrier();
+    if (me != 1 || strcmp(what, "lock") != 0) say_ready();
+    if (!strcmp(what, "collective")) {
+        if (me == 1) barrier();
+        broadcast();
+    }
+    if (me == 0) of_rank_0(what);
+    if (me == 1) keep_waiting(what);
+    barrier();
+    barrier();
+    gasnet_exit(0);
+}
