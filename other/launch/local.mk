@@ -34,7 +34,7 @@ other_launch_libforked_la_LIBADD = -lpthread -ldl
 
 other_launch_liblauncher_la_SOURCES = $(master_sources) \
 	other/launch/environment.c other/launch/environment.h other/launch/lines.c \
-	other/launch/ssh/ssh_asker.c other/launch/why.c other/launch/why.h \
+	other/launch/ssh/ssh_asker.c other/launch/why.c other/launch/why_answers.c other/launch/why_answers.h other/launch/why.h \
 	other/launch/ssh/ssh_control.c \
 	other/launch/ssh/ssh_meeting.c other/launch/ssh/ssh_meeting.h other/launch/ssh/ssh_seal.c \
 	other/launch/ssh/ssh_remote.c other/launch/ssh/ssh_unauthenticated.c \

@@ -3,8 +3,7 @@
  * Each rank has one state: it waits for certain ranks, or it is what others may wait for.  Ranks
  * with the same state form a group.  The groups are the nodes of a graph, whose arrows lead to the
  * groups that are waited for.  The report follows the arrows: the longest chain first, each group
- * once.  The lines that are read are those of core/stats/stats.c and waits.c, ssh/ssh_ask.c and
- * modules/module_answer.c.
+ * once.
  */
 #include "other/launch/why.h"
 
@@ -16,48 +15,9 @@
 #include <string.h>
 
 #include "other/base/ranges.h"
+#include "other/launch/why_answers.h"
 
-enum { RANKS_MAX = 65535, BARRIERS = 8, COLLECTIVES = 3, PEERS = 4 };
 enum { CHAIN_MOST = 2000 }; /* groups; no chain is followed further */
-#define NONE UINT32_MAX
-
-enum state {
-    ABSENT, /* zeroed: no line names the rank */
-    ENDED,
-    NOT_JOINED,
-    STARTING,
-    BEFORE_ATTACH,
-    SILENT,
-    QUIET,
-    POLLS,
-    ENDING,
-    STATES
-};
-
-typedef struct peers {
-    uint32_t count, rank[PEERS]; /* the first ones */
-} peers_t;
-
-typedef struct rank {
-    enum state state;
-    long process; /* 0: not known */
-    char host[64];
-    uint32_t handlers;            /* threads inside a handler */
-    long lock_waiter, lock_owner; /* threads; 0: none */
-    char stall[20];               /* the resource; "": none */
-    uint32_t stall_peer, stall_ms;
-    struct {
-        uint32_t team, parity;
-        bool inside;
-    } barrier[BARRIERS];
-    struct {
-        uint32_t team, begun, open;
-    } collective[COLLECTIVES];
-    uint32_t barriers, collectives;
-    peers_t in_flight, owing; /* peers of operations in flight; that hold credits */
-    uint32_t named_by_team;   /* of a barrier in which a message of this rank is awaited; or 0 */
-    uint32_t group;
-} rank_t;
 
 enum kind { IS, STALLS, IN_EXIT, IN_COLLECTIVE, IN_BARRIER, TRANSFERS };
 
@@ -80,8 +40,7 @@ typedef struct group {
 } group_t;
 
 typedef struct report {
-    rank_t *rank;
-    uint32_t size;
+    why_ranks_t job;
     group_t *group;
     uint32_t groups;
     uint32_t *way; /* groups from the start of the search to the present one */
@@ -90,141 +49,6 @@ typedef struct report {
     uint32_t lines;
     bool all;
 } report_t;
-
-/* --- reading --- */
-
-static void add_peer(peers_t *peers, uint32_t rank)
-{
-    if (peers->count < PEERS) peers->rank[peers->count] = rank;
-    peers->count++;
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
-static enum state state_of(const char *line)
-{
-    static const struct {
-        const char *words;
-        enum state state;
-    } known[] = {
-        {": no answer within ", SILENT},
-        {"it has not polled for ", QUIET},
-        {"on request, before gasnet_attach", BEFORE_ATTACH},
-        {"on request, while it ends", ENDING},
-        {"has no counters yet", STARTING},
-        {"has not joined the job yet", NOT_JOINED},
-        {"has ended", ENDED},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strstr(line, known[i].words)) return known[i].state;
-    return ends_with(line, "on request") ? POLLS : ABSENT;
-}
-
-/* The rank of a line, or NULL; the first line that names the size of the job decides it. */
-static rank_t *rank_of(report_t *report, uint32_t rank, uint32_t size)
-{
-    if (!report->rank && size && size <= RANKS_MAX &&
-        (report->rank = calloc(size, sizeof *report->rank)))
-        report->size = size;
-    if (size && size != report->size) return NULL;
-    return rank < report->size ? &report->rank[rank] : NULL;
-}
-
-static void read_head(report_t *report, const char *line)
-{
-    uint32_t number, size;
-    rank_t *rank;
-    if (sscanf(line, "# rank %" SCNu32 " of %" SCNu32, &number, &size) != 2 ||
-        !(rank = rank_of(report, number, size)))
-        return;
-    const char *process = strstr(line, ", process ");
-    rank->state = state_of(line);
-    if (sscanf(line, "# rank %*u of %*u on %63[^,: ]", rank->host) != 1) rank->host[0] = 0;
-    rank->process = process ? strtol(process + strlen(", process "), NULL, 10) : 0;
-}
-
-static void read_barrier(rank_t *rank, uint32_t team, const char *where, uint32_t parity,
-                         rank_t *named)
-{
-    if (named) named->named_by_team = team;
-    if (rank->barriers == BARRIERS) return;
-    rank->barrier[rank->barriers].team = team;
-    rank->barrier[rank->barriers].parity = parity;
-    rank->barrier[rank->barriers++].inside = strcmp(where, "inside") == 0;
-}
-
-static void read_collectives(rank_t *rank, uint32_t team, uint32_t begun, uint32_t open)
-{
-    if (rank->collectives == COLLECTIVES) return;
-    rank->collective[rank->collectives].team = team;
-    rank->collective[rank->collectives].begun = begun;
-    rank->collective[rank->collectives++].open = open;
-}
-
-static void read_stall(rank_t *rank, const char *resource, const char *peer, uint32_t ms)
-{
-    char *end;
-    const unsigned long number = strtoul(peer, &end, 10);
-    snprintf(rank->stall, sizeof rank->stall, "%s", resource);
-    rank->stall_peer = end == peer || *end || number >= NONE ? NONE : (uint32_t)number;
-    rank->stall_ms = ms;
-}
-
-static void read_why(report_t *report, const char *line)
-{
-    uint32_t number, a, b, c;
-    char word[20], peer[20];
-    int used = 0, count;
-    if (sscanf(line, "# why %" SCNu32 " %n", &number, &used) != 1 || !used) return;
-    rank_t *rank = rank_of(report, number, 0);
-    line += used;
-    if (!rank) return;
-    if (sscanf(line, "handlers %" SCNu32, &a) == 1)
-        rank->handlers = a;
-    else if (sscanf(line, "lock %" SCNu32 " %" SCNu32, &a, &b) == 2)
-        rank->lock_waiter = a, rank->lock_owner = b;
-    else if (sscanf(line, "stall %19s %19s %" SCNu32, word, peer, &a) == 3)
-        read_stall(rank, word, peer, a);
-    else if ((count = sscanf(line, "barrier %" SCNu32 " %19s %" SCNu32 " %" SCNu32, &a, word, &b,
-                             &c)) >= 3)
-        read_barrier(rank, a, word, b, count == 4 ? rank_of(report, c, 0) : NULL);
-    else if (sscanf(line, "collectives %" SCNu32 " %" SCNu32 " %" SCNu32, &a, &b, &c) == 3)
-        read_collectives(rank, a, b, c);
-}
-
-/* A row of --stats about a peer.  A peer's row of its credits precedes that of those it has now. */
-static void read_row(report_t *report, const char *line, uint64_t *credits)
-{
-    uint32_t number, peer;
-    uint64_t value;
-    char name[32];
-    rank_t *rank;
-    if (sscanf(line, "%" SCNu32 " %" SCNu32 " %31s %" SCNu64, &number, &peer, name, &value) != 4 ||
-        !(rank = rank_of(report, number, 0)))
-        return;
-    if (strcmp(name, "in_flight_now") == 0 && value) add_peer(&rank->in_flight, peer);
-    if (strcmp(name, "credits") == 0) *credits = value;
-    if (strcmp(name, "credits_now") == 0 && value < *credits) add_peer(&rank->owing, peer);
-}
-
-static void read_answers(report_t *report, char *text)
-{
-    uint64_t credits = 0;
-    for (char *line = text, *end; line; line = end) {
-        end = strchr(line, '\n');
-        if (end) *end++ = 0;
-        if (strncmp(line, "# rank ", 7) == 0)
-            read_head(report, line);
-        else if (strncmp(line, "# why ", 6) == 0)
-            read_why(report, line);
-        else
-            read_row(report, line, &credits);
-    }
-}
 
 /* --- groups --- */
 
@@ -242,7 +66,7 @@ static group_t group_for(const rank_t *rank, uint32_t number)
         is.kind = STALLS;
         memcpy(is.stall, rank->stall, sizeof is.stall);
         is.ms = rank->stall_ms;
-        if (rank->stall_peer != NONE) add_peer(&is.peers, rank->stall_peer);
+        if (rank->stall_peer != NONE) why_add_peer(&is.peers, rank->stall_peer);
         return is;
     }
     if (rank->state == ENDING) is.kind = IN_EXIT;
@@ -281,8 +105,8 @@ static bool same_group(const group_t *a, const group_t *b)
 
 static void make_groups(report_t *report)
 {
-    for (uint32_t r = 0; r < report->size; r++) {
-        rank_t *rank = &report->rank[r];
+    for (uint32_t r = 0; r < report->job.size; r++) {
+        rank_t *rank = &report->job.rank[r];
         const group_t mine = group_for(rank, r);
         uint32_t g = report->groups;
         while (g > 0 && !same_group(&report->group[g - 1], &mine)) g--;
@@ -351,10 +175,10 @@ static uint32_t next_awaited(const report_t *report, const group_t *group, uint3
 {
     const peers_t *peers = &group->peers;
     for (uint32_t i = 0; is_by_peers(group) && i < PEERS && i < peers->count; i++)
-        if (peers->rank[i] >= from && peers->rank[i] < report->size) return peers->rank[i];
+        if (peers->rank[i] >= from && peers->rank[i] < report->job.size) return peers->rank[i];
     if (is_by_peers(group)) return NONE;
-    for (uint32_t r = from; r < report->size; r++)
-        if (awaits(group, &report->rank[r])) return r;
+    for (uint32_t r = from; r < report->job.size; r++)
+        if (awaits(group, &report->job.rank[r])) return r;
     return NONE;
 }
 
@@ -382,7 +206,7 @@ static void visit(report_t *report, uint32_t g)
     group->depth = 1;
     report->way[report->way_length++] = g;
     for (uint32_t r = 0; (r = next_awaited(report, group, r)) != NONE; r++) {
-        const uint32_t to = report->rank[r].group;
+        const uint32_t to = report->job.rank[r].group;
         group_t *next = &report->group[to];
         if (to == last) continue;
         last = to;
@@ -418,7 +242,7 @@ typedef struct listing {
 static bool is_member(const void *of, uint32_t number)
 {
     const listing_t *listing = of;
-    return &listing->report->group[listing->report->rank[number].group] == listing->group;
+    return &listing->report->group[listing->report->job.rank[number].group] == listing->group;
 }
 
 static bool is_peer(const void *of, uint32_t number)
@@ -434,7 +258,7 @@ static bool is_awaited(const void *of, uint32_t number)
 {
     const listing_t *listing = of;
     return is_by_peers(listing->group) ? is_peer(of, number)
-                                       : awaits(listing->group, &listing->report->rank[number]);
+                                       : awaits(listing->group, &listing->report->job.rank[number]);
 }
 
 /* "rank 3", "ranks 1, 4-7 and 9" */
@@ -448,7 +272,7 @@ static ranks_text_t ranks(const report_t *report, const group_t *group,
     const listing_t of = {report, group};
     ranks_text_t ranks;
     char numbers[180];
-    const uint32_t count = gasneti_ranges(numbers, sizeof numbers, report->size, listed, &of);
+    const uint32_t count = gasneti_ranges(numbers, sizeof numbers, report->job.size, listed, &of);
     snprintf(ranks.text, sizeof ranks.text, "%s %s", count == 1 ? "rank" : "ranks", numbers);
     return ranks;
 }
@@ -465,8 +289,8 @@ static place_text_t place(const report_t *report, const group_t *group)
     place_text_t place = {""};
     const char *last_host = "";
     size_t used = 0;
-    for (uint32_t r = group->first; group->size <= few && r < report->size; r++) {
-        const rank_t *rank = &report->rank[r];
+    for (uint32_t r = group->first; group->size <= few && r < report->job.size; r++) {
+        const rank_t *rank = &report->job.rank[r];
         if (&report->group[rank->group] != group || !rank->host[0]) continue;
         if (!rank->process && strcmp(rank->host, last_host) == 0) continue;
         last_host = rank->host;
@@ -588,7 +412,7 @@ static void describe_wait(const report_t *report, const group_t *group, char *te
 
 static void describe(const report_t *report, const group_t *group, char *text, size_t size)
 {
-    const rank_t *rank = &report->rank[group->first];
+    const rank_t *rank = &report->job.rank[group->first];
     if (group->kind == IS)
         snprintf(text, size, "%s", state_text(group, group->size == 1));
     else
@@ -612,7 +436,7 @@ static void print_group(report_t *report, group_t *group, uint32_t indent)
     describe(report, group, text, sizeof text);
     say(report, indent, "%s%s %s\n", members.text, place(report, group).text, text);
     for (uint32_t r = 0; (r = next_awaited(report, group, r)) != NONE; r++) {
-        const uint32_t to = report->rank[r].group;
+        const uint32_t to = report->job.rank[r].group;
         group_t *next = &report->group[to];
         if (to == last) continue;
         last = to;
@@ -641,7 +465,7 @@ static group_t *next_to_print(report_t *report)
 static uint32_t count_ranks(const report_t *report, enum state state)
 {
     uint32_t count = 0;
-    for (uint32_t r = 0; r < report->size; r++) count += report->rank[r].state == state;
+    for (uint32_t r = 0; r < report->job.size; r++) count += report->job.rank[r].state == state;
     return count;
 }
 
@@ -653,7 +477,7 @@ static void print_head(report_t *report)
     say(report, 0,
         "%" PRIu32 " ranks: %" PRIu32 " wait for others, %" PRIu32 " do not poll, %" PRIu32
         " do not answer\n",
-        report->size, waiting, count_ranks(report, QUIET), count_ranks(report, SILENT));
+        report->job.size, waiting, count_ranks(report, QUIET), count_ranks(report, SILENT));
 }
 
 static void print_report(report_t *report)
@@ -671,8 +495,8 @@ static void print_report(report_t *report)
 
 static bool compose(report_t *report)
 {
-    report->group = calloc(report->size + 1, sizeof *report->group);
-    report->way = calloc(report->size + 1, sizeof *report->way);
+    report->group = calloc(report->job.size + 1, sizeof *report->group);
+    report->way = calloc(report->job.size + 1, sizeof *report->way);
     if (!report->group || !report->way) return false;
     make_groups(report);
     settle_tiers(report);
@@ -689,13 +513,13 @@ char *why_report(const char *answers, bool all)
     size_t length;
     bool composed = copy && (report.out = open_memstream(&text, &length));
     if (composed) {
-        read_answers(&report, copy);
+        why_read_answers(&report.job, copy);
         composed = compose(&report);
     }
     if (report.out && fclose(report.out)) composed = false;
     free(report.group);
     free(report.way);
-    free(report.rank);
+    free(report.job.rank);
     free(copy);
     if (composed) return text;
     free(text);

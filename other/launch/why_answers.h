@@ -1,0 +1,66 @@
+/* why_answers.h - what the ranks of a job answered to gasnetrun --why, in records.  Pure. */
+#ifndef WHY_ANSWERS_H
+#define WHY_ANSWERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BARRIERS = 8, COLLECTIVES = 3, PEERS = 4 };
+#define NONE UINT32_MAX
+
+enum state {
+    ABSENT, /* zeroed: no line names the rank */
+    ENDED,
+    NOT_JOINED,
+    STARTING,
+    BEFORE_ATTACH,
+    SILENT,
+    QUIET,
+    POLLS,
+    ENDING,
+    STATES
+};
+
+typedef struct peers {
+    uint32_t count, rank[PEERS]; /* the first ones */
+} peers_t;
+
+/* Of more than PEERS, the others are only counted. */
+static inline void why_add_peer(peers_t *peers, uint32_t rank)
+{
+    if (peers->count < PEERS) peers->rank[peers->count] = rank;
+    peers->count++;
+}
+
+typedef struct rank {
+    enum state state;
+    long process; /* 0: not known */
+    char host[64];
+    uint32_t handlers;            /* threads inside a handler */
+    long lock_waiter, lock_owner; /* threads; 0: none */
+    char stall[20];               /* the resource; "": none */
+    uint32_t stall_peer, stall_ms;
+    struct {
+        uint32_t team, parity;
+        bool inside;
+    } barrier[BARRIERS];
+    struct {
+        uint32_t team, begun, open;
+    } collective[COLLECTIVES];
+    uint32_t barriers, collectives;
+    peers_t in_flight, owing; /* peers of operations in flight; that hold credits */
+    uint32_t named_by_team;   /* of a barrier in which a message of this rank is awaited; or 0 */
+    uint32_t group;
+} rank_t;
+
+/* The ranks of a job; `rank` is NULL if no answer tells how many there are. */
+typedef struct why_ranks {
+    rank_t *rank;
+    uint32_t size;
+} why_ranks_t;
+
+/* Reads the answers, and writes to the text.  Lines that are malformed are left out.  The caller
+ * frees ranks->rank. */
+void why_read_answers(why_ranks_t *ranks, char *text);
+
+#endif
