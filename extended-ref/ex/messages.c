@@ -192,6 +192,7 @@ gex_AM_SrcDesc_t gasnete_prepare_request_medium(gex_Rank_t node, size_t least, s
     negotiated_begin(sd, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST, GASNETC_MAX_MEDIUM,
                      sd->message + GASNETC_AM_PREFIX_MAX, least, most, nargs);
     sd->node = node;
+    sd->lc_opt = GEX_EVENT_NOW;
     sd->source = NEGOTIATED_OWN;
     return &sd->desc;
 }

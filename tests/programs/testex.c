@@ -344,6 +344,7 @@ static void negotiated(void)
     const size_t most =
         gex_AM_MaxRequestMedium(pair, peer(), NULL, GEX_FLAG_AM_PREPARE_LEAST_ALLOC, 1);
     const int rounds = test_iterations(100);
+    gex_Event_t event = GEX_EVENT_NO_OP;
     test_check(most >= 512 && gex_AM_MaxArgs() == 16 && gex_AM_LUBRequestMedium() >= 512, "limits");
     for (int i = 0; i < rounds; i++) {
         gex_AM_SrcDesc_t sd;
@@ -366,8 +367,8 @@ static void negotiated(void)
         else
             while (gex_AM_CommitRequestMedium_v2(sd, h_medium, size, GEX_FLAG_IMMEDIATE, i)) {
             }
+        test_check(event == GEX_EVENT_NO_OP, "the event of an earlier message is written");
         /* the client's buffer */
-        gex_Event_t event;
         test_fill(outside, LONG, 5);
         sd = gex_AM_PrepareRequestMedium(pair, peer(), outside, 100, LONG, &event, 0, 1);
         test_check(gex_AM_SrcDescAddr(sd) == outside, "the client's buffer");
@@ -376,6 +377,7 @@ static void negotiated(void)
         sd = gex_AM_PrepareRequestLong(pair, peer(), outside, LONG, LONG, NULL, &event, 0, 1);
         gex_AM_CommitRequestLong(sd, h_long, LONG, there(WORK), 5);
         gex_Event_Wait(event);
+        event = GEX_EVENT_NO_OP;
         sd = gex_AM_PrepareRequestLong(pair, peer(), NULL, 50, 60, NULL, NULL, 0, 1);
         test_fill(gex_AM_SrcDescAddr(sd), 50, 6);
         gex_AM_CommitRequestLong1(sd, h_long, 50, there(WORK + LONG), 6);
