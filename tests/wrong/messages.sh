@@ -32,7 +32,7 @@ most_below_least|all|a payload of 100 to 99 bytes
 handler_127|all|handler 127
 lc_null|debug|gex_AM_RequestMedium is given the lc_opt NULL
 lc_defer|debug|gex_AM_RequestLong is given the lc_opt GEX_EVENT_DEFER
-lc_prepare|debug|Prepare is given the lc_opt NULL
+lc_prepare|debug|gex_AM_PrepareRequest is given the lc_opt NULL
 reply_put|debug|gex_RMA_Put.* is called inside an Active Message handler
 reply_twice|debug|an Active Message Reply is called $between
 rank_2|debug|rank 2 is not one of the 2 ranks
