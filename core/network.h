@@ -5,7 +5,7 @@
  * file includes that header at its end, through the conduit's conduit_network.h.  The other calls
  * are ordinary functions.  A network does not know of handlers, handles or exit; of credits it
  * knows only how many receive buffers to post.  Of the core it may use core/lock.h,
- * core/completion.h, core/report.h, core/params/params.h, core/job/rank.h,
+ * core/completion.h, core/report.h, core/log.h, core/params/params.h, core/job/rank.h,
  * core/job/secret.h, core/job/host_addresses.h, the bootstrap, core/network_*.h and core/rings, and
  * no other header of core (tests/arrows.sh).
  *

@@ -129,7 +129,7 @@ found=$(includes core/*.h | grep -E "\"core/($higher)/")
 tap_ok "$([ -z "$found" ]; echo $?)" "the contract with the networks includes no part of core/"
 if [ -n "$found" ]; then tap_note "$found"; fi
 # Of the core a network may use the contract alone: these headers, and its own.
-contract='core/(network|network_defaults|completion|lock|report)\.h|core/params/params\.h|core/job/(rank|secret|host_addresses)\.h'
+contract='core/(network|network_defaults|completion|lock|log|report)\.h|core/params/params\.h|core/job/(rank|secret|host_addresses)\.h'
 found=$(includes core/ib core/rings portals-conduit ibv-conduit vapi-conduit smp-conduit | grep -E '"core/' | grep -vE "\"($contract|core/(ib|rings)/[^\"]*)\"")
 tap_ok "$([ -z "$found" ]; echo $?)" "the networks use the headers of the contract, and no others of core/"
 if [ -n "$found" ]; then tap_note "$found"; fi

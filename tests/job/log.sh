@@ -81,10 +81,10 @@ says "a file that cannot be made: a line that names it, and the log on standard 
     "$(grep -cE 'WARNING .*GASNET_LOGFILE=/nowhere/at/all: cannot open /nowhere/at/all: No such file' "$log") >= 1"
 
 # Values that are none.
-for value in loud conect:debug exit: :info exit:loud ,, debug,; do
+for value in loud conect:debug exit: :info exit:loud ',,' 'debug,'; do
     job GASNET_LOG="$value"
     case $value in
-    debug,) says "a comma at the end is allowed" "$(lines job '' "$log") > 0" ;;
+    'debug,') says "a comma at the end is allowed" "$(lines job '' "$log") > 0" ;;
     *)
         [ $status -ne 0 ] && [ "$(grep -c '^\*\*\*' "$log")" -eq 1 ] &&
             grep -qE 'FATAL ERROR .*GASNET_LOG.* is neither a level .* nor COMPONENT:LEVEL; the components are job, .*exit' "$log"
