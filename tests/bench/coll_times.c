@@ -69,7 +69,7 @@ static void ex_barrier(int root, size_t n)
     gex_Event_Wait(gex_Coll_BarrierNB(tm, 0));
 }
 
-static const struct collective collectives[COLLECTIVES] = {
+static const struct collective collectives[] = {
     {"broadcast", broadcast, LARGEST_BLOCK},
     {"gather_all", gather_all, LARGEST_BLOCK},
     {"exchange", exchange, LARGEST_BLOCK},
@@ -79,6 +79,7 @@ static const struct collective collectives[COLLECTIVES] = {
     {"ex_reduce", ex_reduce, LARGEST},
     {"ex_reduce_all", ex_reduce_all, LARGEST},
     {"ex_barrier", ex_barrier, 0},
+    {NULL, NULL, 0},
 };
 static void meet(void)
 {
@@ -97,7 +98,7 @@ int main(int argc, char **argv)
     src = test_at(test_rank, 0);
     dst = test_at(test_rank, area);
     memset(src, 1, 2 * area);
-    measure(test_rank, test_size);
+    measure(collectives, test_rank, test_size);
     meet();
     gasnet_exit(0);
 }

@@ -1,6 +1,6 @@
 /* coll_times.h - the loop that times collectives, the same for this library and for MPI.
  *
- * The includer defines collectives[] and meet(), and calls measure() on all ranks.  Rooted
+ * The includer defines meet(), and calls measure() on all ranks.  Rooted
  * operations change the root from call to call, so that each depends on the one before.  Rank 0
  * prints lines `NAME BYTES MICROSECONDS`: the best of several rounds.
  */
@@ -18,8 +18,7 @@ struct collective {
     void (*run)(int root, size_t nbytes);
     size_t largest; /* 0: without data */
 };
-enum { COLLECTIVES = 9, LARGEST_BLOCK = 64 << 10, LARGEST = 1 << 20 };
-static const struct collective collectives[COLLECTIVES];
+enum { LARGEST_BLOCK = 64 << 10, LARGEST = 1 << 20 };
 static void meet(void);
 
 static double seconds(void)
@@ -52,16 +51,17 @@ static int chosen(const char *name)
     return !list;
 }
 
-static void measure(int rank, int size)
+/* The table ends with a row without a name. */
+static void measure(const struct collective *c, int rank, int size)
 {
     static const size_t bytes[] = {8, 1024, LARGEST_BLOCK, LARGEST};
     static const int counts[] = {1000, 1000, 100, 10};
-    for (int i = 0; i < COLLECTIVES; i++) {
-        if (!chosen(collectives[i].name)) continue;
-        for (int j = 0; j == 0 || (j < 4 && bytes[j] <= collectives[i].largest); j++) {
+    for (; c->name; c++) {
+        if (!chosen(c->name)) continue;
+        for (int j = 0; j == 0 || (j < 4 && bytes[j] <= c->largest); j++) {
             const int count = counts[j] * 4 / (size * size) + 1;
-            const double took = best_round(&collectives[i], bytes[j], count, size);
-            if (rank == 0) printf("%s %zu %.3f\n", collectives[i].name, bytes[j], took * 1e6);
+            const double took = best_round(c, bytes[j], count, size);
+            if (rank == 0) printf("%s %zu %.3f\n", c->name, bytes[j], took * 1e6);
         }
     }
     fflush(stdout);

@@ -31,7 +31,7 @@ times() { # N
         "$TEST_LAUNCH" -spawner=ssh -n "$n" "$TEST_BUILD/tests/bench/coll_times-$conduit-seq" >"$tap_scratch/ours.$n.$i" \
             2>"$TEST_LOG/collectives.log" || status=1
         grep -v '^#' "$tap_scratch/ours.$n.$i" >"$tap_scratch/ours" && mv "$tap_scratch/ours" "$tap_scratch/ours.$n.$i"
-        [ -z "$mpi" ] || mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle "$((n > 2))" -n "$n" "$tap_scratch/mpi" >"$tap_scratch/mpi.$n.$i" \
+        [ -z "$mpi" ] || env ${TEST_COLLECTIVES:+"TEST_COLLECTIVES=${TEST_COLLECTIVES//ex_/}"} mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle "$((n > 2))" -n "$n" "$tap_scratch/mpi" >"$tap_scratch/mpi.$n.$i" \
             2>"$TEST_LOG/collectives_mpi.log" || status=1
     done
     tap_ok $status "collectives on $n ranks are timed"
@@ -41,10 +41,12 @@ times() { # N
     printf '# %-28s %12s %12s %8s %8s\n' "collectives, $n ranks, SEQ" "$conduit us" "Open MPI us" ratio target
     awk -v n="$n" 'NR == FNR { theirs[$1 " " $2] = $3; next }
         {
-            key = $1 " " $2
+            name = $1
+            sub(/^ex_/, "", name)
+            key = name " " $2
             ratio = theirs[key] > 0 ? $3 / theirs[key] : 0
             printf "# %-18s %7d B %12.2f %12.2f %8.2f %8s  %s\n", $1, $2, $3, theirs[key], ratio, n <= 4 ? "1.00" : "-",
-                n > 4 || !ratio ? "" : (ratio <= 1 ? "ok" : "MISSED")
+                (n > 4 || !ratio ? "" : (ratio <= 1 ? "ok" : "MISSED"))
         }' "$tap_scratch/theirs" "$tap_scratch/ours"
     [ "$n" -ne 2 ] || awk '$2 == 8 { took[$1] = $3 }
         END {

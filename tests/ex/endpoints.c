@@ -429,7 +429,7 @@ static void many(void)
     }
     segments[ONE] = segments[OTHER];
     bind(ONE);
-    /* Those who meet in a part of the job know them before the others do. */
+    /* Each half of the job publishes first: its members know the segments before other ranks do. */
     gex_TM_t half;
     gex_TM_Split(&half, test_tm, test_rank % 2, test_rank, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
     test_check(gex_EP_PublishBoundSegment(half, eps + 4, ONE - 4 + 1, 0) == GASNET_OK, "a half");

@@ -14,7 +14,6 @@
 #include "core/am/system_am.h"
 #include "core/job/ending.h"
 #include "core/job/thread.h"
-#include "core/log.h"
 #include "core/params/params.h"
 #include "core/rdma/buffers.h"
 #include "core/rdma/firehose.h"
@@ -340,14 +339,6 @@ const char *gasneti_rank_name(uint32_t rank)
 }
 
 void gasneti_note_thread(void) {}
-
-gasneti_log_levels_t gasneti_log_levels;
-
-void gasneti_log_line(enum gasneti_log_component component, enum gasneti_log_level level,
-                      const char *format, ...)
-{
-    (void)component, (void)level, (void)format;
-}
 
 void gasneti_warn(const char *format, ...)
 {
