@@ -87,21 +87,11 @@ tap_ok $? "and the line after its message has the counters"
 
 # ---- a running job ----
 
+# shellcheck source=tests/stats/running.sh
+. "$TEST_SOURCE/stats/running.sh"
+
 begin() { # WHAT [SPAWNER]: starts a job in the background, and waits until both ranks are ready
-    fresh
-    timeout -k 2 100 "$TEST_LAUNCH" -v "-spawner=${2:-ssh}" -n 2 "$TEST_BUILD/tests/teststats-$conduit-seq" "$1" "$here" \
-        >"$log" 2>&1 </dev/null &
-    job=$!
-    until [ -e "$here/ready.0" ] && [ -e "$here/ready.1" ]; do
-        kill -0 $job 2>/dev/null || break
-        sleep 0.02 # between two looks
-    done
-    number=$(sed -n 's/.*this is job \([0-9]*\);.*/\1/p' "$log")
-}
-finish() {
-    : >"$here/go"
-    wait "$job"
-    status=$?
+    begin_job 2 "$TEST_LAUNCH" -v "-spawner=${2:-ssh}" -n 2 "$TEST_BUILD/tests/teststats-$conduit-seq" "$1" "$here"
 }
 ask() { "$TEST_LAUNCH" --stats "$1" >"$tap_scratch/answer" 2>"$tap_scratch/problem"; }
 

@@ -11,8 +11,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "tests/stats/ready.h"
 
 enum { H_SHORT = 200, H_PAYLOAD, SEGMENT = 64 * 1024 };
 static int arrived;
@@ -38,24 +39,6 @@ static void traffic(void)
     gasnet_AMRequestLong0(1, H_PAYLOAD, bytes, 10000, segment[1].addr);
     for (int i = 0; i < 5; i++) gasnet_put(1, segment[1].addr, bytes, 8);
     gasnet_get(bytes, 1, segment[1].addr, 50);
-}
-
-static bool go(const char *folder)
-{
-    char name[512];
-    struct stat st;
-    snprintf(name, sizeof name, "%s/go", folder);
-    return stat(name, &st) == 0;
-}
-
-static void say_ready(const char *folder)
-{
-    char name[512], final[512];
-    snprintf(name, sizeof name, "%s/new.%d", folder, (int)gasnet_mynode());
-    snprintf(final, sizeof final, "%s/ready.%d", folder, (int)gasnet_mynode());
-    FILE *file = fopen(name, "w");
-    if (!file || fprintf(file, "%d\n", (int)getpid()) < 0 || fclose(file) || rename(name, final))
-        gasnet_exit(3);
 }
 
 int main(int argc, char **argv)

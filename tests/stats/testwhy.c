@@ -20,8 +20,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "tests/stats/ready.h"
 
 enum { H_COUNT = 200, H_LOOP, H_LOCK, REQUESTS = 5000 };
 static const char *folder;
@@ -29,17 +30,9 @@ static atomic_int arrived;
 static atomic_bool locked, over;
 static gasnet_hsl_t lock = GASNET_HSL_INITIALIZER;
 
-static bool go(void)
-{
-    char name[512];
-    struct stat st;
-    snprintf(name, sizeof name, "%s/go", folder);
-    return stat(name, &st) == 0;
-}
-
 static void await_go(void)
 {
-    while (!go()) usleep(1000);
+    while (!go(folder)) usleep(1000);
 }
 
 static void on_count(gasnet_token_t t)
@@ -61,16 +54,6 @@ static void on_lock(gasnet_token_t t)
     gasnet_hsl_lock(&lock);
     arrived++;
     gasnet_hsl_unlock(&lock);
-}
-
-static void say_ready(void)
-{
-    char name[512], final[512];
-    snprintf(name, sizeof name, "%s/new.%d", folder, (int)gasnet_mynode());
-    snprintf(final, sizeof final, "%s/ready.%d", folder, (int)gasnet_mynode());
-    FILE *file = fopen(name, "w");
-    if (!file || fprintf(file, "%d\n", (int)getpid()) < 0 || fclose(file) || rename(name, final))
-        gasnet_exit(3);
 }
 
 static void barrier(void)
@@ -98,7 +81,7 @@ static void hold_lock(void)
     pthread_t other;
     gasnet_hsl_lock(&lock);
     locked = true;
-    say_ready();
+    say_ready(folder);
     if (pthread_create(&other, NULL, poll_until_over, NULL)) gasnet_exit(4);
     await_go();
     gasnet_hsl_unlock(&lock);
@@ -112,7 +95,7 @@ static void keep_waiting(const char *what)
     if (!strcmp(what, "handler")) {
         GASNET_BLOCKUNTIL(arrived == 1);
     } else if (!strcmp(what, "lost")) {
-        GASNET_BLOCKUNTIL(arrived == 1 || go());
+        GASNET_BLOCKUNTIL(arrived == 1 || go(folder));
     } else if (!strcmp(what, "lock")) {
         hold_lock();
     } else {
@@ -142,7 +125,7 @@ int main(int argc, char **argv)
     broadcast();
     broadcast();
     barrier();
-    if (me != 1 || strcmp(what, "lock") != 0) say_ready();
+    if (me != 1 || strcmp(what, "lock") != 0) say_ready(folder);
     if (!strcmp(what, "collective")) {
         if (me == 1) barrier();
         broadcast();

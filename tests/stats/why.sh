@@ -11,22 +11,12 @@ here=$tap_scratch/job report=$tap_scratch/report log=$TEST_LOG/why.log
 export SOFTHCA=on GASNET_QUIET=0
 unset GASNET_STATSFILE GASNET_SSH_SERVERS GASNET_SSH_NODEFILE
 
+# shellcheck source=tests/stats/running.sh
+. "$TEST_SOURCE/stats/running.sh"
+
 begin() { # CONDUIT MODE WHAT [SPAWNER]: starts a job in the background, and waits until its ranks are ready
     launcher=$TEST_BUILD/gasnetrun_$1
-    rm -rf "$here" && mkdir "$here"
-    timeout -k 2 100 "$launcher" -v "-spawner=${4:-ssh}" -n 3 "$TEST_BUILD/tests/testwhy-$1-$2" "$3" "$here" >"$log" 2>&1 </dev/null &
-    job=$!
-    until [ -e "$here/ready.0" ] && [ -e "$here/ready.1" ] && [ -e "$here/ready.2" ]; do
-        kill -0 $job 2>/dev/null || break
-        sleep 0.02 # between two looks
-    done
-    number=$(sed -n 's/.*this is job \([0-9]*\);.*/\1/p' "$log")
-}
-
-finish() {
-    : >"$here/go"
-    wait "$job"
-    status=$?
+    begin_job 3 "$launcher" -v "-spawner=${4:-ssh}" -n 3 "$TEST_BUILD/tests/testwhy-$1-$2" "$3" "$here"
 }
 
 # The report has a line that matches each PATTERN.
