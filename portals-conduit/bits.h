@@ -1,9 +1,9 @@
 /* bits.h - layout of the 64 match bits and the 64 bits of header data (PO-6, PO-7).
  *
- * The low nibble of the match bits selects a descriptor at the target, and for BITS_MORE the place
- * too.  The target ignores the other bits; every event of the operation returns them, which
- * identifies the operation.  Used by the whole conduit, and by the scripted library of its tests.
- * Pure.
+ * The low nibble of the match bits selects a descriptor at the target; with BITS_MORE bits 63:32
+ * are the number of that descriptor.  The target ignores the other bits; every event of the
+ * operation returns them, which identifies the operation.  Used by the whole conduit, and by the
+ * scripted library of its tests. Pure.
  *
  *   match bits   [63:32] place   [31:8] ticket    [7:4] kind   [3:0] selector
  *   system       [63:32] word    [31:8] message   [7:4] 0      [3:0] selector
@@ -11,8 +11,7 @@
  *                [63:32] source  [31:0] word                               (system messages)
  *
  * `place` is the offset of a Request's chunk at the initiator: the destination of the Reply.  The
- * same number matches the header and the payload of a Long, and selects one of the entries of
- * BITS_MORE.  `ticket` is a number of the initiator.
+ * same number matches the header and the payload of a Long.  `ticket` is a number of the initiator.
  */
 #ifndef PORTALS_BITS_H
 #define PORTALS_BITS_H
