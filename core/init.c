@@ -12,6 +12,7 @@
 #include "core/am/am.h"
 #include "core/am/context.h"
 #include "core/am/system_am.h"
+#include "core/am/trace_clock.h"
 #include "core/exit/exit.h"
 #include "core/job/ending.h"
 #include "core/job/host_addresses.h"
@@ -30,6 +31,7 @@
 #include "core/shm/shm.h"
 #include "core/shm/wake.h"
 #include "core/stats/stats.h"
+#include "core/trace/trace.h"
 #include "gasnet.h"
 #include "gasnet_idents.h"
 #include "other/base/clock.h"
@@ -37,6 +39,7 @@
 #include "other/base/tools.h"
 
 struct bootstrap_job gasnetc_job;
+uint32_t gasnetc_reach;
 _Atomic(enum gasnetc_phase) gasnetc_phase;
 gasnetc_peer_t *gasnetc_peers;
 struct net_caps gasnetc_caps;
@@ -371,6 +374,9 @@ int gasnetc_init(const char *call, int *argc, char ***argv)
     gasnetc_exit_init();
     bootstrap_watch(on_job_death);
     gasnetc_params_init(&gasnetc_job);
+    gasneti_trace_init();
+    gasnetc_reach = gasneti_trace_on ? 0 : gasnetc_job.size;
+    if (gasneti_trace_on) gasnetc_trace_waits();
     gasnett_backtrace_init(argv && *argv ? (*argv)[0] : NULL);
     check_mpi();
     if (gasnetc_exit_catch_signals()) gasneti_threads_get_signal_stacks();
@@ -384,10 +390,16 @@ int gasnetc_init(const char *call, int *argc, char ***argv)
     gasnetc_stats_serve();
     gasnetc_register_internal(gasnete_handlers);
     gasnetc_register_firehose_handler();
+    gasnetc_trace_clock_init();
     gasnetc_shm_open();
     gasnete_init();
     bootstrap_barrier();
     gasnetc_enter_phase(GASNETC_RUNNING);
+    if (gasneti_trace_on)
+        gasneti_trace_note((uint64_t)(began * 1e9),
+                           (gasneti_trace_event_t){.kind = GASNETI_TRACE_phase,
+                                                   .text = "init",
+                                                   .peer = GASNETI_TRACE_NO_PEER});
     gasneti_info(job, "started in %.3f s: %u ranks, %u on this host, by %s, over %s",
                  gasneti_clock() - began, gasnetc_job.size, gasnetc_job.host_size, started_by(),
                  gasnetc_caps.device);
@@ -438,6 +450,8 @@ int gasnetc_may_attach(const char *call, const char *init)
 int gasnetc_attach_segment(uintptr_t segsize, void (*at_last)(void))
 {
     const double began = gasneti_clock();
+    const uint64_t began_ns = gasneti_trace_begin();
+    gasnetc_trace_clock_align();
     const int result = gasnetc_segment_attach(segsize);
     if (result != GASNET_OK) return result;
     gasnetc_firehose_open();
@@ -447,6 +461,8 @@ int gasnetc_attach_segment(uintptr_t segsize, void (*at_last)(void))
     bootstrap_barrier();
     bootstrap_meanwhile(NULL);
     attached = true;
+    gasneti_trace_end(began_ns, .kind = GASNETI_TRACE_phase, .text = "attach", .bytes = segsize,
+                      .peer = GASNETI_TRACE_NO_PEER);
     gasneti_info(job, "attached a segment of %zu KB in %.3f s", (size_t)segsize / 1024,
                  gasneti_clock() - began);
     return GASNET_OK;

@@ -20,6 +20,8 @@ core_sources = \
   core/am/am_handlers.c core/am/am_send.c core/am/am_send.h core/am/lent.c core/am/lent.h core/am/am_variadic.c core/am/am_wire.h \
   core/am/context.c core/am/context.h core/am/credits.h core/am/flow.h core/am/flow_core.h \
   core/am/flow_network.h core/am/system_am.h \
+  core/am/trace_clock.c core/am/trace_clock.h \
+  core/trace/events.c core/trace/events.def core/trace/events.h core/trace/ring.h core/trace/trace.c core/trace/trace.h \
   core/progress/backoff.h core/progress/poll.c core/progress/receive_thread.h \
   core/stats/stats.c core/stats/stats.h core/stats/tally.c core/stats/waits.c \
   core/exit/exit.c core/exit/exit.h core/exit/exit_files.c core/exit/exit_protocol.c core/exit/exit_protocol.h \
@@ -36,6 +38,7 @@ endif
 # Left out by --disable-pshm.
 if PSHM
 core_shm_sources = core/shm/messages.c core/shm/shm.c core/shm/topology.c core/shm/wake.c
+shm_traced_sources = extended-ref/shm_traced.c
 endif
 
 # Left out by --disable-ibv-rcv-thread: the receive thread, and the call in which it sleeps.
@@ -50,7 +53,7 @@ core_ib_sources = \
   core/ib/datagrams.h core/ib/datagrams.c core/ib/connect_on_demand.c core/ib/meeting.h core/ib/connect_greetings.c \
   core/ib/connect_payload.h core/ib/connect_payload.c core/ib/route.c $(handshake_sources) $(roce_sources)
 
-nobase_dist_doc_DATA += core/shm/README.md core/rdma/README.md
+nobase_dist_doc_DATA += core/shm/README.md core/rdma/README.md core/trace/README.md
 EXTRA_DIST += core/gasnet.mk core/conduits.m4 core/conduits.sh core/am/gen_dispatch.sh core/counters/counters_table.sh
 
 # libsofthca.so is found in the folder of the library, also after an installed tree was moved; calls between

@@ -50,7 +50,7 @@ extended_sources = \
 	extended-ref/internal_am.c extended-ref/internal_am.h \
 	extended-ref/memset.c \
 	extended-ref/outstanding.c extended-ref/outstanding.h \
-	extended-ref/shm_transfer.h \
+	extended-ref/shm_transfer.h $(shm_traced_sources) \
 	extended-ref/progress.c extended-ref/progress.h \
 	extended-ref/putget.c \
 	extended-ref/regions.c \
@@ -72,7 +72,7 @@ check_PROGRAMS += tests/unit/extended_barrier
 tests_unit_extended_barrier_SOURCES = tests/unit/extended_barrier.c $(barrier_machine_sources) $(topology_sources)
 tests_unit_extended_barrier_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/barrier_images
-tests_unit_barrier_images_SOURCES = tests/unit/barrier_images.c extended-ref/barrier/calls.c extended-ref/barrier/barrier.h \
+tests_unit_barrier_images_SOURCES = tests/unit/barrier_images.c tests/unit/no_trace.c extended-ref/barrier/calls.c extended-ref/barrier/barrier.h \
 	$(barrier_machine_sources)
 tests_unit_barrier_images_CPPFLAGS = $(unit_cppflags)
 tests_unit_barrier_images_LDADD = tests/unit/libcheck.a

@@ -5,6 +5,7 @@
  * the counter.
  */
 #include "core/job/progress.h"
+#include "core/trace/trace.h"
 #include "extended-ref/handles.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/shm_transfer.h"
@@ -53,24 +54,38 @@ static bool memset_local(const char *call, gasnet_node_t node, void *dst, int va
     return true;
 }
 
+static void memset_end(uint64_t began, gasnet_node_t node, size_t nbytes)
+{
+    gasneti_trace_end(began, .kind = GASNETI_TRACE_memset, .peer = node, .bytes = nbytes);
+}
+
 void gasnete_memset(gasnet_node_t node, void *dst, int value, size_t nbytes)
 {
-    if (memset_local("gasnet_memset", node, dst, value, nbytes)) return;
+    const uint64_t began = gasneti_trace_begin();
     gasnetc_counter_t counter = {0};
-    memset_remote(node, dst, value, nbytes, &counter);
-    gasnetc_wait(&counter);
+    if (!memset_local("gasnet_memset", node, dst, value, nbytes)) {
+        memset_remote(node, dst, value, nbytes, &counter);
+        gasnetc_wait(&counter);
+    }
+    memset_end(began, node, nbytes);
 }
 
 gasnet_handle_t gasnete_memset_nb(gasnet_node_t node, void *dst, int value, size_t nbytes)
 {
-    if (memset_local("gasnet_memset_nb", node, dst, value, nbytes)) return GASNET_INVALID_HANDLE;
-    gasnete_op_t *op = gasnete_op_new(gasnete_self(), GASNETE_OP_HANDLE);
-    memset_remote(node, dst, value, nbytes, &op->counter);
+    const uint64_t began = gasneti_trace_begin();
+    gasnete_op_t *op = GASNET_INVALID_HANDLE;
+    if (!memset_local("gasnet_memset_nb", node, dst, value, nbytes)) {
+        op = gasnete_op_new(gasnete_self(), GASNETE_OP_HANDLE);
+        memset_remote(node, dst, value, nbytes, &op->counter);
+    }
+    memset_end(began, node, nbytes);
     return op;
 }
 
 void gasnete_memset_nbi(gasnet_node_t node, void *dst, int value, size_t nbytes)
 {
-    if (memset_local("gasnet_memset_nbi", node, dst, value, nbytes)) return;
-    memset_remote(node, dst, value, nbytes, gasnete_self()->implicit[GASNETE_PUTS]);
+    const uint64_t began = gasneti_trace_begin();
+    if (!memset_local("gasnet_memset_nbi", node, dst, value, nbytes))
+        memset_remote(node, dst, value, nbytes, gasnete_self()->implicit[GASNETE_PUTS]);
+    memset_end(began, node, nbytes);
 }

@@ -12,10 +12,12 @@
  */
 #include "core/job/progress.h"
 #include "core/rdma/synchronisation.h"
+#include "core/trace/trace.h"
 #include "extended-ref/handles.h"
 #include "extended-ref/shm_transfer.h"
 #include "extended-ref/transfer.h"
 #include "other/base/hot.h"
+#include "other/base/tools.h"
 
 bool gasnete_copy_local(const char *call, gasnet_node_t node, void *dst, const void *src,
                         size_t nbytes)
@@ -62,20 +64,59 @@ HOT void putget_start(enum gasnetc_form form, gasnet_node_t node, void *dst, voi
     if (gasnetc_blocks(form)) gasnetc_wait(counter);
 }
 
-/* True if `node`, which shares no memory, is another rank of the job.  */
+/* True if `node`, which shares no memory, is another rank of the job; false too while a trace is
+ * written. */
 HOT bool putget_is_far(gasnet_node_t node)
 {
-    return GASNETE_SHARED ? node < gasnetc_job.size : gasnete_is_remote(node);
+    return node < gasnetc_reach && (GASNETE_SHARED || node != gasnetc_job.rank);
+}
+
+/* The rare cases: no bytes, this rank, a thread's first operation, an empty pool; and all transfers
+ * while a trace is written.  In functions of their own, which the hot paths tail-call, so that
+ * there the arguments stay in registers up to the core. */
+#define COLD __attribute__((cold))
+
+/* The beginning and the end of a call, for the trace. */
+static uint64_t putget_begin(gasnet_node_t node)
+{
+    return gasneti_trace_local || node != gasnetc_job.rank ? gasneti_trace_begin() : 0;
+}
+
+static void putget_end(uint64_t began, enum gasnetc_form form, gasnet_node_t node, size_t nbytes)
+{
+    static const uint8_t kinds[GASNETC_FORMS] = {
+        [GASNETC_PUT] = GASNETI_TRACE_put,
+        [GASNETC_PUT_NB] = GASNETI_TRACE_put_nb,
+        [GASNETC_PUT_NB_BULK] = GASNETI_TRACE_put_nb,
+        [GASNETC_PUT_NBI] = GASNETI_TRACE_put_nbi,
+        [GASNETC_PUT_NBI_BULK] = GASNETI_TRACE_put_nbi,
+        [GASNETC_GET] = GASNETI_TRACE_get,
+        [GASNETC_GET_NB] = GASNETI_TRACE_get_nb,
+        [GASNETC_GET_NBI] = GASNETI_TRACE_get_nbi,
+    };
+    gasneti_trace_end(began, .kind = kinds[form], .peer = node, .bytes = nbytes);
 }
 
 /* --- blocking --- */
 
+static COLD void putget_blocking_slow(gasnet_node_t node, void *dst, void *src, size_t nbytes,
+                                      enum gasnetc_form form)
+{
+    const uint64_t began = putget_begin(node);
+    gasnetc_counter_t counter = {0};
+    if (!gasnete_copy_local(putget_names[form], node, dst, src, nbytes))
+        putget_start(form, node, dst, src, nbytes, &counter);
+    putget_end(began, form, node, nbytes);
+}
+
 HOT void putget_blocking_far(enum gasnetc_form form, gasnet_node_t node, void *dst, void *src,
                              size_t nbytes)
 {
-    if ((GASNETC_CHECKING || !putget_is_far(node)) &&
-        gasnete_copy_local(putget_names[form], node, dst, src, nbytes))
+    if (GASNETC_CHECKING) gasnete_check_transfer(putget_names[form], node);
+    if (!putget_is_far(node)) {
+        putget_blocking_slow(node, dst, src, nbytes, form);
         return;
+    }
     gasnetc_counter_t counter = {0};
     putget_start(form, node, dst, src, nbytes, &counter);
 }
@@ -109,21 +150,17 @@ void gasnete_get_far(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 
 /* --- explicit handle --- */
 
-/* The non-blocking forms leave the rare cases (no bytes, this rank, a thread's first operation, an
- * empty pool) to a cold function that tail-calls them again.  Without other calls the arguments
- * stay in registers up to the core.  */
-#define COLD __attribute__((cold))
-
 static COLD gasnet_handle_t putget_explicit_slow(gasnet_node_t node, void *dst, void *src,
                                                  size_t nbytes, enum gasnetc_form form)
 {
-    if (gasnete_copy_local(putget_names[form], node, dst, src, nbytes) || nbytes == 0)
-        return GASNET_INVALID_HANDLE;
-    gasnete_thread_t *me = gasnete_self();
-    if (me->ops.free == NULL) gasnete_pool_grow(me);
-    if (is_get(form)) return gasnete_get_nb_far(dst, node, src, nbytes);
-    return form == GASNETC_PUT_NB ? gasnete_put_nb_far(node, dst, src, nbytes)
-                                  : gasnete_put_nb_bulk_far(node, dst, src, nbytes);
+    const uint64_t began = putget_begin(node);
+    gasnet_handle_t handle = GASNET_INVALID_HANDLE;
+    if (!gasnete_copy_local(putget_names[form], node, dst, src, nbytes) && nbytes) {
+        handle = gasnete_op_new(gasnete_self(), GASNETE_OP_HANDLE);
+        putget_start(form, node, dst, src, nbytes, &handle->counter);
+    }
+    putget_end(began, form, node, nbytes);
+    return handle;
 }
 
 HOT gasnet_handle_t putget_explicit_far(enum gasnetc_form form, gasnet_node_t node, void *dst,
@@ -177,17 +214,21 @@ gasnet_handle_t gasnete_get_nb_far(void *dst, gasnet_node_t node, void *src, siz
 
 /* --- implicit handle --- */
 
+/* Implicit operations of a form are counted in one set of the thread. */
+HOT void putget_start_implicit(enum gasnetc_form form, gasnete_thread_t *me, gasnet_node_t node,
+                               void *dst, void *src, size_t nbytes)
+{
+    putget_start(form, node, dst, src, nbytes,
+                 me->implicit[is_get(form) ? GASNETE_GETS : GASNETE_PUTS]);
+}
+
 static COLD void putget_implicit_slow(gasnet_node_t node, void *dst, void *src, size_t nbytes,
                                       enum gasnetc_form form)
 {
-    if (gasnete_copy_local(putget_names[form], node, dst, src, nbytes)) return;
-    gasnete_self();
-    if (is_get(form))
-        gasnete_get_nbi_far(dst, node, src, nbytes);
-    else if (form == GASNETC_PUT_NBI)
-        gasnete_put_nbi_far(node, dst, src, nbytes);
-    else
-        gasnete_put_nbi_bulk_far(node, dst, src, nbytes);
+    const uint64_t began = putget_begin(node);
+    if (!gasnete_copy_local(putget_names[form], node, dst, src, nbytes))
+        putget_start_implicit(form, gasnete_self(), node, dst, src, nbytes);
+    putget_end(began, form, node, nbytes);
 }
 
 HOT void putget_implicit_far(enum gasnetc_form form, gasnet_node_t node, void *dst, void *src,
@@ -196,8 +237,7 @@ HOT void putget_implicit_far(enum gasnetc_form form, gasnet_node_t node, void *d
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer(putget_names[form], node);
     if (putget_is_far(node) && me != NULL)
-        putget_start(form, node, dst, src, nbytes,
-                     me->implicit[is_get(form) ? GASNETE_GETS : GASNETE_PUTS]);
+        putget_start_implicit(form, me, node, dst, src, nbytes);
     else
         putget_implicit_slow(node, dst, src, nbytes, form);
 }

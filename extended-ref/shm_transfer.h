@@ -22,6 +22,13 @@ static inline const gasnete_shm_peer_t *gasnete_shm_peer(gasnet_node_t node)
 {
     return GASNETI_SHM_PEER(node).rank == node ? &GASNETI_SHM_PEER(node) : NULL;
 }
+
+/* While a trace is written, the segments in the table are empty, so that all transfers come to
+ * these functions.  The first returns as gasnete_shm_at, the others as gasnete_shm_put.  False, or
+ * NULL, also if no trace is written. */
+void *gasnete_shm_traced_at(gasnet_node_t node, const void *start, size_t nbytes);
+bool gasnete_shm_put_traced(gasnet_node_t node, void *dst, const void *src, size_t nbytes);
+bool gasnete_shm_get_traced(void *dst, gasnet_node_t node, const void *src, size_t nbytes);
 #else
 #define GASNETE_SHARED          0
 #define GASNETE_SHM_STORE(copy) copy
@@ -33,6 +40,23 @@ static inline const gasnete_shm_peer_t *gasnete_shm_peer(gasnet_node_t node)
 {
     (void)node;
     return NULL;
+}
+static inline void *gasnete_shm_traced_at(gasnet_node_t node, const void *start, size_t nbytes)
+{
+    (void)node, (void)start, (void)nbytes;
+    return NULL;
+}
+static inline bool gasnete_shm_put_traced(gasnet_node_t node, void *dst, const void *src,
+                                          size_t nbytes)
+{
+    (void)node, (void)dst, (void)src, (void)nbytes;
+    return false;
+}
+static inline bool gasnete_shm_get_traced(void *dst, gasnet_node_t node, const void *src,
+                                          size_t nbytes)
+{
+    (void)node, (void)dst, (void)src, (void)nbytes;
+    return false;
 }
 #endif
 
@@ -53,7 +77,9 @@ static inline bool gasnete_shm_put(const char *call, gasnet_node_t node, void *d
     if (!shm) return false;
     if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
     void *here = gasnete_shm_at(shm, dst, nbytes);
-    if (!here) return gasnete_copy_local(call, node, dst, src, nbytes);
+    if (!here)
+        return gasnete_shm_put_traced(node, dst, src, nbytes) ||
+               gasnete_copy_local(call, node, dst, src, nbytes);
     GASNETE_SHM_STORE(memmove(here, src, nbytes));
     return true;
 }
@@ -65,7 +91,9 @@ static inline bool gasnete_shm_get(const char *call, void *dst, gasnet_node_t no
     if (!shm) return false;
     if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
     const void *here = gasnete_shm_at(shm, src, nbytes);
-    if (!here) return gasnete_copy_local(call, node, dst, src, nbytes);
+    if (!here)
+        return gasnete_shm_get_traced(dst, node, src, nbytes) ||
+               gasnete_copy_local(call, node, dst, src, nbytes);
     GASNETE_SHM_LOAD(memmove(dst, here, nbytes));
     return true;
 }
@@ -74,6 +102,7 @@ static inline bool gasnete_shm_fill(gasnet_node_t node, void *dst, int value, si
 {
     const gasnete_shm_peer_t *shm = gasnete_shm_peer(node);
     void *here = shm ? gasnete_shm_at(shm, dst, nbytes) : NULL;
+    if (!here) here = shm ? gasnete_shm_traced_at(node, dst, nbytes) : NULL;
     if (!here) return false;
     GASNETE_SHM_STORE(memset(here, value, nbytes));
     return true;

@@ -1,4 +1,4 @@
-/* gasnet_tools_client.h - thread-specific keys, and tracing hooks for clients.
+/* gasnet_tools_client.h - thread-specific keys, and the client's lines in a trace.
  *
  * Private part of gasnet_tools.h.  Macros, because keys are identifiers, and clients use the hooks
  * in comma expressions and with variable arguments.
@@ -29,15 +29,37 @@
 #define gasnett_threadkey_get_noinit(key)        gasnett_threadkey_get(key)
 #define gasnett_threadkey_set_noinit(key, value) gasnett_threadkey_set(key, value)
 
-/* --- Tracing and statistics hooks: without effect in this library --- */
+/* --- The client's own lines in a trace (GASNET_TRACEFILE).  All may be called at any time; before
+ * gasnet_init, and in programs without GASNet, they do nothing. --- */
 
 GASNETI_EXPORTS_BEGIN
 
-GASNETI_INLINE const char *gasneti_trace_nomask(void)
+/* Whether lines of gasneti_trace_printf are written. */
+extern int gasneti_trace_lines;
+/* A line, a moment in the trace.  The format need not be a literal. */
+extern void gasneti_trace_printf(const char *format, ...);
+/* The same, whatever GASNET_TRACEMASK says. */
+extern void gasneti_trace_printf_forced(const char *format, ...);
+
+/* The line of the client's own source from which the calling thread calls next; `file` must stay
+ * valid.  Without effect while it is frozen. */
+extern void gasneti_trace_set_source(const char *file, unsigned int line);
+/* What was set last: NULL and 0 if nothing was. */
+extern void gasneti_trace_get_source(const char **file, unsigned int *line);
+extern void gasneti_trace_freeze_source(int frozen);
+
+/* The letters of GASNET_TRACEMASK; "" if no trace is written. */
+extern const char *gasneti_trace_get_mask(void);
+extern void gasneti_trace_set_mask(const char *letters);
+
+/* GASNET_TRACELOCAL: whether transfers within this rank are traced. */
+extern int gasneti_trace_local;
+
+GASNETI_INLINE const char *gasneti_stats_nomask(void)
 {
     return "";
 }
-GASNETI_INLINE void gasneti_trace_ignore(const char *mask)
+GASNETI_INLINE void gasneti_stats_ignore(const char *mask)
 {
     (void)mask;
 }
@@ -46,27 +68,23 @@ GASNETI_INLINE int gasneti_stats_none(void (*callback)(void (*print)(const char 
     (void)callback;
     return 0;
 }
-GASNETI_INLINE int gasneti_trace_nolocal(void)
-{
-    return 1;
-}
 
 GASNETI_EXPORTS_END
 
-#define GASNETT_TRACE_ENABLED      0
-#define GASNETT_TRACE_PRINTF       _gasnett_trace_printf_noop
-#define GASNETT_TRACE_PRINTF_FORCE _gasnett_trace_printf_noop
-/* sizeof uses the arguments, which may be uninitialised, without reading them.  */
-#define GASNETT_TRACE_SETSOURCELINE(file, line)   ((void)sizeof(file), (void)sizeof(line))
-#define GASNETT_TRACE_GETSOURCELINE(pfile, pline) ((void)(pfile), (void)(pline))
-#define GASNETT_TRACE_FREEZESOURCELINE()          ((void)0)
-#define GASNETT_TRACE_UNFREEZESOURCELINE()        ((void)0)
-#define GASNETT_TRACE_GETMASK()                   gasneti_trace_nomask()
-#define GASNETT_TRACE_SETMASK(mask)               gasneti_trace_ignore(mask)
-#define GASNETT_TRACE_GET_TRACELOCAL()            gasneti_trace_nolocal()
-#define GASNETT_TRACE_SET_TRACELOCAL(newval)      ((void)(newval))
+#define GASNETT_TRACE_ENABLED      gasneti_trace_lines
+#define GASNETT_TRACE_PRINTF       gasneti_trace_printf
+#define GASNETT_TRACE_PRINTF_FORCE gasneti_trace_printf_forced
+#define GASNETT_TRACE_SETSOURCELINE(file, line)                                                    \
+    (gasneti_trace_lines ? gasneti_trace_set_source(file, line) : (void)0)
+#define GASNETT_TRACE_GETSOURCELINE(pfile, pline) gasneti_trace_get_source(pfile, pline)
+#define GASNETT_TRACE_FREEZESOURCELINE()          gasneti_trace_freeze_source(1)
+#define GASNETT_TRACE_UNFREEZESOURCELINE()        gasneti_trace_freeze_source(0)
+#define GASNETT_TRACE_GETMASK()                   gasneti_trace_get_mask()
+#define GASNETT_TRACE_SETMASK(mask)               gasneti_trace_set_mask(mask)
+#define GASNETT_TRACE_GET_TRACELOCAL()            gasneti_trace_local
+#define GASNETT_TRACE_SET_TRACELOCAL(newval)      ((void)(gasneti_trace_local = (newval)))
 #define GASNETT_STATS_INIT(callback)              gasneti_stats_none(callback)
-#define GASNETT_STATS_GETMASK()                   gasneti_trace_nomask()
-#define GASNETT_STATS_SETMASK(mask)               gasneti_trace_ignore(mask)
+#define GASNETT_STATS_GETMASK()                   gasneti_stats_nomask()
+#define GASNETT_STATS_SETMASK(mask)               gasneti_stats_ignore(mask)
 
 #endif

@@ -7,8 +7,14 @@
 #include "core/rdma/synchronisation.h"
 #include "gasnet.h"
 
-/* The Reply of a handler: not allowed, because its message is a Reply; not sent yet; sent. */
-enum gasnetc_answer { GASNETC_ANSWER_NONE, GASNETC_ANSWER_OPEN, GASNETC_ANSWERED };
+/* The Reply of a handler: not allowed, because its message is a Reply; not sent yet; sent; not sent
+ * yet in a process that writes a trace. */
+enum gasnetc_answer {
+    GASNETC_ANSWER_NONE,
+    GASNETC_ANSWER_OPEN,
+    GASNETC_ANSWERED,
+    GASNETC_ANSWER_TRACED
+};
 
 /* What a gasnet_token_t points to while a handler runs; on the stack of gasnetc_run_and_release or
  * gasnetc_loopback. */
@@ -23,11 +29,16 @@ typedef struct gasnetc_token {
     struct gasnetc_token *outer; /* token of the handler that sent this message by loopback */
 } gasnetc_token_t;
 
+static inline bool gasnetc_may_reply(const gasnetc_token_t *token)
+{
+    return token->answer == GASNETC_ANSWER_OPEN || token->answer == GASNETC_ANSWER_TRACED;
+}
+
 /* Of a handler's gex_nargs: any number of arguments, as those that gasnet_attach registers have. */
 enum { GASNETC_ANY_NUMBER = 255 };
 
-/* Clients' handlers by index; NULL: not registered.  The library's own are in a separate table
- * (gasnetc_internal_handler). */
+/* Clients' handlers by index; NULL: not registered.  The library's own, and clients' while a trace
+ * is written, are in separate tables (gasnetc_unlisted_handler). */
 extern void (*gasnetc_handlers[256])(void);
 
 /* The client's handler `index` as it was registered; NULL: not registered. */
@@ -37,9 +48,10 @@ const gex_AM_Entry_t *gasnetc_handler_entry(unsigned index);
  * ends.  Fatal if an index is taken. */
 void gasnetc_register_internal(const gasnetc_internal_t *table);
 
-/* Returns the library's handler `index` for a message from `peer` with this head (gasnetc_am_head).
- * Fatal if the index is not registered, or its handler is for messages of another form. */
-void (*gasnetc_internal_handler(unsigned index, uint8_t head, const gasnetc_peer_t *peer))(void);
+/* Returns the handler `index` for a message from `peer` with this head (gasnetc_am_head), which is
+ * not in gasnetc_handlers.  Fatal if the index is not registered, or its handler is for messages of
+ * another form. */
+void (*gasnetc_unlisted_handler(unsigned index, uint8_t head, const gasnetc_peer_t *peer))(void);
 
 /* Registers the table of gasnet_attach, whose handlers are for all messages, as
  * gex_EP_RegisterHandlers does; but entries with index 0 get the lowest free indices. */

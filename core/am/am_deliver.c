@@ -16,7 +16,9 @@
 #include "core/rdma/segment.h"
 #include "core/report.h"
 #include "core/shm/wake.h"
+#include "core/trace/trace.h"
 #include "other/base/hot.h"
+#include "other/base/tools.h"
 
 void gasnetc_no_handler(unsigned index, const gasnetc_peer_t *peer)
 {
@@ -67,13 +69,31 @@ HOT bool deliver_as(enum gasnetc_am_category category, net_message_t *message, n
     return gasnetc_act_on(category, am.request, &am, message, spare, false);
 }
 
-bool gasnetc_run_internal(net_message_t *message, net_spare_t *spare)
+bool gasnetc_run_unlisted(enum gasnetc_am_category category, bool request, const gasnetc_am_t *am,
+                          gasnetc_peer_t *peer, net_message_t *message, net_spare_t *spare)
+{
+    gasnetc_handler_fn handler = gasnetc_unlisted_handler(
+        am->handler, gasnetc_am_head(category, request, am->numargs), peer);
+    const gasneti_trace_event_t event = {.kind = GASNETI_TRACE_handler,
+                                         .peer = peer->net.rank,
+                                         .bytes = am->nbytes,
+                                         .handler = am->handler};
+    const bool traced = gasneti_trace_on && am->handler >= GASNETC_AM_CLIENT;
+    const uint64_t began = traced ? gasneti_clock_ns() : 0;
+    const bool overdue =
+        gasnetc_run_with(handler, gasneti_trace_on ? GASNETC_ANSWER_TRACED : GASNETC_ANSWER_OPEN,
+                         category, request, am, peer, message, spare);
+    if (traced) gasneti_trace_note(began, event);
+    return overdue;
+}
+
+bool gasnetc_run_unlisted_plain(net_message_t *message, net_spare_t *spare)
 {
     gasnetc_peer_t *peer = gasnetc_peer_of(message->peer);
     gasnetc_am_t am;
     if (!gasnetc_am_parse_plain(message->data, message->length, &am))
         gasnetc_malformed(message, "header (changed since it arrived)");
-    return gasnetc_run_and_release(GASNETC_AM_SHORT, am.request, false, &am, peer, message, spare);
+    return gasnetc_run_unlisted(GASNETC_AM_SHORT, am.request, &am, peer, message, spare);
 }
 
 bool gasnetc_deliver_any(net_message_t *message, net_spare_t *spare)
@@ -134,7 +154,9 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
     gasnetc_peer_t *me = &gasnetc_peers[gasnetc_job.rank];
     gasnetc_token_t token = {.peer = me,
                              .loopback = true,
-                             .answer = request ? GASNETC_ANSWER_OPEN : GASNETC_ANSWER_NONE,
+                             .answer = !request           ? GASNETC_ANSWER_NONE
+                                       : gasneti_trace_on ? GASNETC_ANSWER_TRACED
+                                                          : GASNETC_ANSWER_OPEN,
                              .head = gasnetc_am_head((enum gasnetc_am_category)out.category,
                                                      request, (unsigned)out.numargs),
                              .handler = out.handler};
@@ -143,7 +165,10 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
                              .request = request,
                              .handler = out.handler,
                              .numargs = numargs};
-    gasnetc_handler_fn handler = gasnetc_handler_of(&am, me);
+    gasnetc_handler_fn handler = gasnetc_handlers[am.handler];
+    if (!handler) handler = gasnetc_unlisted_handler(am.handler, token.head, me);
+    const bool traced = gasneti_trace_on && gasneti_trace_local && am.handler >= GASNETC_AM_CLIENT;
+    const uint64_t began = traced ? gasneti_clock_ns() : 0;
     void *payload = NULL;
     if (out.category == GASNETC_AM_MEDIUM) {
         payload = gasnetc_loop_buffer(request);
@@ -167,5 +192,10 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
         gasnetc_run_payload(handler, &token, payload, out.nbytes, numargs, out.args);
     gasneti_handler_leave();
     if (GASNETC_CHECKING) gasnetc_handler_ends(&token);
+    if (traced)
+        gasneti_trace_note(began, (gasneti_trace_event_t){.kind = GASNETI_TRACE_handler,
+                                                          .peer = gasnetc_job.rank,
+                                                          .bytes = out.nbytes,
+                                                          .handler = out.handler});
     if (GASNETC_THREADED) gasnetc_wakeup_own(); /* another thread may wait for it */
 }

@@ -34,18 +34,6 @@ gasnetc_malformed(const net_message_t *message, const char *field)
     gasneti_malformed(message->peer->rank, message->length, field);
 }
 
-/* Returns the handler for the message: a client's, or the library's own for messages of this form.
- * Fatal if neither is registered. */
-static inline gasnetc_handler_fn gasnetc_handler_of(const gasnetc_am_t *am,
-                                                    const gasnetc_peer_t *peer)
-{
-    gasnetc_handler_fn handler = gasnetc_handlers[am->handler];
-    if (!handler)
-        handler = gasnetc_internal_handler(
-            am->handler, gasnetc_am_head(am->category, am->request, am->numargs), peer);
-    return handler;
-}
-
 HOT void gasnetc_run_handler(enum gasnetc_am_category category, gasnetc_handler_fn handler,
                              const gasnetc_am_t *am, const net_message_t *message,
                              gasnetc_token_t *token)
@@ -119,9 +107,13 @@ static inline void gasnetc_release(net_message_t *message, net_spare_t *spare)
         gasnetc_ring_release(message);
 }
 
-/* gasnetc_run_and_release for a message that gasnetc_am_parse_plain has parsed and whose handler is
- * the library's own: parses the message again, off the hot path. */
-bool gasnetc_run_internal(net_message_t *message, net_spare_t *spare);
+/* gasnetc_run_and_release for a message whose handler is not in gasnetc_handlers: one of the
+ * library's own, or any while a trace is written.  Fatal if neither is registered. */
+bool gasnetc_run_unlisted(enum gasnetc_am_category category, bool request, const gasnetc_am_t *am,
+                          gasnetc_peer_t *peer, net_message_t *message, net_spare_t *spare);
+/* The same for a message that gasnetc_am_parse_plain has parsed: parses the message again, off the
+ * hot path. */
+bool gasnetc_run_unlisted_plain(net_message_t *message, net_spare_t *spare);
 
 /* The handler of a Request has sent no Reply; returns as flow_not_replied.  `by_ring`: the message
  * came by a ring. */
@@ -136,25 +128,36 @@ HOT bool gasnetc_not_replied(const gasnetc_token_t *token, net_message_t *messag
     return false;
 }
 
-/* Runs the handler of a message and releases the message; returns as gasnetc_act_on. */
-HOT bool gasnetc_run_and_release(enum gasnetc_am_category category, bool request, bool plain,
-                                 const gasnetc_am_t *am, gasnetc_peer_t *peer,
-                                 net_message_t *message, net_spare_t *spare)
+/* Runs the handler of a message and releases the message; returns as gasnetc_act_on.  `open`: the
+ * answer of a token that may be replied to. */
+HOT bool gasnetc_run_with(gasnetc_handler_fn handler, enum gasnetc_answer open,
+                          enum gasnetc_am_category category, bool request, const gasnetc_am_t *am,
+                          gasnetc_peer_t *peer, net_message_t *message, net_spare_t *spare)
 {
     bool overdue = false;
     gasnetc_token_t token;
     token.peer = peer;
     token.loopback = false;
-    token.answer = request ? GASNETC_ANSWER_OPEN : GASNETC_ANSWER_NONE;
+    token.answer = request ? open : GASNETC_ANSWER_NONE;
     token.message = message;
-    gasnetc_handler_fn handler =
-        plain ? gasnetc_handlers[am->handler] : gasnetc_handler_of(am, peer);
-    if (plain && !handler) return gasnetc_run_internal(message, spare);
     gasnetc_run_handler(category, handler, am, message, &token);
     if (request && token.answer != GASNETC_ANSWERED)
         overdue = gasnetc_not_replied(&token, message, !spare);
     gasnetc_release(message, spare);
     return overdue;
+}
+
+/* Runs the client's handler of a message and releases the message; returns as gasnetc_act_on. */
+HOT bool gasnetc_run_and_release(enum gasnetc_am_category category, bool request, bool plain,
+                                 const gasnetc_am_t *am, gasnetc_peer_t *peer,
+                                 net_message_t *message, net_spare_t *spare)
+{
+    gasnetc_handler_fn handler = gasnetc_handlers[am->handler];
+    if (handler)
+        return gasnetc_run_with(handler, GASNETC_ANSWER_OPEN, category, request, am, peer, message,
+                                spare);
+    return plain ? gasnetc_run_unlisted_plain(message, spare)
+                 : gasnetc_run_unlisted(category, request, am, peer, message, spare);
 }
 
 /* Acts on a parsed message and releases it.  True when the caller must send the peer a hidden Reply

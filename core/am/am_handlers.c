@@ -9,6 +9,7 @@
 #include "core/am/am_deliver.h"
 #include "core/lock.h"
 #include "core/report.h"
+#include "core/trace/trace.h"
 
 enum { FIRST_CLIENT = GASNETC_AM_CLIENT };
 
@@ -28,9 +29,16 @@ typedef void (*handler_fn)(void);
  * plain loads: an atomic one makes GCC load the address of a message twice.  `registered` is valid
  * at the indices that have a function, and written before it. */
 handler_fn gasnetc_handlers[256];
+static handler_fn traced_handlers[256]; /* take its place while a trace is written */
 static gex_AM_Entry_t registered[256];
 static gasneti_lock_t registering; /* protects writes of the two */
 static const gasnetc_internal_t *internals[FIRST_CLIENT];
+
+static _Atomic(handler_fn) *function_at(unsigned index)
+{
+    handler_fn *table = gasneti_trace_on ? traced_handlers : gasnetc_handlers;
+    return (_Atomic(handler_fn) *)(void *)&table[index];
+}
 
 /* --- the library's own --- */
 
@@ -64,8 +72,9 @@ refuse_form(unsigned index, uint8_t head, const gasnetc_internal_t *internal,
                   form_of(internal->head, expected));
 }
 
-handler_fn gasnetc_internal_handler(unsigned index, uint8_t head, const gasnetc_peer_t *peer)
+handler_fn gasnetc_unlisted_handler(unsigned index, uint8_t head, const gasnetc_peer_t *peer)
 {
+    if (gasneti_trace_on && atomic_load(function_at(index))) return atomic_load(function_at(index));
     const gasnetc_internal_t *internal = index < FIRST_CLIENT ? internals[index] : NULL;
     if (!internal || internal->head != head) refuse_form(index, head, internal, peer);
     return internal->function;
@@ -95,11 +104,6 @@ void gasneti_no_client_reply(gasnet_token_t opaque, gasnet_handler_t handler)
 }
 
 /* --- clients' handlers --- */
-
-static _Atomic(handler_fn) *function_at(unsigned index)
-{
-    return (_Atomic(handler_fn) *)(void *)&gasnetc_handlers[index];
-}
 
 const gex_AM_Entry_t *gasnetc_handler_entry(unsigned index)
 {

@@ -20,6 +20,7 @@
 #include "core/report.h"
 #include "core/shm/messages.h"
 #include "core/shm/shm.h"
+#include "core/trace/trace.h"
 #include "other/base/hot.h"
 
 /* Long Replies are packed unless the whole segment is registered: a handler cannot wait for the
@@ -327,12 +328,12 @@ static void send_to_self(gasnetc_outgoing_t am, bool immediate)
     if (!immediate && !gasneti_handler_depth()) gasnetc_poll();
 }
 
+/* Sends a Request to a rank that the job has. */
 HOT bool send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit,
                       gasnetc_sending_t how)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("an Active Message Request");
-    if (dest >= gasnetc_job.size || am->nbytes > limit ||
-        (unsigned)am->numargs > GASNETC_AM_MAX_ARGS)
+    if (am->nbytes > limit || (unsigned)am->numargs > GASNETC_AM_MAX_ARGS)
         check_outgoing(dest, *am, limit);
     remote_settle();
     if (dest != gasnetc_job.rank)
@@ -343,30 +344,59 @@ HOT bool send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t l
     return true;
 }
 
+/* The event of a message of the client; none if it is the library's own. */
+static void note_sent(uint64_t began, enum gasneti_trace_kind of_short, uint32_t peer,
+                      const gasnetc_outgoing_t *am)
+{
+    gasneti_trace_end(began, .kind = (uint8_t)((int)of_short + am->category - GASNETC_AM_SHORT),
+                      .peer = peer, .bytes = am->nbytes, .handler = am->handler);
+}
+
+/* A Request that gasnetc_reach keeps from the hot path: a wrong one, or any while a trace is
+ * written. */
+static __attribute__((cold)) bool request_traced(gasnet_node_t dest, const gasnetc_outgoing_t *am,
+                                                 size_t limit, gasnetc_sending_t how)
+{
+    if (dest >= gasnetc_job.size) check_outgoing(dest, *am, limit);
+    const uint64_t began = am->handler >= GASNETC_AM_CLIENT ? gasneti_trace_begin() : 0;
+    const bool sent = send_request(dest, am, limit, how);
+    note_sent(began, GASNETI_TRACE_request_short, dest, am);
+    return sent;
+}
+
 void gasnetc_no_reply(const gasnetc_token_t *token)
 {
     gasneti_fatal("a handler may reply once, and only to a Request: this is %s",
                   token->answer == GASNETC_ANSWERED ? "its second Reply" : "a Reply's handler");
 }
 
-HOT bool send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t limit,
+/* Sends the Reply of a token that may be replied to. */
+HOT bool send_reply(gasnetc_token_t *token, const gasnetc_outgoing_t *am, size_t limit,
                     gasnetc_sending_t how)
 {
-    gasnetc_token_t *token = opaque;
     if (GASNETC_CHECKING) gasnetc_check_token("an Active Message Reply", token);
     if (am->nbytes > limit || (unsigned)am->numargs > GASNETC_AM_MAX_ARGS)
         check_outgoing(0, *am, limit);
-    if (token->answer != GASNETC_ANSWER_OPEN) gasnetc_no_reply(token);
     if (GASNETC_CHECKING) gasnetc_check_reply(token);
     token->answer = GASNETC_ANSWERED;
-    bool sent = true;
-    if (token->loopback)
+    if (token->loopback) {
         gasnetc_loopback(copy_of(am), false);
-    else if (am->category == GASNETC_AM_LONG)
-        sent = send_long(token->peer, *am, false, how, flow_answers(token));
-    else
-        sent = send_message(token->peer, am, false, 0, true, flow_answers(token), how.immediate);
-    if (how.immediate && !sent) token->answer = GASNETC_ANSWER_OPEN;
+        return true;
+    }
+    return am->category == GASNETC_AM_LONG
+               ? send_long(token->peer, *am, false, how, flow_answers(token))
+               : send_message(token->peer, am, false, 0, true, flow_answers(token), how.immediate);
+}
+
+/* A Reply whose token is not open: a wrong one, or any while a trace is written. */
+static __attribute__((cold)) bool reply_traced(gasnetc_token_t *token, const gasnetc_outgoing_t *am,
+                                               size_t limit, gasnetc_sending_t how)
+{
+    if (GASNETC_CHECKING) gasnetc_check_token("an Active Message Reply", token);
+    if (token->answer != GASNETC_ANSWER_TRACED) gasnetc_no_reply(token);
+    const uint64_t began = am->handler >= GASNETC_AM_CLIENT ? gasneti_trace_begin() : 0;
+    const bool sent = send_reply(token, am, limit, how);
+    note_sent(began, GASNETI_TRACE_reply_short, token->peer->net.rank, am);
     return sent;
 }
 
@@ -395,25 +425,36 @@ void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers)
 static const gasnetc_sending_t waits = {GASNETC_LONG, NULL, false};
 static const gasnetc_sending_t waits_async = {GASNETC_LONG_ASYNC, NULL, false};
 
+/* Sends by `path` in the usual case, else by its twin in the trace. */
+#define SEND(path, usual, to, am, limit, how)                                                      \
+    do {                                                                                           \
+        if (__builtin_expect(usual, 1))                                                            \
+            send_##path(to, am, limit, how);                                                       \
+        else                                                                                       \
+            path##_traced(to, am, limit, how);                                                     \
+    } while (0)
+#define REQUEST(to, am, limit, how) SEND(request, (to) < gasnetc_reach, to, am, limit, how)
+#define REPLY(token, am, limit, how)                                                               \
+    SEND(reply, ((gasnetc_token_t *)(token))->answer == GASNETC_ANSWER_OPEN, token, am, limit, how)
+
 UNGUARDED int gasnetc_AMRequestShort(gasnet_node_t dest, gasnet_handler_t handler, int numargs,
                                      const gasnet_handlerarg_t *args)
 {
-    send_request(dest, SHORT(handler, numargs, args), 0, waits);
+    REQUEST(dest, SHORT(handler, numargs, args), 0, waits);
     return GASNET_OK;
 }
 
 UNGUARDED int gasnetc_AMRequestMedium(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
                                       size_t nbytes, int numargs, const gasnet_handlerarg_t *args)
 {
-    send_request(dest, MEDIUM(handler, src, nbytes, numargs, args), GASNETC_MAX_MEDIUM, waits);
+    REQUEST(dest, MEDIUM(handler, src, nbytes, numargs, args), GASNETC_MAX_MEDIUM, waits);
     return GASNET_OK;
 }
 
 int gasnetc_AMRequestLong(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
                           size_t nbytes, void *dst, int numargs, const gasnet_handlerarg_t *args)
 {
-    send_request(dest, LONG(handler, src, nbytes, dst, numargs, args), GASNETC_MAX_LONG_REQUEST,
-                 waits);
+    REQUEST(dest, LONG(handler, src, nbytes, dst, numargs, args), GASNETC_MAX_LONG_REQUEST, waits);
     return GASNET_OK;
 }
 
@@ -421,8 +462,8 @@ int gasnetc_AMRequestLongAsync(gasnet_node_t dest, gasnet_handler_t handler, con
                                size_t nbytes, void *dst, int numargs,
                                const gasnet_handlerarg_t *args)
 {
-    send_request(dest, LONG(handler, src, nbytes, dst, numargs, args), GASNETC_MAX_LONG_REQUEST,
-                 waits_async);
+    REQUEST(dest, LONG(handler, src, nbytes, dst, numargs, args), GASNETC_MAX_LONG_REQUEST,
+            waits_async);
     return GASNET_OK;
 }
 
@@ -441,22 +482,21 @@ UNGUARDED void gasnetc_AMRequestMediumInPlace(gasnet_node_t dest, gasnet_handler
 UNGUARDED int gasnetc_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int numargs,
                                    const gasnet_handlerarg_t *args)
 {
-    send_reply(token, SHORT(handler, numargs, args), 0, waits);
+    REPLY(token, SHORT(handler, numargs, args), 0, waits);
     return GASNET_OK;
 }
 
 UNGUARDED int gasnetc_AMReplyMedium(gasnet_token_t token, gasnet_handler_t handler, const void *src,
                                     size_t nbytes, int numargs, const gasnet_handlerarg_t *args)
 {
-    send_reply(token, MEDIUM(handler, src, nbytes, numargs, args), GASNETC_MAX_MEDIUM, waits);
+    REPLY(token, MEDIUM(handler, src, nbytes, numargs, args), GASNETC_MAX_MEDIUM, waits);
     return GASNET_OK;
 }
 
 int gasnetc_AMReplyLong(gasnet_token_t token, gasnet_handler_t handler, const void *src,
                         size_t nbytes, void *dst, int numargs, const gasnet_handlerarg_t *args)
 {
-    send_reply(token, LONG(handler, src, nbytes, dst, numargs, args), GASNETC_MAX_LONG_REPLY,
-               waits);
+    REPLY(token, LONG(handler, src, nbytes, dst, numargs, args), GASNETC_MAX_LONG_REPLY, waits);
     return GASNET_OK;
 }
 
@@ -477,12 +517,20 @@ int gasnetc_may_request(gasnet_node_t dest)
 
 bool gasnetc_am_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, gasnetc_sending_t how)
 {
-    return send_request(dest, am, request_limits[am->category], how);
+    const size_t limit = request_limits[am->category];
+    return dest < gasnetc_reach ? send_request(dest, am, limit, how)
+                                : request_traced(dest, am, limit, how);
 }
 
-bool gasnetc_am_reply(gasnet_token_t token, const gasnetc_outgoing_t *am, gasnetc_sending_t how)
+bool gasnetc_am_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, gasnetc_sending_t how)
 {
-    return send_reply(token, am, reply_limits[am->category], how);
+    gasnetc_token_t *token = opaque;
+    const size_t limit = reply_limits[am->category];
+    const uint8_t answer = token->answer;
+    const bool sent = answer == GASNETC_ANSWER_OPEN ? send_reply(token, am, limit, how)
+                                                    : reply_traced(token, am, limit, how);
+    if (!sent) token->answer = answer;
+    return sent;
 }
 
 gex_Rank_t gasnetc_token_source(gex_Token_t token)

@@ -31,6 +31,7 @@
 #include "core/rdma/segment.h"
 #include "core/report.h"
 #include "core/stats/stats.h"
+#include "core/trace/trace.h"
 #include "gasnet.h"
 #include "other/base/clock.h"
 #include "other/base/patience.h"
@@ -415,6 +416,7 @@ static void body(void)
         restart_clock();
         gasnetc_exit_arm(exit_timeout());
         gasnetc_stats_write("at exit");
+        gasneti_trace_close();
         gasnetc_firehose_report();
         net_report_at_exit();
         close_network();
@@ -460,6 +462,7 @@ void gasnetc_exit_fatal(int code)
     while (!first && !is_ours()) pause();
     fflush(stderr);
     if (first) gasnetc_stats_write("at a fatal error");
+    if (first) gasneti_trace_close();
     gasnetc_exit_abort(gasnetc_exit_code() ? gasnetc_exit_code() : code);
 }
 

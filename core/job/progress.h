@@ -4,6 +4,7 @@
 
 #include "core/completion.h"
 #include "core/job/thread.h"
+#include "core/trace/trace.h"
 
 /* Called once, in a job of several processes, when the network is open: from then on polls look at
  * the network. */
@@ -12,6 +13,14 @@ void gasnetc_poll_open(void);
 /* Reaps what was sent and runs the handlers of what arrived, a bounded amount of each.  Never in a
  * handler. */
 void gasnetc_poll(void);
+
+/* gasnetc_poll as a step of a wait for puts and gets.  A pointer, because a traced process has
+ * another function there (trace.h), and a call through it costs what a direct one costs. */
+#pragma GCC visibility push(hidden)
+extern void (*gasnetc_poll_in_wait)(void);
+#pragma GCC visibility pop
+/* From now on these waits are traced. */
+void gasnetc_trace_waits(void);
 
 /* Polls until a poll finds nothing, or 32 times. */
 void gasnetc_poll_backlog(void);
@@ -66,7 +75,10 @@ static inline void gasnetc_stall_bbuf(bool in_handler)
 {
     gasneti_self()->counts.stalls_bounce++;
     gasneti_note_stall(GASNETI_STALL_BOUNCE_BUFFER, GASNETI_STALL_OF_NO_PEER);
+    if (gasneti_trace_on)
+        gasneti_trace_step(GASNETI_TRACE_FOR_BOUNCE_BUFFER, GASNETI_TRACE_NO_PEER);
     gasnetc_stall(in_handler);
+    if (gasneti_trace_on) gasneti_trace_stepped();
 }
 
 /* Polls while the job ends: handles system messages, drops Active Messages. */
@@ -86,7 +98,7 @@ uint32_t gasnetc_longest_sleep(void);
 
 static inline void gasnetc_wait(gasnetc_counter_t *counter)
 {
-    while (!gasnetc_counter_done(counter)) gasnetc_poll();
+    while (!gasnetc_counter_done(counter)) gasnetc_poll_in_wait();
 }
 
 #endif

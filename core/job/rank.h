@@ -9,6 +9,8 @@
 
 #pragma GCC visibility push(hidden)
 extern struct bootstrap_job gasnetc_job; /* size 0: gasnet_init has not been called */
+/* Hot paths reach the ranks below: gasnetc_job.size, or 0 while a trace is written (trace.h). */
+extern uint32_t gasnetc_reach;
 #pragma GCC visibility pop
 
 /* Fatal: `call` names a rank that the job does not have.  Legal before gasnet_init too. */

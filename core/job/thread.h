@@ -47,6 +47,7 @@ typedef struct gasneti_thread {
     gasnetc_counts_t counts;   /* sums over all threads that had this record */
     void *signal_stack;        /* signal_stack.h; NULL: not set, or the program's own */
     gasneti_stalled_t stalled;
+    struct gasneti_trace_thread *trace; /* core/trace/trace.c; NULL: no event yet */
     const int32_t *handlers; /* if not GASNETI_ONE_RECORD: gasneti_my_handlers of the thread, or
                                 NULL; under the lock of thread.c */
 } gasneti_thread_t;

@@ -310,6 +310,24 @@ void gasnetc_poll(void)
     poll_once();
 }
 
+static void poll_traced(void)
+{
+    if (gasneti_trace_within()) {
+        poll_once();
+        return;
+    }
+    gasneti_trace_step(GASNETI_TRACE_FOR_TRANSFERS, GASNETI_TRACE_NO_PEER);
+    poll_once();
+    gasneti_trace_stepped();
+}
+
+void (*gasnetc_poll_in_wait)(void) = gasnetc_poll;
+
+void gasnetc_trace_waits(void)
+{
+    gasnetc_poll_in_wait = poll_traced;
+}
+
 void gasnetc_poll_backlog(void)
 {
     enum { MOST = 32 };
@@ -422,7 +440,10 @@ static inline void wait_step(uint32_t first_us)
 void gasneti_wait_poll(void)
 {
     enum { FIRST_US = 20 };
+    const bool traced = gasneti_trace_on && !gasneti_trace_within();
+    if (traced) gasneti_trace_step(GASNETI_TRACE_FOR_CONDITION, GASNETI_TRACE_NO_PEER);
     wait_step(FIRST_US);
+    if (traced) gasneti_trace_stepped();
 }
 
 /* True if the thread may yield without a poll: no peer has woken this process since its last poll,
@@ -473,6 +494,14 @@ static enum gasneti_stall stall_of(enum net_result result)
                                         : GASNETI_STALL_SLOT;
 }
 
+static enum gasneti_trace_for traced_as(enum net_result result)
+{
+    return result == NET_CONNECTING     ? GASNETI_TRACE_FOR_CONNECTION
+           : result == NET_NO_CREDIT    ? GASNETI_TRACE_FOR_CREDIT
+           : result == NET_NO_REPLY_BUF ? GASNETI_TRACE_FOR_REPLY_BUFFER
+                                        : GASNETI_TRACE_FOR_SLOT;
+}
+
 void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool in_handler)
 {
     static GASNETI_OF_THREAD const gasnetc_peer_t *last;
@@ -484,7 +513,9 @@ void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool i
         gasnetc_pause(attempts);
     }
     if (GASNETI_ONE_THREAD) gasneti_note_thread();
+    if (gasneti_trace_on) gasneti_trace_step(traced_as(result), peer->net.rank);
     gasnetc_stall(in_handler);
+    if (gasneti_trace_on) gasneti_trace_stepped();
 }
 
 /* One step of waiting at the end of a job, where many processes may share a processor: yields,

@@ -108,13 +108,24 @@ void gasnetc_bbuf_fini(void)
     gasnetc_free_bbufs.first = NULL;
 }
 
+bool gasnetc_register(void *start, size_t length, enum net_access access, net_region_t *region)
+{
+    const uint64_t began = gasneti_trace_begin();
+    const bool registered = net_register(start, length, access, region);
+    const int error = errno;
+    gasneti_trace_end(began, .kind = GASNETI_TRACE_registration, .bytes = length,
+                      .peer = GASNETI_TRACE_NO_PEER);
+    errno = error;
+    return registered;
+}
+
 gasnetc_held_t gasnetc_pin_transient(const void *start, size_t length, enum net_access access,
                                      const net_region_t **region, bool in_handler)
 {
     pin_t *pin = gasnetc_pool_take(&free_pins);
     if (!pin) pin = malloc(sizeof *pin);
     if (!pin) gasneti_fatal("out of memory for the record of a registration");
-    while (!net_register((void *)(uintptr_t)start, length, access, &pin->region)) {
+    while (!gasnetc_register((void *)(uintptr_t)start, length, access, &pin->region)) {
         char why[256];
         const int error = errno;
         if (error == EAGAIN) {

@@ -131,6 +131,9 @@ static inline void gasnetc_bbuf_free(void *bbuf)
 /* The number of bbufs, and the most in use at once; no lock. */
 void gasnetc_bbuf_counts(uint64_t *all, uint64_t *most);
 
+/* net_register, which a trace shows. */
+bool gasnetc_register(void *start, size_t length, enum net_access access, net_region_t *region);
+
 /* Registers [start, start+length) for one transfer, until its completion.  Pass the result as
  * gasnetc_sent_t.held, and `*region` to the posting call.  Waits while the network returns EAGAIN;
  * fatal when it refuses.  0: no device can access the memory, but the program can, so that the

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/params/params.h"
+#include "core/rdma/buffers.h"
 #include "core/rdma/segment.h"
 #include "core/report.h"
 #include "gasnet.h"
@@ -35,10 +36,10 @@ static bool is_read_only(uintptr_t addr, size_t len)
 firehose_outcome_t gasnetc_remote_register(uintptr_t addr, size_t len, gasnetc_cache_key_t *key)
 {
     memset(key, 0, sizeof *key);
-    bool done = net_register((void *)addr, len, NET_REMOTE, &key->region);
+    bool done = gasnetc_register((void *)addr, len, NET_REMOTE, &key->region);
     if (!done && errno == EFAULT && is_read_only(addr, len)) {
         key->read_only = true;
-        done = net_register((void *)addr, len, NET_READABLE, &key->region);
+        done = gasnetc_register((void *)addr, len, NET_READABLE, &key->region);
     }
     if (!done) return errno == ENOMEM || errno == EAGAIN ? FIREHOSE_REFUSED : FIREHOSE_INVALID;
     key->key = net_key(&key->region);

@@ -1,5 +1,6 @@
 /* remote_fast.c - the rare calls of remote.h in SEGMENT_FAST, where peers hold nothing of the
  * cache. */
+#include "core/rdma/buffers.h"
 #include "core/rdma/remote.h"
 
 bool gasnetc_move_window(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes)
@@ -21,7 +22,7 @@ uint32_t gasnetc_remote_nodes(void)
 
 firehose_outcome_t gasnetc_remote_register(uintptr_t addr, size_t len, gasnetc_cache_key_t *key)
 {
-    if (net_register((void *)addr, len, NET_LOCAL, key)) return FIREHOSE_PINNED;
+    if (gasnetc_register((void *)addr, len, NET_LOCAL, key)) return FIREHOSE_PINNED;
     return errno == ENOMEM || errno == EAGAIN ? FIREHOSE_REFUSED : FIREHOSE_INVALID;
 }
 

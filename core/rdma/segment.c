@@ -11,6 +11,7 @@
 #include "core/job/job.h"
 #include "core/params/params.h"
 #include "core/rdma/bounce.h"
+#include "core/rdma/buffers.h"
 #include "core/rdma/published.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
@@ -109,7 +110,7 @@ static bool pin_pieces(uintptr_t base, uintptr_t size, unsigned shift, enum net_
 {
     for (uintptr_t start = 0; start < size; start += UINT64_C(1) << shift) {
         const uintptr_t piece = gasneti_min(size - start, UINT64_C(1) << shift);
-        if (net_register((void *)(base + start), piece, access, pinned++)) continue;
+        if (gasnetc_register((void *)(base + start), piece, access, pinned++)) continue;
         net_explain_register(errno, piece, why, why_size);
         return false;
     }

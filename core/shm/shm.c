@@ -26,6 +26,7 @@
 #include "core/shm/messages.h"
 #include "core/shm/topology.h"
 #include "core/shm/wake.h"
+#include "core/trace/trace.h"
 #include "other/base/hostmem/hostmem.h"
 
 gasneti_shm_peer_t gasneti_shm_peers[GASNET_MAXNODES + 1];
@@ -288,7 +289,7 @@ void gasnetc_shm_enter(void)
         const gasnetc_segment_t *segment = &gasnetc_peers[r].segment;
         if (!is_shm(r) || segment->size == 0) continue;
         gasneti_shm_peers[r].base = segment->base;
-        gasneti_shm_peers[r].inner = segment->size - GASNETI_SHM_INLINE + 1;
+        if (!gasneti_trace_on) gasneti_shm_peers[r].inner = segment->size - GASNETI_SHM_INLINE + 1;
         gasneti_shm_peers[r].mapped = (uintptr_t)mapped(r);
     }
     close_file();

@@ -7,26 +7,35 @@
  */
 #include "core/job/progress.h"
 #include "core/report.h"
+#include "core/trace/trace.h"
 #include "extended-ref/barrier/barrier.h"
 #include "extended-ref/coll/team.h"
 #include "extended-ref/handles.h"
 #include "gasnet.h"
 
+/* The address in the program from which the function in which it stands was called. */
+#define WHO_CALLS __builtin_return_address(0)
+
 /* --- of a rank --- */
 
 static void rank_notify(gasnete_barrier_t *barrier, gasnete_barrier_value_t value)
 {
+    const uint64_t began = gasneti_trace_begin();
     if (GASNETC_CHECKING && barrier == &gasnete_barrier_job)
         gasnete_coll_check_none("gasnet_barrier_notify");
     gasnete_barrier_open(barrier, value);
+    gasneti_trace_end(began, .kind = GASNETI_TRACE_barrier_notify, .peer = GASNETI_TRACE_NO_PEER);
 }
 
 /* The polls at the end serve what peers sent before they notified, although the interface does not
  * promise that, and let a loop of barriers serve Active Messages even if no wait blocks. */
-static int rank_wait(gasnete_barrier_t *barrier, gasnete_barrier_value_t expected)
+static int rank_wait(gasnete_barrier_t *barrier, gasnete_barrier_value_t expected, const void *site)
 {
+    const uint64_t began = gasneti_trace_begin();
     const int status = gasnete_barrier_close(barrier, expected);
     gasnetc_poll_backlog();
+    gasneti_trace_end(began, .kind = GASNETI_TRACE_barrier_wait, .peer = GASNETI_TRACE_NO_PEER,
+                      .site = site);
     return status;
 }
 
@@ -39,7 +48,7 @@ void gasnete_barrier_notify(int id, int flags)
 int gasnete_barrier_wait(int id, int flags)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_wait or _try");
-    return rank_wait(&gasnete_barrier_job, gasnete_barrier_value(id, flags));
+    return rank_wait(&gasnete_barrier_job, gasnete_barrier_value(id, flags), WHO_CALLS);
 }
 
 int gasnete_barrier_try(int id, int flags)
@@ -50,8 +59,9 @@ int gasnete_barrier_try(int id, int flags)
 
 int gasnete_barrier(int id, int flags)
 {
-    gasnete_barrier_notify(id, flags);
-    return gasnete_barrier_wait(id, flags);
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier");
+    rank_notify(&gasnete_barrier_job, gasnete_barrier_value(id, flags));
+    return rank_wait(&gasnete_barrier_job, gasnete_barrier_value(id, flags), WHO_CALLS);
 }
 
 int gasnete_barrier_result(int *id)
@@ -145,8 +155,11 @@ int gasnet_coll_barrier_wait(gasnet_team_handle_t team, int id, int flags)
     gasnete_barrier_image_t *image = image_of("gasnet_coll_barrier_wait", team, flags);
     const gasnete_barrier_value_t expected = gasnete_barrier_value(id, flags);
     int status;
-    if (!image) return rank_wait(team->barrier, expected);
+    if (!image) return rank_wait(team->barrier, expected, WHO_CALLS);
+    const uint64_t began = gasneti_trace_begin();
     gasneti_wait_until((status = image_try(team, image, expected)) != GASNET_ERR_NOT_READY);
+    gasneti_trace_end(began, .kind = GASNETI_TRACE_barrier_wait, .peer = GASNETI_TRACE_NO_PEER,
+                      .site = WHO_CALLS);
     return status;
 }
 

@@ -146,7 +146,9 @@ gasnet_coll_handle_t gasnete_coll_start(const gasnete_coll_call_t *call)
     }
     gasnet_coll_handle_t handle = handles_take(me, call->team);
     handles_add(handle);
+    const uint64_t began = gasneti_trace_begin();
     gasnete_coll_begin(call, handles_image(me, call), handle, false);
+    gasnete_coll_trace(began, call);
     if (!handles_done(handle)) return handle;
     handles_free(me, handle);
     return GASNET_COLL_INVALID_HANDLE;
@@ -168,6 +170,7 @@ static void handles_begin_and_wait(handles_thread_t *me, const gasnete_coll_call
 void gasnete_coll_execute(const gasnete_coll_call_t *call)
 {
     handles_thread_t *me = handles_self(call->name);
+    const uint64_t began = gasneti_trace_begin();
     if (me->open != NULL) {
         gasnet_coll_handle_t handle = handles_take(me, call->team);
         handles_add(handle);
@@ -177,6 +180,7 @@ void gasnete_coll_execute(const gasnete_coll_call_t *call)
         struct gasnete_coll_handle handle = {.pending = 1};
         handles_begin_and_wait(me, call, &handle);
     }
+    gasnete_coll_trace(began, call);
 }
 
 /* --- synchronisation --- */
@@ -239,7 +243,10 @@ void gasnet_coll_wait_sync(gasnet_coll_handle_t handle)
     handles_check_context("gasnet_coll_wait_sync");
     if (handle == GASNET_COLL_INVALID_HANDLE) return;
     handles_thread_t *me = handles_check("gasnet_coll_wait_sync", handle);
+    const uint64_t began = gasneti_trace_begin();
     gasneti_wait_until(handles_done(handle));
+    gasneti_trace_end(began, .kind = GASNETI_TRACE_coll_wait, .peer = GASNETI_TRACE_NO_PEER,
+                      .site = __builtin_return_address(0));
     handles_free(me, handle);
 }
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "core/completion.h"
+#include "core/trace/trace.h"
 #include "extended-ref/coll/match.h"
 #include "extended-ref/coll/plans/plan.h"
 #include "extended-ref/coll/team.h"
@@ -88,6 +89,13 @@ typedef struct gasnete_coll_op {
 } gasnete_coll_op_t;
 
 /* --- op.c --- */
+
+/* The end of a call that began then, for the trace. */
+static inline void gasnete_coll_trace(uint64_t began, const gasnete_coll_call_t *call)
+{
+    gasneti_trace_end(began, .kind = GASNETI_TRACE_collective, .text = call->name,
+                      .bytes = call->nbytes, .peer = GASNETI_TRACE_NO_PEER);
+}
 
 /* Begins an operation, or joins the one that another image of this node has begun; works on it if
  * all images have entered.  The handle, which counts the operation as pending already, completes

@@ -29,7 +29,9 @@ static gex_Event_t collectives_begin(gasnete_coll_call_t *call)
     gasnete_op_t *op = gasnete_op_new(me, GASNETE_OP_HANDLE);
     op->counter.issued++;
     call->counter = &op->counter;
+    const uint64_t began = gasneti_trace_begin();
     gasnete_coll_begin(call, 0, NULL, false);
+    gasnete_coll_trace(began, call);
     if (!gasnetc_counter_done(&op->counter)) return op;
     gasnete_op_free(me, op);
     return GEX_EVENT_INVALID;

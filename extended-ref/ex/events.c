@@ -25,19 +25,27 @@ static gasnete_op_t *event_record_of(gex_Event_t event)
     return gasnete_op_of(event_is_leaf(event) ? event_root_of(event) : event);
 }
 
+static __attribute__((noinline)) void event_await_long(gasnetc_counter_t *counter)
+{
+    const uint64_t began = gasneti_trace_begin();
+    gasneti_wait_until(gasnetc_counter_done(counter));
+    gasneti_trace_end(began, .kind = GASNETI_TRACE_wait, .peer = GASNETI_TRACE_NO_PEER,
+                      .reason = GASNETI_TRACE_FOR_TRANSFERS);
+}
+
 /* Operations of the network end soon, collectives when other processes have got on: a wait polls
  * for a while before it begins to yield its processor. */
 static void event_await(gasnetc_counter_t *counter)
 {
     enum { POLLS = 32 };
-    for (int i = 0; i < POLLS && !gasnetc_counter_done(counter); i++) gasnetc_poll();
-    gasneti_wait_until(gasnetc_counter_done(counter));
+    for (int i = 0; i < POLLS && !gasnetc_counter_done(counter); i++) gasnetc_poll_in_wait();
+    if (!gasnetc_counter_done(counter)) event_await_long(counter);
 }
 
 void gasnete_event_wait(gex_Event_t event)
 {
     gasnetc_counter_t *counter = &event_record_of(event)->counter;
-    if (!gasnetc_counter_done(counter)) gasnetc_poll();
+    if (!gasnetc_counter_done(counter)) gasnetc_poll_in_wait();
     if (!gasnetc_counter_done(counter)) event_await(counter);
     gasnete_event_end(event);
 }

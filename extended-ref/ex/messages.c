@@ -255,7 +255,7 @@ static bool negotiated_send(gasnete_negotiated_t *sd, gex_AM_Index_t handler, si
                              (int)sd->nargs, args);
         return message_send(sd->node, sd->token, &am, sd->lc_opt, flags);
     }
-    if (sd->token && sd->token->answer != GASNETC_ANSWER_OPEN) gasnetc_no_reply(sd->token);
+    if (sd->token && !gasnetc_may_reply(sd->token)) gasnetc_no_reply(sd->token);
     if (!gasnetc_send_lent(&sd->network, handler, nbytes, args, flags & GEX_FLAG_IMMEDIATE))
         return false;
     if (sd->token) sd->token->answer = GASNETC_ANSWERED;

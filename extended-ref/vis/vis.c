@@ -10,6 +10,7 @@
 #include "core/job/progress.h"
 #include "core/params/params.h"
 #include "core/report.h"
+#include "core/trace/trace.h"
 #include "extended-ref/handles.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/shm_transfer.h"
@@ -105,7 +106,11 @@ static bool vis_copy_shm(const vis_call_t *call, gasnete_vis_pair_t *pair,
                          const gasnete_vis_shape_t *remote)
 {
     const gasnete_shm_peer_t *shm = gasnete_shm_peer(call->node);
-    if (!shm || !gasnete_shm_at(shm, (void *)remote->low, remote->high - remote->low)) return false;
+    if (!shm) return false;
+    const void *low = (const void *)remote->low;
+    const size_t extent = remote->high - remote->low;
+    if (!gasnete_shm_at(shm, low, extent) && !gasnete_shm_traced_at(call->node, low, extent))
+        return false;
     if (call->direction == PUT)
         GASNETE_SHM_STORE(vis_copy(pair, shm->mapped - shm->base, 0));
     else
@@ -177,7 +182,7 @@ static gasnet_handle_t vis_transfer(const vis_call_t *call, gasnete_vis_pair_t *
     }
 }
 
-static gasnet_handle_t vis_call(const vis_call_t *call)
+static gasnet_handle_t vis_do(const vis_call_t *call)
 {
     if (GASNETC_CHECKING) vis_check(call);
     if (call->node >= gasnetc_job.size) gasnetc_no_such_rank(vis_name(call), call->node);
@@ -197,6 +202,16 @@ static gasnet_handle_t vis_call(const vis_call_t *call)
     gasnete_check_segment(call->node, (void *)remote->low, remote->high - remote->low,
                           vis_name(call));
     return vis_transfer(call, &pair, &dst, &src);
+}
+
+static gasnet_handle_t vis_call(const vis_call_t *call)
+{
+    const uint64_t began = gasneti_trace_begin();
+    const gasnet_handle_t handle = vis_do(call);
+    gasneti_trace_end(
+        began, .kind = call->direction == PUT ? GASNETI_TRACE_vis_put : GASNETI_TRACE_vis_get,
+        .peer = call->node, .bytes = gasnete_vis_shape(call->dst).bytes);
+    return handle;
 }
 
 /* --- the calls --- */

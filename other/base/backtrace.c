@@ -149,7 +149,7 @@ static void choose_from(const char *list)
 }
 
 /* Whether "0,2-4,6" or "*" names the rank. */
-static bool list_names_rank(const char *list, int rank)
+bool gasneti_list_names_rank(const char *list, int rank)
 {
     while (*list) {
         char *end;
@@ -180,7 +180,7 @@ void gasnett_backtrace_init(const char *argv0)
     value = gasnett_getenv("GASNET_BACKTRACE");
     enabled = (!value || *value) && gasnett_getenv_yesno_withdefault("GASNET_BACKTRACE", 0);
     nodes = gasnett_getenv_withdefault("GASNET_BACKTRACE_NODES", NULL);
-    if (enabled && nodes && rank >= 0) enabled = list_names_rank(nodes, rank);
+    if (enabled && nodes && rank >= 0) enabled = gasneti_list_names_rank(nodes, rank);
     choose_all(all, sizeof all);
     list = gasnett_getenv_withdefault("GASNET_BACKTRACE_TYPE", all);
     if (strcmp(list, all) != 0) choose_from(list);

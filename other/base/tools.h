@@ -18,6 +18,7 @@
 #endif
 #include "gasnet_tools.h"
 #endif
+#include <stdarg.h>
 #include <stdbool.h>
 
 #include "other/base/numbers.h"
@@ -38,6 +39,21 @@ extern int (*gasneti_rank_hook)(void);
 /* Whether this process reports variables: 1 yes, 0 no, -1 not known yet (reports are kept).
  * Without a hook, it reports if GASNET_VERBOSEENV is set. */
 extern int (*gasneti_verboseenv_hook)(void);
+
+/* The trace, if one is written: takes a client's line; the source line of the calling thread; sets
+ * the mask, whose letters are in `letters`. */
+typedef struct gasneti_trace_source {
+    const char *file;
+    unsigned line;
+    bool frozen;
+} gasneti_trace_source_t;
+typedef struct gasneti_trace_hooks {
+    void (*line)(bool forced, const char *format, va_list list);
+    gasneti_trace_source_t *(*source)(void);
+    void (*set_mask)(const char *letters);
+    char letters[40];
+} gasneti_trace_hooks_t;
+extern gasneti_trace_hooks_t *gasneti_trace_hooks;
 
 /* Prints or drops the kept reports, once the hook returns 1 or 0. */
 void gasneti_verboseenv_flush(void);
@@ -60,6 +76,9 @@ extern void *gasnett_mmap(uintptr_t size);
 extern void *gasnett_malloc_aligned(size_t alignment, size_t size);
 extern void gasnett_free_aligned(void *p);
 GASNETI_EXPORTS_END
+
+/* Whether a list of ranks such as "0,2-4", or "*", names this one. */
+bool gasneti_list_names_rank(const char *list, int rank);
 
 /* --- Writing --- */
 

@@ -67,6 +67,7 @@ static struct {
 
 gasnet_node_t gasneti_mynode = 1, gasneti_nodes = 2;
 struct bootstrap_job gasnetc_job = {.size = 2, .rank = 1};
+uint32_t gasnetc_reach = 2;
 gasneti_thread_t gasneti_the_thread;
 atomic_bool gasnete_progress_due;
 static jmp_buf job_ended;
@@ -94,6 +95,8 @@ void gasnetc_no_such_rank(const char *call, uint32_t rank)
 {
     gasneti_fatal("%s names rank %u", call, rank);
 }
+
+void (*gasnetc_poll_in_wait)(void) = gasnetc_poll;
 
 void gasnetc_poll(void)
 {

@@ -26,6 +26,7 @@
 /* --- the engine's globals --- */
 
 struct bootstrap_job gasnetc_job;
+uint32_t gasnetc_reach;
 _Atomic(enum gasnetc_phase) gasnetc_phase = GASNETC_RUNNING;
 gasnetc_peer_t *gasnetc_peers;
 struct net_caps gasnetc_caps;
@@ -154,7 +155,7 @@ void sim_job_begin(const sim_job_t *job)
                                      .ordered = job->ordered};
     gasnetc_params.bounce_limit = job->bounce_limit;
     gasnetc_params.packedlong_limit = job->packed_limit;
-    gasneti_nodes = gasnetc_job.size = sim_nodes(job->nodes);
+    gasneti_nodes = gasnetc_job.size = gasnetc_reach = sim_nodes(job->nodes);
     make_peers(job->nodes);
     share_bbufs();
     sim_net_begin();

@@ -120,12 +120,12 @@ static gasnetc_peer_t sender;
 /* A message of a form that its handler is not for. */
 static void wrong_form(const void *head)
 {
-    (void)gasnetc_internal_handler(64, *(const uint8_t *)head, &sender);
+    (void)gasnetc_unlisted_handler(64, *(const uint8_t *)head, &sender);
 }
 
 static void unknown(const void *index)
 {
-    (void)gasnetc_internal_handler(*(const unsigned *)index, GASNETC_AM_HEAD(0, 1, 0), &sender);
+    (void)gasnetc_unlisted_handler(*(const unsigned *)index, GASNETC_AM_HEAD(0, 1, 0), &sender);
 }
 
 static void forms(void)
@@ -140,7 +140,7 @@ static void forms(void)
         const char *said = check_stderr(wrong_form, &byte, &status);
         only = only && status && strstr(said, "should be a Medium Request with 3 arguments");
     }
-    check(only && gasnetc_internal_handler(64, right, &sender) == internal0,
+    check(only && gasnetc_unlisted_handler(64, right, &sender) == internal0,
           "system_am.h: a handler of the library's own gets messages of its form alone");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         check_fatal("an index without a handler is fatal", unknown, &others[i],
@@ -155,7 +155,7 @@ static void internal(void)
     gasnet_handler_t zero[] = {0};
     gasnetc_register_internal(list);
     check(!gasnetc_handlers[64] && !gasnetc_handlers[127] &&
-              gasnetc_internal_handler(127, GASNETC_AM_HEAD(GASNETC_AM_SHORT, 1, 0), &sender) ==
+              gasnetc_unlisted_handler(127, GASNETC_AM_HEAD(GASNETC_AM_SHORT, 1, 0), &sender) ==
                   internal0,
           "system_am.h: internal handlers get their indices");
     forms();

@@ -11,7 +11,7 @@ script_sources = \
 	core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/unmapped.c core/rdma/lease.c core/rdma/watched.c core/am/context.c core/stats/tally.c core/params/log_levels.c core/params/params.c core/params/params_init.c core/progress/poll.c core/rings/local_rings.c core/rdma/pieces.c core/rdma/published.c core/rdma/rdma.c \
 	core/job/log.c core/job/rank_file.c core/job/report.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
 	tests/unit/net_script.c tests/unit/net_script.h tests/unit/script_record.h tests/unit/script/network_script.h \
-	tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
+	tests/unit/stubs.c tests/unit/stubs.h tests/unit/no_trace.c tests/unit/am_compose.h
 tests_unit_libscript_a_SOURCES = $(script_sources) core/rdma/remote_fast.c core/rdma/segment.c
 tests_unit_libscript_a_CPPFLAGS = $(unit_cppflags)
 unit_libs = tests/unit/libcheck.a other/firehose/libfirehose.la other/base/memory-events/libmemory_events.la other/base/libtools.la -lpthread -ldl -lm
@@ -89,7 +89,7 @@ tests_unit_receive_thread_SOURCES = tests/unit/receive_thread.c core/progress/re
 tests_unit_receive_thread_CPPFLAGS = $(unit_cppflags)
 tests_unit_receive_thread_LDADD = tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/exit_engine
-tests_unit_exit_engine_SOURCES = tests/unit/exit_engine.c core/exit/exit.c core/exit/exit_files.c core/exit/exit_signals.c core/exit/exit_protocol.c core/job/log.c core/params/log_levels.c core/job/rank_file.c core/job/report.c core/job/signal_stack.c
+tests_unit_exit_engine_SOURCES = tests/unit/exit_engine.c tests/unit/no_trace.c core/exit/exit.c core/exit/exit_files.c core/exit/exit_signals.c core/exit/exit_protocol.c core/job/log.c core/params/log_levels.c core/job/rank_file.c core/job/report.c core/job/signal_stack.c
 tests_unit_exit_engine_CPPFLAGS = $(filter-out -DGASNET_SEQ,$(unit_cppflags)) -DGASNET_PAR -D_REENTRANT
 tests_unit_exit_engine_LDADD = tests/unit/libcheck.a other/base/libtools.la -lpthread
 check_PROGRAMS += tests/unit/patience
@@ -162,7 +162,7 @@ tests_unit_host_lists_LDADD = tests/unit/libcheck.a other/launch/liblauncher.la
 
 # On the scripted network.
 check_PROGRAMS += tests/unit/am_engine tests/unit/am_immediate tests/unit/am_flow tests/unit/am_loopback \
-	tests/unit/am_malformed tests/unit/am_wire tests/unit/handlers tests/unit/log_levels tests/unit/params \
+	tests/unit/am_malformed tests/unit/am_wire tests/unit/handlers tests/unit/log_levels tests/unit/trace_events tests/unit/params \
 	tests/unit/leases tests/unit/params_init tests/unit/rdma_engine tests/unit/remote_flags tests/unit/connecting
 # Where processes share memory, with a word to sleep on.
 check_PROGRAMS += tests/unit/waiting
@@ -208,7 +208,7 @@ tests_unit_counters_CPPFLAGS = $(unit_cppflags)
 tests_unit_counters_LDADD = $(unit_ldadd)
 # The portable reference of it, on a conduit of its own.
 check_PROGRAMS += tests/unit/reference
-tests_unit_reference_SOURCES = tests/unit/reference.c tests/programs/synchronisation_rows.h tests/unit/toy/gasnet_conduit.h \
+tests_unit_reference_SOURCES = tests/unit/reference.c tests/unit/no_trace.c tests/programs/synchronisation_rows.h tests/unit/toy/gasnet_conduit.h \
 	extended-ref/handles.c extended-ref/records.c extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c extended-ref/putget.c \
 	extended-ref/regions.c extended-ref/transfer.h $(extended_by_am) extended-ref/value.c
 tests_unit_reference_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/tests/unit/toy \
@@ -249,6 +249,8 @@ tests_unit_handlers_CPPFLAGS = $(unit_cppflags) -UGASNET_SEQ -DGASNET_PAR
 tests_unit_handlers_LDADD = $(unit_ldadd)
 tests_unit_log_levels_SOURCES = tests/unit/log_levels.c core/params/log_levels.c
 tests_unit_log_levels_LDADD = tests/unit/libcheck.a
+tests_unit_trace_events_SOURCES = tests/unit/trace_events.c core/trace/events.c
+tests_unit_trace_events_LDADD = tests/unit/libcheck.a -lpthread
 tests_unit_params_SOURCES = tests/unit/params.c
 tests_unit_params_CPPFLAGS = $(unit_cppflags)
 tests_unit_params_LDADD = $(unit_ldadd)
@@ -277,7 +279,7 @@ tests_unit_portals_parts_LDADD = tests/unit/libcheck.a
 portals_job_sources = tests/unit/portals_job.c tests/unit/portals_job.h tests/unit/ptl_script.c tests/unit/ptl_script.h tests/unit/script_record.h \
 	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/lent.c core/am/am_variadic.c core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/unmapped.c core/rdma/lease.c core/rdma/watched.c core/am/context.c \
 	core/stats/tally.c core/params/log_levels.c core/params/params.c core/progress/poll.c core/rings/local_rings.c core/rdma/pieces.c core/rdma/published.c core/rdma/rdma.c core/rdma/remote_fast.c core/job/log.c core/job/rank_file.c core/job/report.c core/rdma/segment.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
-	$(portals_network_sources) tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
+	$(portals_network_sources) tests/unit/no_trace.c tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
 portals_job_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/portals-conduit \
 	-I$(top_srcdir)/portals-conduit -DGASNETC_PARAMS_DEF='"portals-conduit/params.def"' \
 	$(portals_network_cppflags) $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETI_PSHM=0
@@ -337,7 +339,7 @@ tests_fuzz_handshake_SOURCES = tests/fuzz/handshake.c $(handshake_sources) $(con
 tests_fuzz_handshake_LDADD = other/base/libenv_table.la
 tests_fuzz_am_header_SOURCES = tests/fuzz/am_header.c $(fuzz_driver)
 tests_fuzz_am_header_LDADD = tests/unit/libscript.a
-tests_fuzz_internal_messages_SOURCES = tests/fuzz/internal_messages.c tests/unit/toy/gasnet_conduit.h \
+tests_fuzz_internal_messages_SOURCES = tests/fuzz/internal_messages.c tests/unit/no_trace.c tests/unit/toy/gasnet_conduit.h \
 	extended-ref/handles.c extended-ref/records.c extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c $(extended_by_am) \
 	extended-ref/vis/packed.c extended-ref/vis/pieces.c extended-ref/vis/walk.c \
 	extended-ref/ex/atomics.c extended-ref/ex/atomic_kernels.c \

@@ -46,6 +46,7 @@ typedef struct message {
 
 gasnet_node_t gasneti_mynode, gasneti_nodes = 2;
 struct bootstrap_job gasnetc_job = {.size = 2};
+uint32_t gasnetc_reach = 2;
 gasneti_thread_t gasneti_the_thread;
 static char segments[2][SEGMENT], outside[SEGMENT];
 static message_t *bag;
@@ -123,6 +124,8 @@ static void deliver_all(void)
 {
     while (in_bag) deliver_one();
 }
+
+void (*gasnetc_poll_in_wait)(void) = gasnetc_poll;
 
 void gasnetc_poll(void)
 {

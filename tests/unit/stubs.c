@@ -24,6 +24,7 @@
 /* --- init.c --- */
 
 struct bootstrap_job gasnetc_job;
+uint32_t gasnetc_reach;
 _Atomic(enum gasnetc_phase) gasnetc_phase;
 gasnetc_peer_t *gasnetc_peers;
 struct net_caps gasnetc_caps;
@@ -192,7 +193,7 @@ static void make_segment(uint32_t node, size_t size, unsigned shift)
 
 void unit_job_begin(const unit_job_t *job)
 {
-    gasnetc_job.size = job->size;
+    gasnetc_job.size = gasnetc_reach = job->size;
     gasnetc_job.rank = job->rank;
     gasneti_nodes = (gasnet_node_t)job->size;
     gasneti_mynode = (gasnet_node_t)job->rank;
