@@ -113,7 +113,7 @@ in_order() {
 
 # The folders of core/ from the bottom up: each may include itself and those before it.  The headers in
 # core/ itself are the contract with the networks; core/init.c stands above all.
-parts=(counters params job shm rdma am progress stats exit)
+parts=(counters params job trace shm rdma am progress stats exit)
 higher=
 for ((i = ${#parts[@]} - 1; i >= 0; i--)); do
     part=${parts[i]}

@@ -4,7 +4,6 @@
 
 #include "core/completion.h"
 #include "core/job/thread.h"
-#include "core/trace/trace.h"
 
 /* Called once, in a job of several processes, when the network is open: from then on polls look at
  * the network. */
@@ -71,15 +70,7 @@ static inline void gasnetc_stall(bool in_handler)
 }
 
 /* gasnetc_stall where no bounce buffer is free. */
-static inline void gasnetc_stall_bbuf(bool in_handler)
-{
-    gasneti_self()->counts.stalls_bounce++;
-    gasneti_note_stall(GASNETI_STALL_BOUNCE_BUFFER, GASNETI_STALL_OF_NO_PEER);
-    if (gasneti_trace_on)
-        gasneti_trace_step(GASNETI_TRACE_FOR_BOUNCE_BUFFER, GASNETI_TRACE_NO_PEER);
-    gasnetc_stall(in_handler);
-    if (gasneti_trace_on) gasneti_trace_stepped();
-}
+void gasnetc_stall_bbuf(bool in_handler);
 
 /* Polls while the job ends: handles system messages, drops Active Messages. */
 void gasnetc_poll_ending(void);

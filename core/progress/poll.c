@@ -23,6 +23,7 @@
 #include "core/report.h"
 #include "core/shm/messages.h"
 #include "core/shm/wake.h"
+#include "core/trace/trace.h"
 #include "other/base/clock.h"
 #include "other/base/hot.h"
 #include "other/base/uncancelled.h"
@@ -514,6 +515,16 @@ void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool i
     }
     if (GASNETI_ONE_THREAD) gasneti_note_thread();
     if (gasneti_trace_on) gasneti_trace_step(traced_as(result), peer->net.rank);
+    gasnetc_stall(in_handler);
+    if (gasneti_trace_on) gasneti_trace_stepped();
+}
+
+void gasnetc_stall_bbuf(bool in_handler)
+{
+    gasneti_self()->counts.stalls_bounce++;
+    gasneti_note_stall(GASNETI_STALL_BOUNCE_BUFFER, GASNETI_STALL_OF_NO_PEER);
+    if (gasneti_trace_on)
+        gasneti_trace_step(GASNETI_TRACE_FOR_BOUNCE_BUFFER, GASNETI_TRACE_NO_PEER);
     gasnetc_stall(in_handler);
     if (gasneti_trace_on) gasneti_trace_stepped();
 }

@@ -15,6 +15,7 @@
 #include "core/rdma/lease.h"
 #include "core/rdma/rdma.h"
 #include "core/report.h"
+#include "core/trace/trace.h"
 #include "other/base/mapped.h"
 
 /* A transient registration. */

@@ -356,14 +356,21 @@ static void wait_for(const bool *condition, long ms)
         continue;
 }
 
+static bool half_full(void)
+{
+    for (thread_t *thread = atomic_load(&threads); thread; thread = thread->next)
+        if (gasneti_trace_ring_is_half_full(&thread->ring)) return true;
+    return false;
+}
+
 /* The thread that writes: whatever happens to the file, the program's own threads do not wait. */
 static void *write_on(void *unused)
 {
     static const bool never = false;
-    enum { ALIGN_MS = 1000, PERIOD_MS = 5 };
+    enum { LOOK_MS = 100, PERIOD_MS = 5 };
     (void)unused;
     pthread_mutex_lock(&writer.lock);
-    wait_for(&writer.ready, ALIGN_MS);
+    while (!writer.ends && !writer.ready && !half_full()) wait_for(&writer.ready, LOOK_MS);
     writer.ready = true; /* from now on the times do not change */
     pthread_mutex_unlock(&writer.lock);
     write_head();

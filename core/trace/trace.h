@@ -25,7 +25,7 @@ extern bool gasneti_trace_on;
  * file cannot be made. */
 void gasneti_trace_init(void);
 /* The time of this rank's clock at which the trace of rank 0 began, in ns.  The file is written
- * from now on; without this call, after a second. */
+ * from now on; without this call, when a ring is half full, or at the end. */
 void gasneti_trace_align(int64_t zero);
 /* The time that this rank's file calls 0; for rank 0. */
 int64_t gasneti_trace_zero(void);

@@ -4,6 +4,7 @@
  * record lives; arrays that have both are served leaves first.
  */
 #include "core/job/progress.h"
+#include "core/trace/trace.h"
 #include "extended-ref/handles.h"
 #include "gasnet.h"
 
