@@ -397,9 +397,9 @@ int gasnetc_init(const char *call, int *argc, char ***argv)
     gasnetc_enter_phase(GASNETC_RUNNING);
     if (gasneti_trace_on)
         gasneti_trace_note((uint64_t)(began * 1e9),
-                           (gasneti_trace_event_t){.kind = GASNETI_TRACE_phase,
-                                                   .text = "init",
-                                                   .peer = GASNETI_TRACE_NO_PEER});
+                           &(gasneti_trace_event_t){.kind = GASNETI_TRACE_phase,
+                                                    .text = "init",
+                                                    .peer = GASNETI_TRACE_NO_PEER});
     gasneti_info(job, "started in %.3f s: %u ranks, %u on this host, by %s, over %s",
                  gasneti_clock() - began, gasnetc_job.size, gasnetc_job.host_size, started_by(),
                  gasnetc_caps.device);

@@ -18,7 +18,7 @@ static void note(uint64_t began, enum gasneti_trace_kind kind, gasnet_node_t nod
 {
     if (gasneti_trace_within() || (node == gasnetc_job.rank && !gasneti_trace_local)) return;
     gasneti_trace_note(
-        began, (gasneti_trace_event_t){.kind = (uint8_t)kind, .peer = node, .bytes = nbytes});
+        began, &(gasneti_trace_event_t){.kind = (uint8_t)kind, .peer = node, .bytes = nbytes});
 }
 
 bool gasnete_shm_put_traced(gasnet_node_t node, void *dst, const void *src, size_t nbytes)

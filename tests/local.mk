@@ -11,7 +11,7 @@ EXTRA_DIST += tests/README.md tests/variant.sh \
 	tests/programs/programs.table tests/programs/run-conduit.sh tests/programs/unprivileged.sh tests/progress/rcvthread.sh \
 	tests/spawner/env.sh tests/spawner/forked.sh tests/spawner/hosts.sh tests/stats/ready.h tests/stats/running.sh tests/stats/stats.sh tests/stats/why.sh tests/wrong/run.sh tests/wrong/teams.sh tests/wrong/cases.sh tests/wrong/cases.h \
 	tests/bench/count.sh tests/bench/layer.sh tests/bench/threads.sh tests/bench/memory.sh \
-	tests/bench/portals.sh tests/bench/collectives.sh tests/bench/coll_times_mpi.c tests/bench/crowd.sh tests/bench/neighbours.sh tests/bench/times.sh tests/bench/locked.sh tests/bench/portals_limits.sh \
+	tests/bench/portals.sh tests/bench/collectives.sh tests/bench/coll_times_mpi.c tests/bench/crowd.sh tests/bench/tracing.sh tests/bench/neighbours.sh tests/bench/times.sh tests/bench/locked.sh tests/bench/portals_limits.sh \
 	tests/bench/firehose.sh tests/bench/outside.sh tests/bench/segments.sh tests/bench/trace_ucx.c tests/bench/vis.sh tests/bench/counters.sh tests/vis/ways.sh
 EXTRA_DIST += tests/mutate/mutate.py tests/mutate/mutations.py tests/mutate/suites.py tests/mutate/tree.py tests/mutate/verdicts.txt
 EXTRA_DIST += tests/clients/fragments.sh tests/clients/names.table tests/clients/hello.c tests/clients/tools.c tests/clients/names.c tests/clients/handlers.c \
@@ -47,6 +47,7 @@ bench: check-programs
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/collectives.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/times.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/crowd.sh
+	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/tracing.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/neighbours.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/firehose.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/outside.sh

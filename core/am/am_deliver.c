@@ -83,7 +83,7 @@ bool gasnetc_run_unlisted(enum gasnetc_am_category category, bool request, const
     const bool overdue =
         gasnetc_run_with(handler, gasneti_trace_on ? GASNETC_ANSWER_TRACED : GASNETC_ANSWER_OPEN,
                          category, request, am, peer, message, spare);
-    if (traced) gasneti_trace_note(began, event);
+    if (traced) gasneti_trace_note(began, &event);
     return overdue;
 }
 
@@ -193,9 +193,9 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
     gasneti_handler_leave();
     if (GASNETC_CHECKING) gasnetc_handler_ends(&token);
     if (traced)
-        gasneti_trace_note(began, (gasneti_trace_event_t){.kind = GASNETI_TRACE_handler,
-                                                          .peer = gasnetc_job.rank,
-                                                          .bytes = out.nbytes,
-                                                          .handler = out.handler});
+        gasneti_trace_note(began, &(gasneti_trace_event_t){.kind = GASNETI_TRACE_handler,
+                                                           .peer = gasnetc_job.rank,
+                                                           .bytes = out.nbytes,
+                                                           .handler = out.handler});
     if (GASNETC_THREADED) gasnetc_wakeup_own(); /* another thread may wait for it */
 }

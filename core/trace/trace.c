@@ -66,20 +66,20 @@ static thread_t *mine(void)
     return self->trace ? self->trace : make_thread(self);
 }
 
-static void add(thread_t *me, const gasneti_trace_event_t *event)
+/* Where the event is copied to, for gasneti_trace_ring_add; NULL: it is not wanted, or lost. */
+static gasneti_trace_event_t *place_of(thread_t *me, const gasneti_trace_event_t *event)
 {
-    if (!(mask & 1u << event->kind)) return;
+    if (!(mask & 1u << event->kind)) return NULL;
     gasneti_trace_event_t *place = gasneti_trace_ring_next(&me->ring);
-    if (!place) return;
-    *place = *event;
-    gasneti_trace_ring_add(&me->ring);
+    if (place) *place = *event;
+    return place;
 }
 
 /* The wait whose steps came before is over, unless this is a part of a step. */
 static void end_wait(thread_t *me)
 {
     if (me->stepping || me->wait.reason == GASNETI_TRACE_FOR_NOTHING) return;
-    add(me, &me->wait);
+    if (place_of(me, &me->wait)) gasneti_trace_ring_add(&me->ring);
     me->wait.reason = GASNETI_TRACE_FOR_NOTHING;
 }
 
@@ -101,17 +101,19 @@ static void set_site(gasneti_trace_event_t *event, const thread_t *me)
     event->line = me->source.line;
 }
 
-void gasneti_trace_note(uint64_t began, gasneti_trace_event_t event)
+void gasneti_trace_note(uint64_t began, const gasneti_trace_event_t *event)
 {
     thread_t *me = mine();
     end_wait(me);
-    event.began = began;
-    event.ended = gasneti_clock_ns();
-    set_site(&event, me);
-    add(me, &event);
+    gasneti_trace_event_t *place = place_of(me, event);
+    if (!place) return;
+    place->began = began;
+    place->ended = gasneti_clock_ns();
+    set_site(place, me);
+    gasneti_trace_ring_add(&me->ring);
 }
 
-void gasneti_trace_leave(uint64_t began, gasneti_trace_event_t event)
+void gasneti_trace_leave(uint64_t began, const gasneti_trace_event_t *event)
 {
     mine()->depth--;
     gasneti_trace_note(began, event);
@@ -160,7 +162,7 @@ static void client_line(bool forced, const char *format, va_list list)
     char *text = NULL;
     thread_t *me = mine();
     const int kind = forced ? GASNETI_TRACE_forced_line : GASNETI_TRACE_client_line;
-    if (!(mask & 1u << kind) || vasprintf(&text, format, list) < 0) return;
+    if (vasprintf(&text, format, list) < 0) return;
     end_wait(me);
     const uint64_t now = gasneti_clock_ns();
     gasneti_trace_event_t event = {.began = now,
@@ -169,13 +171,10 @@ static void client_line(bool forced, const char *format, va_list list)
                                    .peer = GASNETI_TRACE_NO_PEER,
                                    .kind = (uint8_t)kind};
     set_site(&event, me);
-    gasneti_trace_event_t *place = gasneti_trace_ring_next(&me->ring);
-    if (place) {
-        *place = event;
+    if (place_of(me, &event))
         gasneti_trace_ring_add(&me->ring);
-    } else {
+    else
         free(text);
-    }
 }
 
 static gasneti_trace_source_t *client_source(void)

@@ -42,17 +42,17 @@ static inline uint64_t gasneti_trace_begin(void)
 }
 
 /* The end of the span, and its event.  `event` has kind, peer and what else there is to say. */
-void gasneti_trace_leave(uint64_t began, gasneti_trace_event_t event) __attribute__((cold));
+void gasneti_trace_leave(uint64_t began, const gasneti_trace_event_t *event) __attribute__((cold));
 #define gasneti_trace_end(start, ...)                                                              \
     do {                                                                                           \
-        if (start) gasneti_trace_leave(start, (gasneti_trace_event_t){__VA_ARGS__});               \
+        if (start) gasneti_trace_leave(start, &(gasneti_trace_event_t){__VA_ARGS__});              \
     } while (0)
 
 /* True inside such a span: its parts are no events of their own. */
 bool gasneti_trace_within(void);
 
 /* An event of the library itself, which began at a time of gasneti_clock_ns. */
-void gasneti_trace_note(uint64_t began, gasneti_trace_event_t event) __attribute__((cold));
+void gasneti_trace_note(uint64_t began, const gasneti_trace_event_t *event) __attribute__((cold));
 
 /* One step of a wait, a poll, begins; the next call is at its end.  Steps that follow each other
  * closely are one event. */

@@ -10,7 +10,7 @@ uint64_t gasneti_trace_enter(void)
     return 0;
 }
 
-void gasneti_trace_leave(uint64_t began, gasneti_trace_event_t event)
+void gasneti_trace_leave(uint64_t began, const gasneti_trace_event_t *event)
 {
     (void)began, (void)event;
 }
@@ -20,7 +20,7 @@ bool gasneti_trace_within(void)
     return false;
 }
 
-void gasneti_trace_note(uint64_t began, gasneti_trace_event_t event)
+void gasneti_trace_note(uint64_t began, const gasneti_trace_event_t *event)
 {
     (void)began, (void)event;
 }
