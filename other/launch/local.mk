@@ -40,8 +40,21 @@ other_launch_liblauncher_la_SOURCES = $(master_sources) \
 	other/launch/ssh/ssh_remote.c other/launch/ssh/ssh_unauthenticated.c \
 	other/launch/ssh/ssh_shell.c \
 	other/base/descriptors.c other/base/descriptors.h \
-	other/base/patience.c other/base/patience.h other/base/ranges.c other/base/ranges.h
+	other/base/patience.c other/base/patience.h other/base/ranges.c other/base/ranges.h \
+	other/launch/report/line.c other/launch/report/line.h other/launch/report/memory.c other/launch/report/page.c \
+	other/launch/report/report.c other/launch/report/report.h other/launch/report/sample.c other/launch/report/trace.c \
+	other/launch/report/trace.h
+nodist_other_launch_liblauncher_la_SOURCES = other/launch/report/page_text.c
 other_launch_liblauncher_la_LIBADD = other/launch/libspawner.la other/base/libenv_table.la -lcrypto -lpthread
+
+# The page of --trace-report, as arrays.
+report_page = other/launch/report/page.html other/launch/report/page.css other/launch/report/model.js \
+	other/launch/report/timeline.js other/launch/report/views.js other/launch/report/main.js
+other/launch/report/page_text.c: other/launch/report/embed.sh $(report_page)
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)$(srcdir)/other/launch/report/embed.sh >$@.new && mv $@.new $@
+CLEANFILES += other/launch/report/page_text.c
+EXTRA_DIST += other/launch/report/embed.sh $(report_page)
 
 # The modules are plain shared objects: one for each MPI, made by its own compiler driver, and one
 # for PMIx; nothing else of the build, and no program, ever sees MPI or PMIx.

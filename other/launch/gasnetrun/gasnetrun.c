@@ -17,6 +17,7 @@
 
 #include "other/launch/gasnetrun/options.h"
 #include "other/launch/launcher_log.h"
+#include "other/launch/report/report.h"
 #include "other/launch/ssh/ssh_launch.h"
 
 #define LAUNCHER "gasnetrun_" GASNETRUN_NAME
@@ -37,7 +38,9 @@ static const char usage[] =
     "  --version      version\n"
     "  --stats JOB    the counters of a running job, named by the process id of its " LAUNCHER "\n"
     "                 (printed by -v); with mpi and pmix, of this machine's ranks\n"
-    "  --why JOB      who waits for whom in a running job; after -v without a limit on lines\n";
+    "  --why JOB      who waits for whom in a running job; after -v without a limit on lines\n"
+    "  --trace-report [-o FILE] TRACE...\n"
+    "                 an HTML page (gasnet-trace.html) about the files of GASNET_TRACEFILE\n";
 
 static const char usage_of_hosts[] =
     "  -N M           number of hosts to use\n"
@@ -176,6 +179,8 @@ int main(int argc, char **argv)
         return ssh_ask((pid_t)options.job, SSH_ASK_STATS);
     case OPTIONS_WHY:
         return ssh_ask((pid_t)options.job, options.verbose ? SSH_ASK_WHY_ALL : SSH_ASK_WHY);
+    case OPTIONS_TRACE_REPORT:
+        return report_main(options.program, options.output);
     case OPTIONS_RUN:
         return gasnetrun_run(&options);
     }

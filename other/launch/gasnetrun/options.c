@@ -104,6 +104,9 @@ static bool options_take_option(struct parser *p, struct options *o)
         return o->action = OPTIONS_STATS, options_take_number_to(p, "--stats", JOB_MAX, &o->job);
     if (options_is(word, "--why") || strncmp(word, "--why=", 6) == 0)
         return o->action = OPTIONS_WHY, options_take_number_to(p, "--why", JOB_MAX, &o->job);
+    if (options_is(word, "--trace-report")) return o->action = OPTIONS_TRACE_REPORT, true;
+    if (options_is(word, "-o") || strncmp(word, "-o=", 3) == 0)
+        return options_take_text(p, "-o", &o->output);
     if (options_is(word, "-V") || options_is(word, "--version"))
         return o->action = OPTIONS_VERSION, true;
     return options_complain(p, "unknown option %s", word);
@@ -119,9 +122,14 @@ bool options_parse(struct options *options, char **argv, char *why, size_t why_s
             break;
         }
         if (!options_take_option(&p, options)) return false;
-        if (options->action != OPTIONS_RUN) return true;
+        if (options->action != OPTIONS_RUN && options->action != OPTIONS_TRACE_REPORT) return true;
     }
     options->program = p.at;
+    if (options->action == OPTIONS_TRACE_REPORT)
+        return *p.at || options_complain(&p, "%s: the files with the traces are missing",
+                                         "--trace-report");
+    if (options->output)
+        return options_complain(&p, "-o %s: only --trace-report writes a file", options->output);
     if (!options->ranks)
         return options_complain(&p, "%s: the number of processes is missing: -n <processes>",
                                 *p.at ? *p.at : "no program");

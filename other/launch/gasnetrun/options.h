@@ -13,6 +13,7 @@ enum options_action {
     OPTIONS_VERSION,
     OPTIONS_STATS,
     OPTIONS_WHY,
+    OPTIONS_TRACE_REPORT,
     OPTIONS_DOCTOR
 };
 
@@ -24,8 +25,9 @@ struct options {
     uint32_t job;        /* --stats, --why */
     const char *export_; /* -E; NULL: not given */
     const char *spawner; /* NULL: not given */
+    const char *output;  /* -o; NULL: not given */
     bool verbose, dry_run, keep;
-    char **program; /* the program and its arguments, NULL-terminated */
+    char **program; /* the program and its arguments, NULL-terminated; --trace-report: the files */
 };
 
 /* Returns false with one line in `why` that names the word and the remedy. */
