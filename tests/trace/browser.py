@@ -30,7 +30,7 @@ class Browser:
                      "--force-color-profile=srgb", "--lang=en"]
         options = {"args": arguments, "prefs": {}}
         answer = self.post("", {"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options,
-                                                                 "goog:loggingPrefs": {"browser": "ALL"}}}}, whole=True)
+                                                                 "goog:loggingPrefs": {"browser": "ALL"}}}})
         self.session = answer["sessionId"]
         self.base += f"/{self.session}"
         self.devtools("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=False)
@@ -42,8 +42,7 @@ class Browser:
         with urllib.request.urlopen(request, timeout=120) as answer:
             return json.load(answer)["value"]
 
-    def post(self, path, body, whole=False):
-        del whole
+    def post(self, path, body):
         return self.request("POST", path, body)
 
     def devtools(self, command, **parameters):
@@ -75,9 +74,9 @@ class Browser:
                    {"type": f"pointer{step.capitalize()}", "button": 0} for step in steps]
         self.post("/actions", {"actions": [{"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": actions}]})
 
-    def messages(self):
-        """What the page wrote to the console, errors of its scripts among it."""
-        return [entry["message"] for entry in self.post("/se/log", {"type": "browser"})]
+    def errors(self):
+        """Of the page's scripts, and of what it may not do."""
+        return [entry["message"] for entry in self.post("/se/log", {"type": "browser"}) if entry["level"] == "SEVERE"]
 
     def picture(self, path):
         with open(path, "wb") as file:

@@ -3,7 +3,8 @@
 """report.py - gasnetrun --trace-report: what it refuses, and what is on the page that it writes.
 
 The traces are those of a job that never ran (traces.py), which knows what a report about it must show; the page is opened
-in a headless Chromium (browser.py). REPORT_SEED repeats a job. Prints TAP; pictures of the page are in the log's folder.
+in a headless Chromium (browser.py). REPORT_SEED repeats a job. Prints TAP; pictures of the page are in the log's folder. REPORT_PICTURE=FILE makes that of
+doc/tracing.md instead.
 """
 
 import collections
@@ -231,7 +232,7 @@ def moment(page):
 
 def open_page(page, path, name):
     page.open(path)
-    said = page.messages()
+    said = page.errors()
     fetched = page.run("return performance.getEntriesByType('resource').map((entry) => entry.name);")
     ok(not said and not fetched, f"{name}: no error, and nothing is fetched", said, fetched)
 
@@ -274,7 +275,8 @@ def with_browser(folder, noted):
         numbers(page, job)
         tables(page, job)
         time_line(page, job)
-        ok(not page.messages(), "no error while it was used")
+        said = page.errors()
+        ok(not said, "no error while it was used", said)
         open_page(page, f"{folder}/mixed.html", "ranks that share a file")
         got = page.run("const all = model.matrix(report.m, ''); return [...all.bytes];")
         ok(got == matrix_of(small, small.bytes, "") and page.run("return report.m.threads.length;") == 3, "... have their numbers", got)
@@ -285,6 +287,24 @@ def with_browser(folder, noted):
     finally:
         page.close()
     looks(path)
+
+
+def document(path):
+    """The picture in doc/tracing.md."""
+    with tempfile.TemporaryDirectory(prefix="gasnet-test.") as folder:
+        launch(folder, "--trace-report", *Job(4, 24, 11, calls=14).write(folder))
+        page = browser.Browser()
+        try:
+            page.open(f"{folder}/gasnet-trace.html")
+            page.click("#tab1")
+            page.run("""const m = report.m, i = model.offenders(m, 100).find((i) => m.kinds[m.kind[i]].name === "stall");
+                report.line.goTo(i);
+                document.getElementById("canvas").focus();""")
+            page.keys("---")
+            page.run("document.activeElement.blur();")
+            page.picture(path)
+        finally:
+            page.close()
 
 
 def main():
@@ -300,6 +320,9 @@ def main():
             with_browser(folder, noted)
 
 
+if "REPORT_PICTURE" in env:
+    document(env["REPORT_PICTURE"])
+    sys.exit()
 try:
     main()
 except Exception:  # pylint: disable=broad-except

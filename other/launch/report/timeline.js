@@ -114,8 +114,10 @@ function timeline(m, canvas, format, show) {
             context.lineTo(x - 4, y - 3);
             context.lineTo(x + 4, y - 3);
             context.fill();
+            context.globalAlpha = 0.5;
             context.fillRect(x - 0.5, y, 1, LANE - 2);
-            i = Math.max(model.firstFrom(m, lane, toTime(x + 2)), i + 1);
+            context.globalAlpha = 1;
+            i = Math.max(model.firstFrom(m, lane, toTime(x + 7)), i + 1); // marks do not overlap
         }
     }
 
@@ -229,6 +231,10 @@ function timeline(m, canvas, format, show) {
         view.to = view.from + length;
         redraw();
     }
+    function showAll() {
+        Object.assign(view, all);
+        redraw();
+    }
     function zoom(factor, x) {
         const time = x === undefined ? (view.from + view.to) / 2 : toTime(Math.max(x, GUTTER));
         const length = Math.min(Math.max((view.to - view.from) * factor, NARROWEST), all.to - all.from);
@@ -291,8 +297,7 @@ function timeline(m, canvas, format, show) {
     }
 
     const keys = {
-        "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": () => setView(all.from, all.to),
-        Home: () => setView(all.from, all.to), ArrowLeft: () => move(-0.15), ArrowRight: () => move(0.15),
+        "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": showAll, Home: showAll, ArrowLeft: () => move(-0.15), ArrowRight: () => move(0.15),
         ArrowUp: () => changeRow(-1), ArrowDown: () => changeRow(1), n: () => step(1), p: () => step(-1),
         Enter: () => selected >= 0 && goTo(selected), Escape: () => select(-1),
     };
