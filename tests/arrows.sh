@@ -156,7 +156,7 @@ if [ -n "$found" ]; then tap_note "$found"; fi
 
 gasnet_headers='(.*/)?gasnet(_(am|core|extended|hsl|vis|coll|types|handler|linkcheck|conduit))?\.h'
 # other/launch/doctor is a client program.
-for part in connect softhca vapi portals3 dapl firehose base launch/ssh launch/modules launch/gasnetrun; do
+for part in connect softhca vapi portals3 dapl firehose base launch/ssh launch/modules launch/gasnetrun launch/report; do
     forbid "other/$part knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/$part
     forbid "other/$part knows nothing of the client API" "$gasnet_headers" other/$part
 done

@@ -320,7 +320,7 @@ EXTRA_DIST += tests/fuzz/coverage.sh tests/fuzz/seeds
 fuzz_driver = tests/fuzz/driver.c tests/fuzz/fuzz.h
 fuzz_programs = tests/fuzz/am_header tests/fuzz/collectives tests/fuzz/firehose tests/fuzz/handshake tests/fuzz/hosts tests/fuzz/internal_messages tests/fuzz/machine_code \
 	tests/fuzz/messages tests/fuzz/param_values tests/fuzz/port_filter tests/fuzz/quoting tests/fuzz/softhca_faults \
-	tests/fuzz/softhca_hosts tests/fuzz/softhca_inventory tests/fuzz/softhca_settings tests/fuzz/softhca_wire tests/fuzz/ssh_frames
+	tests/fuzz/softhca_hosts tests/fuzz/softhca_inventory tests/fuzz/softhca_settings tests/fuzz/softhca_wire tests/fuzz/ssh_frames tests/fuzz/trace_line
 check_PROGRAMS += $(fuzz_programs)
 fuzz-programs: $(fuzz_programs)
 phony += fuzz-programs
@@ -359,6 +359,8 @@ tests_fuzz_quoting_SOURCES = tests/fuzz/quoting.c $(fuzz_driver)
 tests_fuzz_quoting_LDADD = other/launch/liblauncher.la
 tests_fuzz_ssh_frames_SOURCES = tests/fuzz/ssh_frames.c $(fuzz_driver)
 tests_fuzz_ssh_frames_LDADD = other/launch/liblauncher.la
+tests_fuzz_trace_line_SOURCES = tests/fuzz/trace_line.c $(fuzz_driver)
+tests_fuzz_trace_line_LDADD = other/launch/liblauncher.la
 tests_fuzz_messages_SOURCES = tests/fuzz/messages.c other/portals3/src/base/portals_wire.c other/connect/rdmacm/greeting.c extended-ref/vis/pieces.c \
 	portals-conduit/long_id.c $(fuzz_driver)
 tests_fuzz_messages_CPPFLAGS = $(unit_cppflags) -I$(top_srcdir)/other/portals3/include
@@ -383,3 +385,4 @@ tests_fuzz_softhca_inventory_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_softhca_settings_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_softhca_wire_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_ssh_frames_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_trace_line_LDFLAGS = $(FUZZ_LDFLAGS)

@@ -126,8 +126,8 @@ bool options_parse(struct options *options, char **argv, char *why, size_t why_s
     }
     options->program = p.at;
     if (options->action == OPTIONS_TRACE_REPORT)
-        return *p.at || options_complain(&p, "%s: the files with the traces are missing",
-                                         "--trace-report");
+        return *p.at ||
+               options_complain(&p, "%s: the files with the traces are missing", "--trace-report");
     if (options->output)
         return options_complain(&p, "-o %s: only --trace-report writes a file", options->output);
     if (!options->ranks)
