@@ -11,8 +11,8 @@ void *trace_resize(void *array, size_t count, size_t size)
 {
     void *larger = reallocarray(array, count, size);
     if (!larger) {
-        launcher_log("--trace-report: no memory for %zu events of %zu bytes: give fewer files",
-                     count, size);
+        launcher_log("--trace-report: no memory for %zu times %zu bytes: give fewer files", count,
+                     size);
         exit(2);
     }
     return larger;

@@ -20,7 +20,7 @@ function timeline(m, canvas, format, show) {
             const label = several.has(thread.rank) ? thread.label || `thread ${thread.tid}` : "";
             const made = { thread, spans, moments, y, first: thread.rank !== rank, label };
             rank = thread.rank;
-            y += Math.max(spans.length, 1) * LANE + (made.first && label && spans.length < 2 ? LANE : 0) + 5;
+            y += Math.max(spans.length, 1) * LANE + 5;
             made.end = y;
             return made;
         });

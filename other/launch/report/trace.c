@@ -101,11 +101,7 @@ static bool take_rank(struct trace *trace, const char *file, const struct line *
                             "job, each once",
                             line->rank, rank->file, file);
     int64_t apart = line->began_time - trace->began_time;
-    if (apart > APART_MAX || apart < -APART_MAX)
-        trace_note(trace,
-                   "rank %" PRId64 " in %s began %" PRId64 " s %s the first one: is it of the same "
-                   "job?",
-                   line->rank, file, apart < 0 ? -apart : apart, apart < 0 ? "before" : "after");
+    rank->apart = apart > APART_MAX || apart < -APART_MAX;
     rank->begun = true;
     rank->aligned = line->aligned;
     rank->host = texts_number(&trace->texts, line->host);
@@ -340,9 +336,14 @@ static bool was_stopped(const struct trace_rank *rank)
     return rank->begun && !rank->ended;
 }
 
-static bool is_apart(const struct trace_rank *rank)
+static bool is_unaligned(const struct trace_rank *rank)
 {
     return rank->begun && !rank->aligned;
+}
+
+static bool is_apart(const struct trace_rank *rank)
+{
+    return rank->apart;
 }
 
 static bool has_dropped(const struct trace_rank *rank)
@@ -363,8 +364,10 @@ void trace_end(struct trace *trace)
         trace_note(trace, "%" PRIu64 " malformed lines in all; none of them is in this report",
                    trace->malformed);
     note_ranks(trace, is_missing, "no trace was given");
-    note_ranks(trace, was_stopped, "stopped before its end; the trace goes as far as it came");
     note_ranks(trace, is_apart,
+               "began more than a minute before or after the first: of the same job?");
+    note_ranks(trace, was_stopped, "stopped before its end; the trace goes as far as it came");
+    note_ranks(trace, is_unaligned,
                "times are not those of rank 0, and cannot be compared with others");
     note_ranks(trace, has_dropped, "some events could not be written, and are missing");
     note_ranks(trace, is_short, "the number of events is not the one that the last line tells");

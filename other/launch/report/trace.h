@@ -24,6 +24,7 @@ struct texts {
 
 struct trace_rank {
     bool begun, ended, aligned;
+    bool apart;               /* it began at quite another time than the first rank */
     uint32_t host;            /* a text */
     const char *file;         /* where it begins */
     uint32_t threads;         /* the number of the last one, plus 1; 0: it has none */
