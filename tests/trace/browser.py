@@ -19,19 +19,24 @@ class Browser:
 
     def __init__(self, dark=False, size=(1280, 800)):
         self.session = None
+        self.direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # whatever proxy the environment names
         self.folder = tempfile.mkdtemp(prefix="gasnet-test.")
         self.driver = subprocess.Popen(["chromedriver", "--port=0", "--log-level=WARNING"], stdout=subprocess.PIPE,
                                        stderr=subprocess.DEVNULL, text=True)
+        try:
+            self.start(dark, size)
+        except BaseException:
+            self.close()
+            raise
+
+    def start(self, dark, size):
         port = next(re.search(r"port (\d+)\.?$", line.strip()) for line in self.driver.stdout if "successfully" in line)[1]
         self.base = f"http://127.0.0.1:{port}/session"
-        # Rank 0 of the tests is root, for whom Chromium has no sandbox; /dev/shm may be small.
-        arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars=false",
-                     f"--window-size={size[0]},{size[1]}", f"--user-data-dir={self.folder}", "--disable-background-networking",
-                     "--force-color-profile=srgb", "--lang=en"]
-        options = {"args": arguments, "prefs": {}}
-        answer = self.post("", {"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options,
-                                                                 "goog:loggingPrefs": {"browser": "ALL"}}}})
-        self.session = answer["sessionId"]
+        # Root has no sandbox in Chromium, and /dev/shm may be small.
+        arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--force-color-profile=srgb",
+                     "--lang=en", "--disable-background-networking", f"--window-size={size[0]},{size[1]}", f"--user-data-dir={self.folder}"]
+        self.session = self.post("", {"capabilities": {"alwaysMatch": {
+            "browserName": "chrome", "goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"browser": "ALL"}}}})["sessionId"]
         self.base += f"/{self.session}"
         self.devtools("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=False)
         self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
@@ -39,7 +44,7 @@ class Browser:
     def request(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"}, method=method)
-        with urllib.request.urlopen(request, timeout=120) as answer:
+        with self.direct.open(request, timeout=120) as answer:
             return json.load(answer)["value"]
 
     def post(self, path, body):
