@@ -23,7 +23,7 @@ core_sources = \
   core/am/trace_clock.c core/am/trace_clock.h \
   core/trace/events.c core/trace/events.def core/trace/events.h core/trace/ring.h core/trace/trace.c core/trace/trace.h \
   core/progress/backoff.h core/progress/poll.c core/progress/receive_thread.h \
-  core/stats/stats.c core/stats/stats.h core/stats/tally.c core/stats/waits.c \
+  core/stats/stats.c core/stats/stats.h core/stats/tally.c core/stats/waits.c core/stats/watchdog.c \
   core/exit/exit.c core/exit/exit.h core/exit/exit_files.c core/exit/exit_protocol.c core/exit/exit_protocol.h \
   core/exit/exit_signals.c
 

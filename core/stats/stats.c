@@ -1,5 +1,5 @@
-/* stats.c - reports of the counters: to GASNET_STATSFILE at exit, and to gasnetrun --stats and
- * --why, which query a running job.
+/* stats.c - reports of the counters: to GASNET_STATSFILE at exit, and to gasnetrun --stats, --why
+ * and --top, which query a running job.
  *
  * One line for each counter: rank, peer, name, value, unit.  A peer's counters that are 0 are left
  * out.
@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,21 @@ static void section(FILE *out, const char *when)
 
 enum waits { WITHOUT_WAITS, WITH_WAITS, WITH_WAITS_AND_POLLS };
 
+/* Writes when the report is made, and whether the process polls. */
+static enum waits look_at_phase(const char **when)
+{
+    enum waits waits = WITH_WAITS;
+    *when = "on request, before gasnet_attach";
+    if (gasnetc_phase == GASNETC_RUNNING) {
+        if (gasnetc_exit_polls(1)) waits = WITH_WAITS_AND_POLLS;
+        *when = waits == WITH_WAITS_AND_POLLS
+                    ? "on request"
+                    : "on request; it has not polled for 1 s: it computes, sleeps or is stuck";
+    }
+    if (gasneti_ending()) *when = "on request, while it ends";
+    return waits;
+}
+
 /* The whole report; the caller frees it.  NULL when out of memory. */
 static char *compose(const char *when, enum waits waits, size_t *length)
 {
@@ -132,29 +148,44 @@ void gasnetc_stats_write(const char *when)
 /* --- on request --- */
 
 static pthread_mutex_t answering = PTHREAD_MUTEX_INITIALIZER;
-static bool closed; /* under `answering`: the records are about to be freed */
+static atomic_bool closed; /* written under `answering`: the records are about to be freed */
+
+bool gasnetc_stats_closed(void)
+{
+    return closed;
+}
+
+bool gasnetc_stats_tally(gasnetc_tally_t *tally)
+{
+    if (pthread_mutex_trylock(&answering)) return false;
+    const bool open = !closed;
+    if (open) gasnetc_tally_process(tally);
+    pthread_mutex_unlock(&answering);
+    return open;
+}
 
 /* Runs in a thread of the bootstrap: a process that is stuck answers too. */
-static char *answer(size_t *length)
+static char *answer(enum bootstrap_question question, size_t *length)
 {
-    const char *when = "on request, before gasnet_attach";
-    enum waits waits = WITH_WAITS;
-    if (gasnetc_phase == GASNETC_RUNNING) {
-        if (gasnetc_exit_polls(1)) waits = WITH_WAITS_AND_POLLS;
-        when = waits == WITH_WAITS_AND_POLLS
-                   ? "on request"
-                   : "on request; it has not polled for 1 s: it computes, sleeps or is stuck";
-    }
-    if (gasneti_ending()) when = "on request, while it ends";
+    const char *when;
+    const enum waits waits = look_at_phase(&when);
     pthread_mutex_lock(&answering);
-    char *text = closed ? NULL : compose(when, waits, length);
+    char *text =
+        closed ? NULL : compose(when, question == BOOTSTRAP_WHY ? waits : WITHOUT_WAITS, length);
     pthread_mutex_unlock(&answering);
     return text;
+}
+
+char *gasnetc_stats_why(void)
+{
+    size_t length;
+    return answer(BOOTSTRAP_WHY, &length);
 }
 
 void gasnetc_stats_serve(void)
 {
     bootstrap_answer(answer);
+    gasnetc_watchdog_start();
 }
 
 void gasnetc_stats_close(void)

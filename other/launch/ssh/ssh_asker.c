@@ -1,5 +1,5 @@
-/* ssh_asker.c - gasnetrun --stats and --why: asks the launcher of a job, or else the ranks that
- * answer for themselves, and prints the answers or a report about them.
+/* ssh_asker.c - gasnetrun --stats, --why and --top: asks the launcher of a job, or else the ranks
+ * that answer for themselves, and prints the answers or a report about them.
  */
 #define _GNU_SOURCE /* struct ucred */
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "other/launch/ask_socket.h"
+#include "other/launch/bootstrap.h"
 #include "other/launch/launcher_log.h"
 #include "other/launch/ssh/ssh_launch.h"
 #include "other/launch/ssh/ssh_wire.h"
@@ -23,6 +24,7 @@
 enum { PATIENCE_SECONDS = 15 };
 
 static const char *option;          /* of the question: --stats or --why */
+static char question;               /* of ASK_QUESTIONS */
 static struct ssh_wire_buf answers; /* of --why: what is to be reported about */
 
 /* Prints a part of the answer, or keeps it for the report. */
@@ -119,13 +121,15 @@ static enum answer ask_print_answer(int fd, pid_t job)
     ssize_t n;
     uid_t user = 0;
     if (!ask_believed(fd, job, &user)) return UNTRUSTED;
+    (void)!send(fd, &question, 1, MSG_NOSIGNAL); /* a failure leaves no answer either */
     while ((n = recv(fd, bytes, sizeof bytes, 0)) > 0 || (n < 0 && errno == EINTR)) {
         if (n < 0) continue;
         if (user != geteuid()) ask_make_plain(bytes, (size_t)n);
         any = true;
         ask_output(bytes, (size_t)n);
     }
-    return n < 0 || !any ? SILENT : ANSWERED;
+    /* One that refuses closes before it has read the question. */
+    return (n < 0 && errno != ECONNRESET) || !any ? SILENT : ANSWERED;
 }
 
 /* --- ranks that answer for themselves --- */
@@ -237,7 +241,8 @@ static int ask_report(bool all)
         launcher_log("--why: %.*s", (int)strcspn(refused + 2, "\n"), refused + 2);
         return 1;
     }
-    char *text = answers.failed ? NULL : why_report((const char *)answers.data, all);
+    char *text =
+        answers.failed ? NULL : why_report((const char *)answers.data, all ? WHY_ALL : WHY_SHORT);
     if (text) fputs(text, stdout);
     if (!text) launcher_log("--why: out of memory for the answers");
     free(text);
@@ -247,6 +252,7 @@ static int ask_report(bool all)
 int ssh_ask(pid_t job, enum ssh_ask_for what)
 {
     option = what == SSH_ASK_STATS ? "--stats" : "--why";
+    question = ASK_QUESTIONS[what == SSH_ASK_STATS ? BOOTSTRAP_STATS : BOOTSTRAP_WHY];
     int status = ask(job);
     if (what != SSH_ASK_STATS && status == 0) status = ask_report(what == SSH_ASK_WHY_ALL);
     ssh_wire_free(&answers);

@@ -239,6 +239,9 @@ static void master_timer_expired(struct ssh_master *m, enum ssh_timer timer)
     case SSH_TIMER_ASK:
         ssh_ask_late(m);
         break;
+    case SSH_TIMER_WATCH:
+        ssh_watch_due(m);
+        break;
     case SSH_TIMER_ECHO:
         ssh_remote_no_echo(m);
         break;
@@ -278,6 +281,8 @@ void ssh_master_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire
 {
     if (frame->type == SSH_WIRE_ANSWER)
         ssh_ask_frame(m, rank, frame);
+    else if (frame->type == SSH_WIRE_MOVES)
+        ssh_watch_frame(m, rank, frame);
     else
         ssh_job_frame(&m->job, rank, frame);
 }
@@ -676,6 +681,7 @@ static int master_run(struct ssh_master *m, uint32_t locals)
         master_start_all(m);
     master_loop(m);
     ssh_ask_close(m);
+    ssh_watch_close(m);
     int status = master_end_output(m, ssh_job_status(&m->job));
     ssh_input_return(m);
     ssh_remote_close(m);
