@@ -47,6 +47,8 @@ void gasnetc_watchdog_start(void);
 /* What this process waits for, for gasnetrun --why: lines "# why RANK ...", which it reads.
  * `polls`: a thread has polled just now. */
 void gasnetc_write_waits(FILE *out, bool polls);
+/* The same for gasnetrun --top, in less time: what the process uses, and whether it waits. */
+void gasnetc_write_top(FILE *out, bool polls);
 /* Supplied by the Extended API: the lines about barriers and collectives. */
 void gasnete_write_waits(FILE *out);
 

@@ -1,8 +1,9 @@
-/* waits.c - what this process waits for, in lines for gasnetrun --why.
+/* waits.c - what this process waits for, in lines for gasnetrun --why and --top.
  *
  * Runs in the thread that answers, while the program's threads run or are stuck: takes no lock that
  * one of them may hold for long, and changes nothing.  other/launch/why.c reads the lines:
  *
+ *   # top RANK out BYTES in BYTES ...   what the process has used
  *   # why RANK polls                    a thread has polled just now
  *   # why RANK idle MS                  for so long no poll of a thread that polls found anything
  *   # why RANK handlers COUNT           threads inside a handler
@@ -198,15 +199,54 @@ static void write_stack(void *to, int thread, void *const *frames, int count)
     fputs("\n", out);
 }
 
-void gasnetc_write_waits(FILE *out, bool polls)
+/* --- all --- */
+
+static void write_state(FILE *out, bool polls)
 {
-    enum { THREADS = 8 };
     const uint32_t handlers = gasneti_threads_in_handlers();
     if (polls) fprintf(out, "# why %" PRIu32 " polls\n", gasnetc_job.rank);
     if (handlers)
         fprintf(out, "# why %" PRIu32 " handlers %" PRIu32 "\n", gasnetc_job.rank, handlers);
     if (polls) write_idle(out);
     write_stalls(out);
+}
+
+/* Bytes of this process that are in memory. */
+static uint64_t memory_used(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file && fscanf(file, "%*u %lu", &pages) != 1) pages = 0;
+    if (file) fclose(file);
+    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+void gasnetc_write_top(FILE *out, bool polls)
+{
+    gasnetc_tally_t tally;
+    struct timespec cpu = {0};
+    const uint64_t *v = tally.value;
+    gasnetc_tally_process(&tally);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+    fprintf(out,
+            "# top %" PRIu32 " out %" PRIu64 " in %" PRIu64 " operations %" PRIu64
+            " stalls %" PRIu64 " cpu %" PRIu64 " memory %" PRIu64 "\n",
+            gasnetc_job.rank, v[GASNETC_COUNT_put_bytes] + v[GASNETC_COUNT_am_bytes],
+            v[GASNETC_COUNT_get_bytes] + v[GASNETC_COUNT_got_am_bytes],
+            v[GASNETC_COUNT_puts] + v[GASNETC_COUNT_gets] + v[GASNETC_COUNT_requests_short] +
+                v[GASNETC_COUNT_requests_medium] + v[GASNETC_COUNT_requests_long] +
+                v[GASNETC_COUNT_replies_short] + v[GASNETC_COUNT_replies_medium] +
+                v[GASNETC_COUNT_replies_long],
+            v[GASNETC_COUNT_stalls_credits] + v[GASNETC_COUNT_stalls_slots] +
+                v[GASNETC_COUNT_stalls_replies] + v[GASNETC_COUNT_stalls_bounce],
+            (uint64_t)cpu.tv_sec * 1000 + (uint64_t)cpu.tv_nsec / 1000000, memory_used());
+    write_state(out, polls);
+}
+
+void gasnetc_write_waits(FILE *out, bool polls)
+{
+    enum { THREADS = 8 };
+    write_state(out, polls);
     write_locks(out);
     gasnete_write_waits(out);
     gasneti_stacks(THREADS, write_stack, out);

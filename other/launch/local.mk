@@ -36,7 +36,7 @@ other_launch_libforked_la_LIBADD = -lpthread -ldl
 
 other_launch_liblauncher_la_SOURCES = $(master_sources) \
 	other/launch/environment.c other/launch/environment.h other/launch/lines.c \
-	other/launch/ssh/ssh_asker.c \
+	other/launch/ssh/ssh_asker.c other/launch/ssh/ssh_asker.h other/launch/ssh/ssh_top.c other/launch/top.c other/launch/top.h \
 	other/launch/ssh/ssh_control.c \
 	other/launch/ssh/ssh_meeting.c other/launch/ssh/ssh_meeting.h other/launch/ssh/ssh_seal.c \
 	other/launch/ssh/ssh_remote.c other/launch/ssh/ssh_unauthenticated.c \

@@ -168,6 +168,20 @@ static void read_why(why_ranks_t *ranks, const char *line)
         read_collectives(rank, team_of(ranks, a, number), b, c);
 }
 
+static void read_top(why_ranks_t *ranks, const char *line)
+{
+    uint32_t number;
+    usage_t used = {.known = true};
+    rank_t *rank;
+    if (sscanf(line,
+               "# top %" SCNu32 " out %" SCNu64 " in %" SCNu64 " operations %" SCNu64
+               " stalls %" SCNu64 " cpu %" SCNu64 " memory %" SCNu64,
+               &number, &used.out, &used.in, &used.operations, &used.stalls, &used.cpu_ms,
+               &used.memory) == 7 &&
+        (rank = rank_of(ranks, number, 0)))
+        rank->used = used;
+}
+
 /* A row of --stats about a peer.  A peer's row of its credits precedes that of those it has now. */
 static void read_row(why_ranks_t *ranks, const char *line, uint64_t *credits)
 {
@@ -194,6 +208,8 @@ void why_read_answers(why_ranks_t *ranks, char *text)
             read_head(ranks, line);
         else if (strncmp(line, "# why ", 6) == 0)
             read_why(ranks, line);
+        else if (strncmp(line, "# top ", 6) == 0)
+            read_top(ranks, line);
         else
             read_row(ranks, line, &credits);
     }

@@ -1,4 +1,5 @@
-/* why_answers.h - what the ranks of a job answered to gasnetrun --why, in records.  Pure. */
+/* why_answers.h - what the ranks of a job answered to gasnetrun --why or --top, in records.  Pure.
+ */
 #ifndef WHY_ANSWERS_H
 #define WHY_ANSWERS_H
 
@@ -32,6 +33,13 @@ static inline void why_add_peer(peers_t *peers, uint32_t rank)
     peers->count++;
 }
 
+/* What a rank has used since its start. */
+typedef struct usage {
+    bool known;
+    uint64_t out, in, operations, stalls; /* bytes sent and received; puts, gets and messages */
+    uint64_t cpu_ms, memory;              /* bytes in memory now */
+} usage_t;
+
 typedef struct rank {
     enum state state;
     long process; /* 0: not known */
@@ -57,6 +65,7 @@ typedef struct rank {
     uint32_t barriers, collectives;
     peers_t in_flight, owing; /* peers of operations in flight; that hold credits */
     uint32_t group;
+    usage_t used; /* of --top */
 } rank_t;
 
 /* Number 0 is the team of the barrier of all ranks. */

@@ -37,7 +37,8 @@ static const char usage[] =
     "  --version      version\n"
     "  --stats JOB    the counters of a running job, named by the process id of its " LAUNCHER "\n"
     "                 (printed by -v); with mpi and pmix, of this machine's ranks\n"
-    "  --why JOB      who waits for whom in a running job; after -v without a limit on lines\n";
+    "  --why JOB      who waits for whom in a running job; after -v without a limit on lines\n"
+    "  --top JOB      a live view of the ranks of a running job: traffic, waiting, memory\n";
 
 static const char usage_of_hosts[] =
     "  -N M           number of hosts to use\n"
@@ -176,6 +177,8 @@ int main(int argc, char **argv)
         return ssh_ask((pid_t)options.job, SSH_ASK_STATS);
     case OPTIONS_WHY:
         return ssh_ask((pid_t)options.job, options.verbose ? SSH_ASK_WHY_ALL : SSH_ASK_WHY);
+    case OPTIONS_TOP:
+        return ssh_ask((pid_t)options.job, SSH_ASK_TOP);
     case OPTIONS_RUN:
         return gasnetrun_run(&options);
     }

@@ -104,6 +104,8 @@ static bool options_take_option(struct parser *p, struct options *o)
         return o->action = OPTIONS_STATS, options_take_number_to(p, "--stats", JOB_MAX, &o->job);
     if (options_is(word, "--why") || strncmp(word, "--why=", 6) == 0)
         return o->action = OPTIONS_WHY, options_take_number_to(p, "--why", JOB_MAX, &o->job);
+    if (options_is(word, "--top") || strncmp(word, "--top=", 6) == 0)
+        return o->action = OPTIONS_TOP, options_take_number_to(p, "--top", JOB_MAX, &o->job);
     if (options_is(word, "-V") || options_is(word, "--version"))
         return o->action = OPTIONS_VERSION, true;
     return options_complain(p, "unknown option %s", word);

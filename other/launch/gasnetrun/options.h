@@ -13,6 +13,7 @@ enum options_action {
     OPTIONS_VERSION,
     OPTIONS_STATS,
     OPTIONS_WHY,
+    OPTIONS_TOP,
     OPTIONS_DOCTOR
 };
 
@@ -21,7 +22,7 @@ struct options {
     uint32_t ranks;      /* -n */
     uint32_t hosts;      /* -N; 0: not given */
     uint32_t cpus;       /* -c; 0: not given */
-    uint32_t job;        /* --stats, --why */
+    uint32_t job;        /* --stats, --why, --top */
     const char *export_; /* -E; NULL: not given */
     const char *spawner; /* NULL: not given */
     bool verbose, dry_run, keep;

@@ -572,8 +572,9 @@ static void master_describe(const struct ssh_master *m)
 {
     char *line = shell_join(m->request->argv);
     if (!m->request->dry_run)
-        launcher_log("this is job %d; --stats %d shows its counters, --why %d what it waits for",
-                     (int)getpid(), (int)getpid(), (int)getpid());
+        launcher_log("this is job %d; --stats %d shows its counters, --why %d what it waits for, "
+                     "--top %d a live view",
+                     (int)getpid(), (int)getpid(), (int)getpid(), (int)getpid());
     for (uint32_t s = 0; s < m->placement.count; s++) {
         const struct ssh_placed_slot *slot = &m->placement.slots[s];
         struct shell_words command = {0};
