@@ -8,7 +8,7 @@ core_sources = \
   core/rings/amrdma.h core/rings/local_rings.h core/rings/local_rings.c \
   core/shm/messages.h core/shm/shm.h core/shm/shm_flow.h core/shm/topology.h core/shm/wake.h $(core_shm_sources) \
   core/job/progress.h core/job/log.c core/job/rank.h core/job/rank_file.c core/job/rank_file.h core/job/report.c core/job/signal_stack.c \
-  core/job/signal_stack.h core/job/thread.c core/job/thread.h \
+  core/job/signal_stack.h core/job/startup.c core/job/startup.h core/job/thread.c core/job/thread.h \
   core/rdma/bounce.h core/rdma/bounce_core.h core/rdma/bounce_network.h \
   core/rdma/buffers.c core/rdma/buffers.h core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/firehose.h \
   core/rdma/unmapped.c core/rdma/lease.c core/rdma/unmapped.h core/rdma/lease.h \

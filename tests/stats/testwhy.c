@@ -10,6 +10,8 @@
  *   lost        waits for a message that nobody sends
  *   lock        (par) its main thread holds a lock that a handler in the other thread needs
  *   credits     sleeps, and rank 0 sends it Requests before its barrier
+ *   slow-init, slow-attach
+ *               nothing: each rank sleeps before gasnet_init, or rank 1 before gasnet_attach
  *   again       sleeps before the barrier, and after it once more until FOLDER/again/go is there
  *   moves       nothing: barriers and broadcasts follow each other, until FOLDER/go is there
  *   team, team-collective
@@ -138,7 +140,7 @@ static void keep_waiting(const char *what)
         hold_lock();
     } else if (!strcmp(what, "moves")) {
         move_on();
-    } else if (strncmp(what, "team", 4) != 0) {
+    } else if (strncmp(what, "team", 4) != 0 && strncmp(what, "slow", 4) != 0) {
         await_go();
     }
 }
@@ -156,7 +158,11 @@ int main(int argc, char **argv)
     gasnet_handlerentry_t table[] = {{H_COUNT, (void (*)(void))on_count},
                                      {H_LOOP, (void (*)(void))on_loop},
                                      {H_LOCK, (void (*)(void))on_lock}};
-    if (gasnet_init(&argc, &argv) || gasnet_attach(table, 3, GASNET_PAGESIZE, 0)) return 1;
+    enum { SLOW = 4 }; /* seconds */
+    if (argc == 3 && !strcmp(argv[1], "slow-init")) sleep(SLOW);
+    if (gasnet_init(&argc, &argv)) return 1;
+    if (argc == 3 && !strcmp(argv[1], "slow-attach") && (int)gasnet_mynode() == 1) sleep(SLOW);
+    if (gasnet_attach(table, 3, 16 * GASNET_PAGESIZE, 0)) return 1;
     if (argc != 3 || gasnet_nodes() != 3) gasnet_exit(2);
     const char *what = argv[1];
     const int me = (int)gasnet_mynode();

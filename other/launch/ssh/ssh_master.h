@@ -32,6 +32,7 @@ enum ssh_timer {
     SSH_TIMER_LINES,           /* an unfinished line of output is forwarded */
     SSH_TIMER_INPUT,           /* the job is in the background: it may be in the foreground now */
     SSH_TIMER_OUTPUT,          /* the job ends, and its reader should have taken some output */
+    SSH_TIMER_STARTING,        /* ranks that have joined are counted for the user */
     SSH_TIMER_READER,          /* the reader is gone, and the job should have ended by itself */
     SSH_TIMERS
 };
