@@ -19,6 +19,7 @@
 #include "core/job/job.h"
 #include "core/job/progress.h"
 #include "core/job/secret.h"
+#include "core/job/startup.h"
 #include "core/job/thread.h"
 #include "core/log.h"
 #include "core/params/params.h"
@@ -202,8 +203,11 @@ static void connect_all(size_t size)
     for (uint32_t i = 0; i < n; i++)
         if (i != me) net_address(&gasnetc_peers[i].net, mine + i * size);
     bootstrap_alltoall(mine, size, theirs);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
+        gasnetc_startup_step(GASNETC_STARTUP_CONNECTS, i, n);
         if (i != me) net_connect(&gasnetc_peers[i].net, theirs + i * size);
+    }
+    gasnetc_startup_step(GASNETC_STARTUP_WAITS, 0, 0);
     free(mine);
     free(theirs);
     bootstrap_barrier();
@@ -383,7 +387,9 @@ int gasnetc_init(const char *call, int *argc, char ***argv)
     settle_receive_thread();
     settle_spins();
     gasnetc_stats_init();
+    gasnetc_startup_begin("gasnet_init", GASNETC_STARTUP_OPENS);
     open_network();
+    gasnetc_startup_step(GASNETC_STARTUP_WAITS, 0, 0);
     gasnetc_shm_find();
     check_reach();
     gasnetc_segment_limits();
@@ -394,6 +400,7 @@ int gasnetc_init(const char *call, int *argc, char ***argv)
     gasnetc_shm_open();
     gasnete_init();
     bootstrap_barrier();
+    gasnetc_startup_end();
     gasnetc_enter_phase(GASNETC_RUNNING);
     if (gasneti_trace_on)
         gasneti_trace_note((uint64_t)(began * 1e9),
@@ -452,14 +459,20 @@ int gasnetc_attach_segment(uintptr_t segsize, void (*at_last)(void))
     const double began = gasneti_clock();
     const uint64_t began_ns = gasneti_trace_begin();
     gasnetc_trace_clock_align();
+    gasnetc_startup_begin("attaching the segment", GASNETC_STARTUP_WAITS);
     const int result = gasnetc_segment_attach(segsize);
-    if (result != GASNET_OK) return result;
+    gasnetc_startup_step(GASNETC_STARTUP_WAITS, 0, 0);
+    if (result != GASNET_OK) {
+        gasnetc_startup_end();
+        return result;
+    }
     gasnetc_firehose_open();
     gasneti_ondemand_init();
     gasnete_attach();
     bootstrap_meanwhile(at_last);
     bootstrap_barrier();
     bootstrap_meanwhile(NULL);
+    gasnetc_startup_end();
     attached = true;
     gasneti_trace_end(began_ns, .kind = GASNETI_TRACE_phase, .text = "attach", .bytes = segsize,
                       .peer = GASNETI_TRACE_NO_PEER);

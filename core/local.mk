@@ -8,7 +8,7 @@ core_sources = \
   core/rings/amrdma.h core/rings/local_rings.h core/rings/local_rings.c \
   core/shm/messages.h core/shm/shm.h core/shm/shm_flow.h core/shm/topology.h core/shm/wake.h $(core_shm_sources) \
   core/job/progress.h core/job/log.c core/job/rank.h core/job/rank_file.c core/job/rank_file.h core/job/report.c core/job/signal_stack.c \
-  core/job/signal_stack.h core/job/thread.c core/job/thread.h \
+  core/job/signal_stack.h core/job/startup.c core/job/startup.h core/job/thread.c core/job/thread.h \
   core/rdma/bounce.h core/rdma/bounce_core.h core/rdma/bounce_network.h \
   core/rdma/buffers.c core/rdma/buffers.h core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/firehose.h \
   core/rdma/unmapped.c core/rdma/lease.c core/rdma/unmapped.h core/rdma/lease.h \
@@ -23,7 +23,7 @@ core_sources = \
   core/am/trace_clock.c core/am/trace_clock.h \
   core/trace/events.c core/trace/events.def core/trace/events.h core/trace/ring.h core/trace/trace.c core/trace/trace.h \
   core/progress/backoff.h core/progress/poll.c core/progress/receive_thread.h \
-  core/stats/stats.c core/stats/stats.h core/stats/tally.c core/stats/waits.c \
+  core/stats/stats.c core/stats/stats.h core/stats/tally.c core/stats/waits.c core/stats/watchdog.c \
   core/exit/exit.c core/exit/exit.h core/exit/exit_files.c core/exit/exit_protocol.c core/exit/exit_protocol.h \
   core/exit/exit_signals.c
 

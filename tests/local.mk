@@ -9,7 +9,7 @@ EXTRA_DIST += tests/README.md tests/variant.sh \
 	tests/ib/srq.sh tests/ib/rnr_once.c tests/ib/torn.sh tests/ib/unmapped.sh tests/job/hardship.sh tests/job/log.sh tests/job/many.sh tests/job/pshm.sh tests/job/words.sh tests/legal/run.sh \
 	tests/params/run.sh tests/params/rows.sh tests/params/defaults.sh tests/params/documents.table tests/install/configure.sh tests/portals/run.sh tests/programs/matrix.table \
 	tests/programs/programs.table tests/programs/run-conduit.sh tests/programs/unprivileged.sh tests/progress/rcvthread.sh \
-	tests/spawner/env.sh tests/spawner/forked.sh tests/spawner/hosts.sh tests/stats/ready.h tests/stats/running.sh tests/stats/stats.sh tests/stats/why.sh tests/trace/browser.py tests/trace/report.py tests/trace/traces.py tests/wrong/run.sh tests/wrong/teams.sh tests/wrong/cases.sh tests/wrong/cases.h \
+	tests/spawner/env.sh tests/spawner/forked.sh tests/spawner/hosts.sh tests/stats/ready.h tests/stats/running.sh tests/stats/stats.sh tests/stats/why.sh tests/trace/browser.py tests/trace/counts.py tests/trace/trace.sh tests/trace/report.py tests/trace/traces.py tests/wrong/run.sh tests/wrong/teams.sh tests/wrong/cases.sh tests/wrong/cases.h tests/stats/starting.sh tests/stats/terminal.py tests/stats/top.sh \
 	tests/bench/count.sh tests/bench/layer.sh tests/bench/threads.sh tests/bench/memory.sh \
 	tests/bench/portals.sh tests/bench/collectives.sh tests/bench/coll_times_mpi.c tests/bench/crowd.sh tests/bench/tracing.sh tests/bench/neighbours.sh tests/bench/times.sh tests/bench/locked.sh tests/bench/portals_limits.sh \
 	tests/bench/firehose.sh tests/bench/outside.sh tests/bench/segments.sh tests/bench/trace_ucx.c tests/bench/vis.sh tests/bench/counters.sh tests/vis/ways.sh

@@ -46,6 +46,9 @@ void gasnetc_wait_woken(bool others_got_on);
 /* Ends a loop of these waiting steps: the next loop begins with short waits again. */
 void gasneti_wait_over(void);
 
+/* The number of waits that have ended, or nearly; any thread. */
+uint32_t gasnetc_waits_over(void);
+
 /* Waits until the condition is true; evaluates it several times. */
 #define gasneti_wait_until(condition)                                                              \
     do {                                                                                           \

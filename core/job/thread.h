@@ -30,6 +30,13 @@ typedef struct gasneti_stalled {
     uint64_t since_ms, last_ms; /* its first and its last step, by gasneti_clock_coarse_ms */
 } gasneti_stalled_t;
 
+/* Polls of a thread that find nothing.  Written by the thread off the hot path, and read as the
+ * above. */
+typedef struct gasneti_idle {
+    uint64_t since_ms; /* by gasneti_clock_coarse_ms */
+    uint32_t rounds;   /* grows while the thread polls and finds nothing; 0: not for long */
+} gasneti_idle_t;
+
 typedef struct gasneti_thread {
     uint32_t index;              /* 0 .. GASNET_MAX_THREADS-1, stable while the thread lives */
     int32_t handler_depth;       /* if GASNETI_ONE_RECORD: gasneti_handler_depth() */
@@ -48,6 +55,7 @@ typedef struct gasneti_thread {
     void *signal_stack;        /* signal_stack.h; NULL: not set, or the program's own */
     gasneti_stalled_t stalled;
     struct gasneti_trace_thread *trace; /* core/trace/trace.c; NULL: no event yet */
+    gasneti_idle_t idle;
     const int32_t *handlers; /* if not GASNETI_ONE_RECORD: gasneti_my_handlers of the thread, or
                                 NULL; under the lock of thread.c */
 } gasneti_thread_t;

@@ -33,11 +33,21 @@
  * look at the network. */
 static gasneti_lock_t poll_lock = GASNETI_LOCK_HELD;
 gasnetc_counts_t gasnetc_poll_counts; /* of events under the poll lock */
-static _Atomic unsigned spins_before_yield = UINT_MAX;
-/* Polls of this thread in a row that found nothing.  Not a field of the thread's record, of which
- * an empty poll needs nothing else.  The initial value makes the first empty poll exceed any limit,
- * so that a thread that only polls gets its record on the slow path. */
-static GASNETI_OF_THREAD unsigned idle_polls = UINT_MAX - 1;
+/* So many that a thread which spins calls idle() some times in a second. */
+enum { SPINS_MOST = 1 << 18 };
+static _Atomic unsigned spins_before_yield = SPINS_MOST;
+/* What this thread's polls have found, in one word that a poll with events clears.  Not a field of
+ * the thread's record, of which an empty poll needs nothing else.  The initial value makes the
+ * first empty poll exceed any limit, so that a thread that only polls gets its record on the slow
+ * path. */
+typedef union idle_count {
+    struct {
+        uint32_t polls;  /* in a row that found nothing, since the last call of idle() */
+        uint32_t rounds; /* calls of idle() since a poll found something */
+    } of;
+    uint64_t both;
+} idle_count_t;
+static GASNETI_OF_THREAD idle_count_t idle_count = {.of = {.polls = UINT_MAX - 1}};
 static GASNETI_OF_THREAD unsigned idle_rounds; /* calls of idle() by this thread */
 
 static _Atomic uint32_t longest_sleep_us; /* of waiting threads; 0: a thread only yields */
@@ -81,10 +91,21 @@ static __attribute__((cold)) void yield_to_poller(void)
     if (++gasneti_self()->lock_misses % TURNS == 0) sched_yield();
 }
 
+/* Notes since when the polls of this thread have found nothing, once that has lasted for some
+ * rounds: short waits do without the clock. */
+static void note_idle(void)
+{
+    enum { SHORT_ROUNDS = 4 };
+    gasneti_idle_t *record = &gasneti_self()->idle;
+    idle_count.of.polls = 0;
+    if (idle_count.of.rounds < UINT32_MAX) idle_count.of.rounds++;
+    if (idle_count.of.rounds == SHORT_ROUNDS) record->since_ms = gasneti_clock_coarse_ms();
+    record->rounds = idle_count.of.rounds < SHORT_ROUNDS ? 0 : record->rounds + 1;
+}
+
 static void idle(void)
 {
-    (void)gasneti_self();
-    idle_polls = 0;
+    note_idle();
     idle_rounds++;
     if (GASNETI_ONE_THREAD) gasneti_note_thread();
     gasnetc_retire_regions(); /* unmapped memory is deregistered without traffic too */
@@ -134,9 +155,9 @@ HOT void finish(unsigned count, bool work)
 {
     act_if_due(work);
     if (count) {
-        idle_polls = 0;
+        idle_count.both = 0;
         found();
-    } else if (++idle_polls >= spins()) {
+    } else if (++idle_count.of.polls >= spins()) {
         idle();
     }
 }
@@ -294,7 +315,7 @@ static int poll_ring(gasnetc_ring_t *ring)
     if (--until_turn < 0) return poll_turn(ring);
     if (serve_ring(ring) && gasneti_trylock(&poll_lock)) return poll_turn(NULL);
     act_if_due(true);
-    idle_polls = 0;
+    idle_count.both = 0;
     if (GASNETC_THREADED) gasnetc_wakeup_own();
     return GASNET_OK;
 }
@@ -335,7 +356,7 @@ void gasnetc_poll_backlog(void)
     for (unsigned polls = 0; polls < MOST; polls++) {
         const unsigned rounds = idle_rounds;
         poll_once();
-        if (idle_polls || idle_rounds != rounds) break;
+        if (idle_count.of.polls || idle_rounds != rounds) break;
     }
 }
 
@@ -434,7 +455,7 @@ static inline void wait_step(uint32_t first_us)
     if (longest_sleep() == 0) return;
     if (idle_rounds != rounds)
         wait_more(first_us);
-    else if (idle_polls == 0)
+    else if (idle_count.of.polls == 0)
         gasneti_wait_over();
 }
 
@@ -473,8 +494,18 @@ void gasnetc_wait_woken(bool others_got_on)
         wait_step(longest_sleep() / 4);
 }
 
+static _Atomic uint32_t waits_over; /* a count of two threads at once may be lost */
+
+uint32_t gasnetc_waits_over(void)
+{
+    return atomic_load_explicit(&waits_over, memory_order_relaxed);
+}
+
 void gasneti_wait_over(void)
 {
+    const uint32_t before = atomic_load_explicit(&waits_over, memory_order_relaxed);
+    atomic_store_explicit(&waits_over, before + 1, memory_order_relaxed);
+    idle_count.both = 0;
     gasnetc_backoff_found(&backoff);
 }
 
@@ -586,7 +617,7 @@ int gasnetc_set_waitmode(int mode)
 {
     switch (mode) {
     case GASNET_WAIT_SPIN:
-        gasnetc_set_waiting(UINT_MAX, 0);
+        gasnetc_set_waiting(SPINS_MOST, 0);
         return GASNET_OK;
     case GASNET_WAIT_SPINBLOCK:
         gasnetc_set_waiting(1000, gasnetc_longest_sleep());

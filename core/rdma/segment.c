@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "core/job/job.h"
+#include "core/job/startup.h"
 #include "core/params/params.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/buffers.h"
@@ -110,6 +111,7 @@ static bool pin_pieces(uintptr_t base, uintptr_t size, unsigned shift, enum net_
 {
     for (uintptr_t start = 0; start < size; start += UINT64_C(1) << shift) {
         const uintptr_t piece = gasneti_min(size - start, UINT64_C(1) << shift);
+        gasnetc_startup_step(GASNETC_STARTUP_REGISTERS, start, size);
         if (gasnetc_register((void *)(base + start), piece, access, pinned++)) continue;
         net_explain_register(errno, piece, why, why_size);
         return false;
@@ -158,6 +160,7 @@ int gasnetc_segment_attach(uintptr_t size)
     if (gasnet_client_attach_hook) gasnet_client_attach_hook(base, size);
     gasnetc_pin_shift = (unsigned)gasnetc_segment_least(pin_shift_here());
     register_pieces(base, size);
+    gasnetc_startup_step(GASNETC_STARTUP_WAITS, 0, 0);
     gasnetc_segment_exchange((uintptr_t)base, size);
     exchange_keys();
     gasnetc_shm_enter();

@@ -1,5 +1,5 @@
-/* stats.c - reports of the counters: to GASNET_STATSFILE at exit, and to gasnetrun --stats and
- * --why, which query a running job.
+/* stats.c - reports of the counters: to GASNET_STATSFILE at exit, and to gasnetrun --stats, --why
+ * and --top, which query a running job.
  *
  * One line for each counter: rank, peer, name, value, unit.  A peer's counters that are 0 are left
  * out.
@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,14 +53,18 @@ static void rows_of_peer(FILE *out, uint32_t node)
             row(out, peer, i, tally.value[i]);
 }
 
-static void section(FILE *out, const char *when)
+static void head(FILE *out, const char *when)
 {
-    gasnetc_tally_t tally;
     char host[64] = "";
     gethostname(host, sizeof host - 1);
     fprintf(out, "# rank %u of %u on %s, process %d: %.3f s after gasnet_init, %s\n",
             gasnetc_job.rank, gasnetc_job.size, host, (int)getpid(), gasneti_clock() - started,
             when);
+}
+
+static void counters(FILE *out)
+{
+    gasnetc_tally_t tally;
     fputs("# rank   peer counter                           value unit\n", out);
     gasnetc_tally_process(&tally);
     for (int i = 0; i < GASNETC_COUNTERS; i++)
@@ -69,16 +74,32 @@ static void section(FILE *out, const char *when)
         if (node != gasnetc_job.rank) rows_of_peer(out, node);
 }
 
-enum waits { WITHOUT_WAITS, WITH_WAITS, WITH_WAITS_AND_POLLS };
+/* Whether a thread polls within `patience` seconds; *when: the moment of the report, in words. */
+static bool look_at_phase(double patience, const char **when)
+{
+    bool polls = false;
+    *when = "on request, before gasnet_attach";
+    if (gasnetc_phase == GASNETC_RUNNING) {
+        polls = gasnetc_exit_polls(patience);
+        *when = polls ? "on request"
+                      : "on request; it has not polled for 1 s: it computes, sleeps or is stuck";
+    }
+    if (gasneti_ending()) *when = "on request, while it ends";
+    return polls;
+}
 
-/* The whole report; the caller frees it.  NULL when out of memory. */
-static char *compose(const char *when, enum waits waits, size_t *length)
+/* A text; the caller frees it.  NULL when out of memory. */
+static char *compose(const char *when, enum bootstrap_question question, bool polls, size_t *length)
 {
     char *text = NULL;
     FILE *out = open_memstream(&text, length);
     if (!out) return NULL;
-    section(out, when);
-    if (waits != WITHOUT_WAITS) gasnetc_write_waits(out, waits == WITH_WAITS_AND_POLLS);
+    head(out, when);
+    if (question == BOOTSTRAP_TOP)
+        gasnetc_write_top(out, polls);
+    else
+        counters(out);
+    if (question == BOOTSTRAP_WHY) gasnetc_write_waits(out, polls);
     return fclose(out) ? NULL : text;
 }
 
@@ -115,7 +136,8 @@ void gasnetc_stats_write(const char *when)
 {
     size_t length = 0;
     char *text;
-    if ((!path && stream < 0) || !gasnetc_peers || !(text = compose(when, WITHOUT_WAITS, &length)))
+    if ((!path && stream < 0) || !gasnetc_peers ||
+        !(text = compose(when, BOOTSTRAP_STATS, false, &length)))
         return;
     /* One write: sections of several ranks do not interleave. */
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : stream;
@@ -132,29 +154,44 @@ void gasnetc_stats_write(const char *when)
 /* --- on request --- */
 
 static pthread_mutex_t answering = PTHREAD_MUTEX_INITIALIZER;
-static bool closed; /* under `answering`: the records are about to be freed */
+static atomic_bool closed; /* written under `answering`: the records are about to be freed */
+
+bool gasnetc_stats_closed(void)
+{
+    return closed;
+}
+
+bool gasnetc_stats_tally(gasnetc_tally_t *tally)
+{
+    if (pthread_mutex_trylock(&answering)) return false;
+    const bool open = !closed;
+    if (open) gasnetc_tally_process(tally);
+    pthread_mutex_unlock(&answering);
+    return open;
+}
 
 /* Runs in a thread of the bootstrap: a process that is stuck answers too. */
-static char *answer(size_t *length)
+static char *answer(enum bootstrap_question question, size_t *length)
 {
-    const char *when = "on request, before gasnet_attach";
-    enum waits waits = WITH_WAITS;
-    if (gasnetc_phase == GASNETC_RUNNING) {
-        if (gasnetc_exit_polls(1)) waits = WITH_WAITS_AND_POLLS;
-        when = waits == WITH_WAITS_AND_POLLS
-                   ? "on request"
-                   : "on request; it has not polled for 1 s: it computes, sleeps or is stuck";
-    }
-    if (gasneti_ending()) when = "on request, while it ends";
+    const double patience = question == BOOTSTRAP_TOP ? 0.1 : 1;
+    const char *when;
+    const bool polls = look_at_phase(patience, &when);
     pthread_mutex_lock(&answering);
-    char *text = closed ? NULL : compose(when, waits, length);
+    char *text = closed ? NULL : compose(when, question, polls, length);
     pthread_mutex_unlock(&answering);
     return text;
+}
+
+char *gasnetc_stats_why(void)
+{
+    size_t length;
+    return answer(BOOTSTRAP_WHY, &length);
 }
 
 void gasnetc_stats_serve(void)
 {
     bootstrap_answer(answer);
+    gasnetc_watchdog_start();
 }
 
 void gasnetc_stats_close(void)

@@ -27,15 +27,28 @@ void gasnetc_tally_process(gasnetc_tally_t *tally);
 /* Start-up: creates the file; warns if that fails. */
 void gasnetc_stats_init(void);
 
-/* From now on, until gasnetc_stats_close, answers gasnetrun --stats. */
+/* From now on, until gasnetc_stats_close, answers gasnetrun, and watches. */
 void gasnetc_stats_serve(void);
 /* Ends gasnetc_stats_serve, before the network's counters are freed; waits for an answer that is
  * being composed. */
 void gasnetc_stats_close(void);
 
+/* Whether gasnetc_stats_close was called. */
+bool gasnetc_stats_closed(void);
+/* gasnetc_tally_process for a thread that may come at any time; false: not now. */
+bool gasnetc_stats_tally(gasnetc_tally_t *tally);
+/* This process's answer to gasnetrun --why; the caller frees it.  NULL: there is none. */
+char *gasnetc_stats_why(void);
+
+/* GASNET_WATCHDOG: starts the thread that watches, until gasnetc_stats_close, whether this process
+ * gets on. */
+void gasnetc_watchdog_start(void);
+
 /* What this process waits for, for gasnetrun --why: lines "# why RANK ...", which it reads.
  * `polls`: a thread has polled just now. */
 void gasnetc_write_waits(FILE *out, bool polls);
+/* The same for gasnetrun --top, in less time: what the process uses, and whether it waits. */
+void gasnetc_write_top(FILE *out, bool polls);
 /* Supplied by the Extended API: the lines about barriers and collectives. */
 void gasnete_write_waits(FILE *out);
 

@@ -1,12 +1,16 @@
-/* waits.c - what this process waits for, in lines for gasnetrun --why.
+/* waits.c - what this process waits for, in lines for gasnetrun --why and --top.
  *
  * Runs in the thread that answers, while the program's threads run or are stuck: takes no lock that
  * one of them may hold for long, and changes nothing.  other/launch/why.c reads the lines:
  *
+ *   # top RANK out BYTES in BYTES ...   what the process has used
  *   # why RANK polls                    a thread has polled just now
+ *   # why RANK idle MS                  for so long no poll of a thread that polls found anything
  *   # why RANK handlers COUNT           threads inside a handler
  *   # why RANK stall KIND PEER MS       a thread waits for a resource of that peer, or of none (-)
  *   # why RANK lock WAITER HOLDER       thread ids: one waits for a mutex that the other holds
+ *   # why RANK stack THREAD NAME<NAME...    functions that the thread is in, the innermost first
+ *   # why RANK team TEAM MEMBERS        ranks "0-3,5"; no line: all ranks    (the Extended API)
  *   # why RANK barrier TEAM inside|outside PARITY [AWAITED]       (the Extended API)
  *   # why RANK collectives TEAM BEGUN OPEN                        (the Extended API)
  */
@@ -14,6 +18,7 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -22,6 +27,47 @@
 #include "core/job/thread.h"
 #include "core/stats/stats.h"
 #include "other/base/clock.h"
+#include "other/base/stacks.h"
+#include "other/base/symbols.h"
+
+/* --- polls that find nothing --- */
+
+/* Copies a record that its thread may write meanwhile. */
+__attribute__((no_sanitize("thread"))) static gasneti_idle_t
+read_idle(const gasneti_thread_t *thread)
+{
+    return thread->idle;
+}
+
+/* Counts the records; each step of a thread that polls and finds nothing changes the sum. */
+static uint64_t sum_idle(void)
+{
+    uint64_t sum = 0;
+    for (const gasneti_thread_t *thread = gasneti_all_threads(); thread; thread = thread->made_next)
+        sum += read_idle(thread).rounds;
+    return sum;
+}
+
+/* The least time for which a thread that polls has found nothing.  A record stays when its thread
+ * polls no more, or has found something: only if one has changed meanwhile is it of now. */
+static void write_idle(FILE *out)
+{
+    enum { TURNS = 50 };
+    const struct timespec turn = {.tv_nsec = 5000000};
+    const uint64_t before = sum_idle();
+    uint64_t since = 0;
+    int i = 0;
+    while (i < TURNS && sum_idle() == before) nanosleep(&turn, NULL), i++;
+    if (i == TURNS) return;
+    for (const gasneti_thread_t *thread = gasneti_all_threads(); thread;
+         thread = thread->made_next) {
+        const gasneti_idle_t idle = read_idle(thread);
+        if (idle.rounds && idle.since_ms > since) since = idle.since_ms;
+    }
+    if (since)
+        fprintf(out, "# why %" PRIu32 " idle %" PRIu64 "\n", gasnetc_job.rank,
+                gasneti_clock_coarse_ms() - since);
+}
 
 /* --- stalls --- */
 
@@ -136,13 +182,72 @@ static void write_locks(FILE *out)
     if (threads) closedir(threads);
 }
 
-void gasnetc_write_waits(FILE *out, bool polls)
+/* --- stacks --- */
+
+/* The frames of callers are the addresses behind their calls. */
+static void write_stack(void *to, int thread, void *const *frames, int count)
+{
+    FILE *out = to;
+    fprintf(out, "# why %" PRIu32 " stack %d ", gasnetc_job.rank, thread);
+    for (int i = 0; i < count; i++) {
+        char name[256];
+        gasneti_symbol_name((uintptr_t)frames[i] - (i > 0), name, sizeof name);
+        if (i && strcmp(name, "start_thread") == 0) break;
+        fprintf(out, "%s%s", i ? "<" : "", name);
+        if (strcmp(name, "main") == 0) break;
+    }
+    fputs("\n", out);
+}
+
+/* --- all --- */
+
+static void write_state(FILE *out, bool polls)
 {
     const uint32_t handlers = gasneti_threads_in_handlers();
     if (polls) fprintf(out, "# why %" PRIu32 " polls\n", gasnetc_job.rank);
     if (handlers)
         fprintf(out, "# why %" PRIu32 " handlers %" PRIu32 "\n", gasnetc_job.rank, handlers);
+    if (polls) write_idle(out);
     write_stalls(out);
+}
+
+/* Bytes of this process that are in memory. */
+static uint64_t memory_used(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file && fscanf(file, "%*u %lu", &pages) != 1) pages = 0;
+    if (file) fclose(file);
+    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+void gasnetc_write_top(FILE *out, bool polls)
+{
+    gasnetc_tally_t tally;
+    struct timespec cpu = {0};
+    const uint64_t *v = tally.value;
+    gasnetc_tally_process(&tally);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+    fprintf(out,
+            "# top %" PRIu32 " out %" PRIu64 " in %" PRIu64 " operations %" PRIu64
+            " stalls %" PRIu64 " cpu %" PRIu64 " memory %" PRIu64 "\n",
+            gasnetc_job.rank, v[GASNETC_COUNT_put_bytes] + v[GASNETC_COUNT_am_bytes],
+            v[GASNETC_COUNT_get_bytes] + v[GASNETC_COUNT_got_am_bytes],
+            v[GASNETC_COUNT_puts] + v[GASNETC_COUNT_gets] + v[GASNETC_COUNT_requests_short] +
+                v[GASNETC_COUNT_requests_medium] + v[GASNETC_COUNT_requests_long] +
+                v[GASNETC_COUNT_replies_short] + v[GASNETC_COUNT_replies_medium] +
+                v[GASNETC_COUNT_replies_long],
+            v[GASNETC_COUNT_stalls_credits] + v[GASNETC_COUNT_stalls_slots] +
+                v[GASNETC_COUNT_stalls_replies] + v[GASNETC_COUNT_stalls_bounce],
+            (uint64_t)cpu.tv_sec * 1000 + (uint64_t)cpu.tv_nsec / 1000000, memory_used());
+    write_state(out, polls);
+}
+
+void gasnetc_write_waits(FILE *out, bool polls)
+{
+    enum { THREADS = 8 };
+    write_state(out, polls);
     write_locks(out);
     gasnete_write_waits(out);
+    gasneti_stacks(THREADS, write_stack, out);
 }

@@ -98,9 +98,6 @@ void gasnete_team_barrier_make(struct gasnete_coll_team *team, bool all);
 /* Frees the barrier of a team other than GASNET_TEAM_ALL; no phase is in progress. */
 void gasnete_team_barrier_delete(struct gasnete_coll_team *team);
 
-/* The first of all barriers of teams, linked by `next`; read only.  None is ever freed. */
-const gasnete_barrier_t *gasnete_barriers_of_teams(void);
-
 /* --- puts.c --- */
 
 /* Called by attach on every rank; `rounds`: of the leaders.  NULL if the network has no puts. */

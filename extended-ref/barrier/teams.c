@@ -91,11 +91,6 @@ void gasnete_barrier_progress(void)
 
 /* --- making and freeing --- */
 
-const gasnete_barrier_t *gasnete_barriers_of_teams(void)
-{
-    return made;
-}
-
 /* A barrier that is not in use, or a new one; gasnete_coll_lock held. */
 static gasnete_barrier_t *team_barrier_find(void)
 {

@@ -5,6 +5,7 @@
  */
 #include "extended-ref/coll/team.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,9 @@
 
 gasneti_lock_t gasnete_coll_lock;
 static gasnete_team_t *teams;
+/* Held while the list changes, also in libraries whose locks of the core are none: the thread that
+ * answers gasnetrun --why reads it. */
+static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t next_id = GASNETE_COLL_ID_FIRST;
 
 static int team_compare(const void *a, const void *b)
@@ -124,11 +128,13 @@ static gasnete_team_t *team_new(uint32_t id, const gasnet_node_t *nodes, uint32_
     if (team->local > 1)
         team->entering = gasneti_calloc(GASNETE_COLL_ENTERING, sizeof *team->entering, "a team");
     team->plain = team->first ? team_make_twin(team) : team;
+    pthread_mutex_lock(&listing);
     gasneti_lock(&gasnete_coll_lock);
     team_list(team);
     if (team->plain != team) team_list(team->plain);
     if (next_id < id + 2) next_id = id + 2; /* without a twin too: ids are equal on all members */
     gasneti_unlock(&gasnete_coll_lock);
+    pthread_mutex_unlock(&listing);
     gasneti_info(coll, "team %u of %u ranks, this one is rank %u of it", id, size, team->rank);
     return team;
 }
@@ -152,6 +158,17 @@ static void team_unlist(gasnete_team_t *team)
     *at = team->next;
 }
 
+const gasnete_team_t *gasnete_coll_teams_enter(void)
+{
+    pthread_mutex_lock(&listing);
+    return teams;
+}
+
+void gasnete_coll_teams_leave(void)
+{
+    pthread_mutex_unlock(&listing);
+}
+
 void gasnete_coll_check_idle(const char *call, const gasnete_team_t *team)
 {
     gasneti_lock(&gasnete_coll_lock);
@@ -166,10 +183,12 @@ void gasnete_coll_check_idle(const char *call, const gasnete_team_t *team)
 void gasnete_coll_team_delete(gasnete_team_t *team)
 {
     gasnete_team_t *twin = team->plain;
+    pthread_mutex_lock(&listing);
     gasneti_lock(&gasnete_coll_lock);
     team_unlist(team);
     if (twin != team) team_unlist(twin);
     gasneti_unlock(&gasnete_coll_lock);
+    pthread_mutex_unlock(&listing);
     gasnete_coll_schedules_drop(team);
     if (twin != team) gasnete_coll_schedules_drop(twin);
     free(team->nodes);

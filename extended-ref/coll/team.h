@@ -79,6 +79,11 @@ gasnete_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, u
  * GASNet-EX, which knows no images.  */
 gasnete_team_t *gasnete_coll_team_new_plain(uint32_t id, const gasnet_node_t *nodes, uint32_t size);
 
+/* The first of all teams, linked by `next`, for a thread that reads them while others go on: until
+ * gasnete_coll_teams_leave no team is made or freed. */
+const gasnete_team_t *gasnete_coll_teams_enter(void);
+void gasnete_coll_teams_leave(void);
+
 /* Fatal, naming the call, if collectives of a team, or of its twin, are in flight: an image that
  * has synced all its operations has seen them complete for the node.  */
 void gasnete_coll_check_idle(const char *call, const gasnete_team_t *team);

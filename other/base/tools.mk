@@ -8,7 +8,8 @@ other_base_libtools_la_SOURCES = other/base/tools.h other/base/hooks.c \
   other/base/timer.c other/base/trace_lines.c other/base/system.c other/base/signals.c other/base/bytes.c \
   other/base/fatal.c other/base/backtrace.c other/base/linkcheck_lite.c \
   other/base/descriptors.h other/base/descriptors.c other/base/verbs_fork.h other/base/hot.h other/base/spin.h other/base/futex.h other/base/memcheck.h other/base/fnv.h other/base/clock.h other/base/min.h other/base/quiet_thread.h other/base/uncancelled.h other/base/hex.h other/base/printed.h \
-  other/base/patience.h other/base/patience.c other/base/ranges.h other/base/ranges.c
+  other/base/patience.h other/base/patience.c other/base/ranges.h other/base/ranges.c \
+  other/base/stacks.h other/base/stacks.c other/base/symbols.h other/base/symbols.c
 other_base_libtools_la_CPPFLAGS = $(tools_cppflags)
 other_base_libtools_la_LIBADD = other/base/libenv_table.la
 

@@ -1,5 +1,5 @@
-/* ask_socket.h - the address of the socket on which a running job answers gasnetrun --stats and
- * --why, and the check of credentials on both ends.
+/* ask_socket.h - the address of the socket on which a running job answers gasnetrun --stats,
+ * --why and --top, and the check of credentials on both ends.
  *
  * The ssh launcher answers for its whole job.  With mpi and pmix each rank answers for itself, on
  * its own host.  Addresses are in the abstract namespace: no file is created.
@@ -15,6 +15,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+/* What a client sends first: one byte, the character of its enum bootstrap_question. */
+#define ASK_QUESTIONS "swt"
 
 enum { ASK_ANSWER_MS = 3000 }; /* within which a rank answers, unless it is stopped */
 

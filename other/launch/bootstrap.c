@@ -15,6 +15,7 @@
 
 #include "other/base/environment.h"
 #include "other/launch/spawner_ops.h"
+#include "other/launch/why.h"
 
 extern char **environ;
 
@@ -309,6 +310,18 @@ void bootstrap_answer(bootstrap_answer_fn answer)
 {
     const struct spawner_ops *ops = bootstrap_joined(__func__);
     if (ops->answer) ops->answer(answer);
+}
+
+bool bootstrap_moves(bool moves, double seconds)
+{
+    const struct spawner_ops *ops = atomic_load(&spawner);
+    if (ops && ops->moves) ops->moves(moves, seconds);
+    return ops && ops->moves;
+}
+
+char *bootstrap_why(const char *answer)
+{
+    return why_report(answer, WHY_ONE_RANK);
 }
 
 void bootstrap_listen(bootstrap_word_fn on_word)

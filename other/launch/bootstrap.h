@@ -92,11 +92,23 @@ void bootstrap_meanwhile(bootstrap_meanwhile_fn meanwhile);
  */
 void bootstrap_watch(bootstrap_death_fn on_death);
 
-/* Registers the function that answers gasnetrun --stats and --why.  It is called in a thread
- * of the spawner with all signals blocked, never twice at once, should take no longer than two
- * seconds, and returns text from malloc, or NULL. */
-typedef char *(*bootstrap_answer_fn)(size_t *length);
+/* What gasnetrun asks a running job: --stats, --why, --top. */
+enum bootstrap_question { BOOTSTRAP_STATS, BOOTSTRAP_WHY, BOOTSTRAP_TOP, BOOTSTRAP_QUESTIONS };
+
+/* Registers the function that answers these questions.  It is called in a thread of the spawner
+ * with all signals blocked, never twice at once, should take no longer than two seconds, and
+ * returns text from malloc, or NULL. */
+typedef char *(*bootstrap_answer_fn)(enum bootstrap_question question, size_t *length);
 void bootstrap_answer(bootstrap_answer_fn answer);
+
+/* Announces whether this rank has got on within the last `seconds`, about as often as that.  When
+ * no rank has for so long, the launcher prints what each waits for, once.  False: there is no such
+ * launcher, and each rank has to print its own part. */
+bool bootstrap_moves(bool moves, double seconds);
+
+/* Composes, from one rank's answer to --why, what it waits for; the caller frees it.  NULL: out of
+ * memory. */
+char *bootstrap_why(const char *answer);
 
 /* How ranks end together with the launcher's help: each rank asks to end; the launcher replies
  * NOTED, and when all have asked it sends TOGETHER to all, with the largest of their codes. Ranks

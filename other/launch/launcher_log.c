@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,23 @@
 #include "other/base/printed.h"
 #include "other/launch/output.h"
 
+static bool progress_shown;
+
+/* The cursor stays where other output begins a line. */
+void launcher_progress(const char *text)
+{
+    char *line = NULL;
+    if (!text && !progress_shown) return;
+    progress_shown = text;
+    const int len = text ? asprintf(&line, "%s: %s\033[K\r", program_invocation_short_name, text)
+                         : asprintf(&line, "\033[K");
+    if (len > 0) output_put(OUTPUT_STDERR, line, (size_t)len);
+    if (len > 0) free(line);
+}
+
 void launcher_log(const char *format, ...)
 {
+    launcher_progress(NULL);
     char *text = NULL, *line = NULL;
     va_list args;
     va_start(args, format);

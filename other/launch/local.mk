@@ -6,6 +6,7 @@ SPAWNER_DEFINES = -DMPIRUN_BUILT=$(SPAWNER_MPI) -DPMIX_BUILT=$(SPAWNER_PMIX)
 bootstrap_sources = \
 	other/launch/bootstrap.c other/launch/bootstrap.h other/launch/spawner_ops.h \
 	other/launch/spawner_thread.c other/launch/module_load.c \
+	other/launch/why.c other/launch/why_answers.c other/launch/why_answers.h other/launch/why.h \
 	other/launch/ssh/ssh_rank.c other/launch/ssh/ssh_wire.c other/launch/ssh/ssh_wire.h
 other_launch_libspawner_la_SOURCES = $(bootstrap_sources) other/launch/launched.c
 other_launch_libspawner_la_CPPFLAGS = $(AM_CPPFLAGS) $(SPAWNER_DEFINES) \
@@ -25,7 +26,8 @@ master_sources = \
 	other/launch/ssh/ssh_stream.c other/launch/ssh/ssh_stream.h \
 	other/launch/ssh/ssh_master.c other/launch/ssh/ssh_master.h \
 	other/launch/ssh/ssh_placement.c other/launch/ssh/ssh_placement.h \
-	other/launch/ssh/ssh_seal.h other/launch/ssh/ssh_shell.h
+	other/launch/ssh/ssh_seal.h other/launch/ssh/ssh_shell.h \
+	other/launch/ssh/ssh_watch.c other/launch/ssh/ssh_watch.h
 # Absorbed together with other/base/libtools.la.
 other_launch_libforked_la_SOURCES = $(bootstrap_sources) other/launch/ssh/ssh_forked.c $(master_sources) other/launch/ssh/ssh_no_remote.c
 other_launch_libforked_la_CPPFLAGS = $(other_launch_libspawner_la_CPPFLAGS)
@@ -34,7 +36,7 @@ other_launch_libforked_la_LIBADD = -lpthread -ldl
 
 other_launch_liblauncher_la_SOURCES = $(master_sources) \
 	other/launch/environment.c other/launch/environment.h other/launch/lines.c \
-	other/launch/ssh/ssh_asker.c other/launch/why.c other/launch/why_answers.c other/launch/why_answers.h other/launch/why.h \
+	other/launch/ssh/ssh_asker.c other/launch/ssh/ssh_asker.h other/launch/ssh/ssh_top.c other/launch/top.c other/launch/top.h \
 	other/launch/ssh/ssh_control.c \
 	other/launch/ssh/ssh_meeting.c other/launch/ssh/ssh_meeting.h other/launch/ssh/ssh_seal.c \
 	other/launch/ssh/ssh_remote.c other/launch/ssh/ssh_unauthenticated.c \

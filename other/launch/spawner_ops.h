@@ -12,7 +12,7 @@
 
 #include "other/launch/bootstrap.h"
 
-enum { SPAWNER_ABI = 6 };
+enum { SPAWNER_ABI = 7 };
 
 /* The console's environment as init returns it: strings one after another, each with its NUL, in
  * memory from malloc that bootstrap.c keeps.  Empty where rank 0 has that environment; bootstrap.c
@@ -34,6 +34,7 @@ struct spawner_ops {
     void (*meanwhile)(bootstrap_meanwhile_fn meanwhile);
     void (*watch)(bootstrap_death_fn on_death);
     void (*answer)(bootstrap_answer_fn answer); /* NULL: not supported */
+    void (*moves)(bool moves, double seconds);  /* NULL: not supported */
     /* listen and leaving are NULL where the launcher does not coordinate the end of the ranks. */
     void (*listen)(bootstrap_word_fn on_word);
     void (*leaving)(int exitcode, double seconds);
@@ -51,7 +52,7 @@ struct spawner_ops {
  * host. */
 #define SPAWNER_HOSTS SPAWNER_PRIVATE_PREFIX "HOSTS"
 
-/* The number of the job for gasnetrun --stats where mpirun or srun is the launcher. */
+/* The number of the job for gasnetrun --stats and the like where mpirun or srun is the launcher. */
 #define SPAWNER_JOB SPAWNER_PRIVATE_PREFIX "JOB"
 
 extern const struct spawner_ops spawner_ssh;

@@ -17,7 +17,8 @@
 #include "other/base/ranges.h"
 #include "other/launch/why_answers.h"
 
-enum { CHAIN_MOST = 2000 }; /* groups; no chain is followed further */
+enum { CHAIN_MOST = 2000 };   /* groups; no chain is followed further */
+enum { IDLE_LEAST_MS = 100 }; /* shorter times are not printed */
 
 enum kind { IS, STALLS, IN_EXIT, IN_COLLECTIVE, IN_BARRIER, TRANSFERS };
 
@@ -32,11 +33,13 @@ typedef struct group {
     peers_t peers;
     long lock; /* the rank alone is in the group */
     uint32_t first, size;
-    uint32_t ms; /* the longest stall */
+    uint32_t ms;      /* the longest stall */
+    uint32_t idle_ms; /* for so long no member's polls have found anything; NONE: not known */
     enum tier tier;
     uint32_t depth; /* groups in the longest chain from here */
     uint8_t visit;  /* 0: not yet, 1: on the way, 2: done */
     bool awaited, in_cycle, printed;
+    uint32_t below; /* group in whose list it was printed */
 } group_t;
 
 typedef struct report {
@@ -47,7 +50,7 @@ typedef struct report {
     uint32_t way_length;
     FILE *out;
     uint32_t lines;
-    bool all;
+    enum why_extent extent;
 } report_t;
 
 /* --- groups --- */
@@ -60,7 +63,12 @@ static bool has_counters(const rank_t *rank)
 /* What the rank does, as the group that it would found. */
 static group_t group_for(const rank_t *rank, uint32_t number)
 {
-    group_t is = {.kind = IS, .number = rank->state, .first = number, .size = 1};
+    group_t is = {.kind = IS,
+                  .below = NONE,
+                  .number = rank->state,
+                  .idle_ms = rank->idle_ms,
+                  .first = number,
+                  .size = 1};
     if (has_counters(rank) && rank->lock_waiter) is.lock = (long)number + 1;
     if (has_counters(rank) && rank->stall[0]) {
         is.kind = STALLS;
@@ -117,6 +125,7 @@ static void make_groups(report_t *report)
             group_t *group = &report->group[g - 1];
             group->size++;
             if (mine.ms > group->ms) group->ms = mine.ms;
+            if (mine.idle_ms < group->idle_ms) group->idle_ms = mine.idle_ms;
             rank->group = g - 1;
         }
     }
@@ -130,34 +139,39 @@ static bool may_be_behind(const rank_t *rank)
     return rank->state != ABSENT;
 }
 
-static bool awaited_in_barrier(const group_t *group, const rank_t *rank)
+/* A rank that has no line of the team: it is a member, and does not answer or has not made it. */
+static bool awaited_unheard(const report_t *report, const group_t *group, const rank_t *rank)
+{
+    const team_t *team = &report->job.team[group->team];
+    return group->tier == BEHIND && may_be_behind(rank) &&
+           why_is_member(team, (uint32_t)(rank - report->job.rank));
+}
+
+static bool awaited_in_barrier(const report_t *report, const group_t *group, const rank_t *rank)
 {
     for (uint32_t i = 0; i < rank->barriers; i++)
         if (rank->barrier[i].team == group->team)
             return rank->barrier[i].parity != group->number ||
                    (group->tier == NOT_POLLING && rank->barrier[i].inside && rank->state == QUIET);
-    if (group->team) /* who else is a member is not known */
-        return group->tier == NOT_POLLING && rank->state == SILENT &&
-               rank->named_by_team == group->team;
-    return group->tier == BEHIND && may_be_behind(rank);
+    return awaited_unheard(report, group, rank);
 }
 
-static bool awaited_in_collective(const group_t *group, const rank_t *rank)
+static bool awaited_in_collective(const report_t *report, const group_t *group, const rank_t *rank)
 {
     for (uint32_t i = 0; i < rank->collectives; i++)
         if (rank->collective[i].team == group->team)
             return rank->collective[i].begun < group->number ||
                    (group->tier == NOT_POLLING && rank->collective[i].open && rank->state == QUIET);
-    return group->tier == BEHIND && may_be_behind(rank);
+    return awaited_unheard(report, group, rank);
 }
 
-static bool awaits(const group_t *group, const rank_t *rank)
+static bool awaits(const report_t *report, const group_t *group, const rank_t *rank)
 {
     switch (group->kind) {
     case IN_BARRIER:
-        return awaited_in_barrier(group, rank);
+        return awaited_in_barrier(report, group, rank);
     case IN_COLLECTIVE:
-        return awaited_in_collective(group, rank);
+        return awaited_in_collective(report, group, rank);
     case IN_EXIT:
         return rank->state != ENDING && rank->state != ENDED && may_be_behind(rank);
     default:
@@ -178,7 +192,7 @@ static uint32_t next_awaited(const report_t *report, const group_t *group, uint3
         if (peers->rank[i] >= from && peers->rank[i] < report->job.size) return peers->rank[i];
     if (is_by_peers(group)) return NONE;
     for (uint32_t r = from; r < report->job.size; r++)
-        if (awaits(group, &report->job.rank[r])) return r;
+        if (awaits(report, group, &report->job.rank[r])) return r;
     return NONE;
 }
 
@@ -227,7 +241,7 @@ static void say(report_t *report, uint32_t indent, const char *format, ...)
 {
     enum { INDENT_MOST = 20 };
     va_list args;
-    if (report->lines++ >= WHY_LINES && !report->all) return;
+    if (report->lines++ >= WHY_LINES && report->extent == WHY_SHORT) return;
     va_start(args, format);
     fprintf(report->out, "%*s", (int)(2 * (indent < INDENT_MOST ? indent : INDENT_MOST)), "");
     vfprintf(report->out, format, args);
@@ -257,8 +271,9 @@ static bool is_peer(const void *of, uint32_t number)
 static bool is_awaited(const void *of, uint32_t number)
 {
     const listing_t *listing = of;
+    const report_t *report = listing->report;
     return is_by_peers(listing->group) ? is_peer(of, number)
-                                       : awaits(listing->group, &listing->report->job.rank[number]);
+                                       : awaits(report, listing->group, &report->job.rank[number]);
 }
 
 /* "rank 3", "ranks 1, 4-7 and 9" */
@@ -305,26 +320,31 @@ static place_text_t place(const report_t *report, const group_t *group)
     return place;
 }
 
-static const char *team_name(uint32_t team)
+static const char *team_name(const report_t *report, uint32_t number)
 {
-    static char text[32];
+    static char text[120];
+    const team_t *team = &report->job.team[number];
     enum { ALL = 1, ALL_PLAIN, PRIMORDIAL }; /* ids of extended-ref/coll/team.h */
-    if (team == ALL || team == ALL_PLAIN) return "GASNET_TEAM_ALL";
-    if (team == PRIMORDIAL) return "the team of all ranks";
-    snprintf(text, sizeof text, "team %" PRIu32, team);
+    if (team->id == ALL || team->id == ALL_PLAIN) return "GASNET_TEAM_ALL";
+    if (team->id == PRIMORDIAL) return "the team of all ranks";
+    if (team->members && strlen(team->members) > 60)
+        snprintf(text, sizeof text, "team %" PRIu32 " (ranks %.60s...)", team->id, team->members);
+    else
+        snprintf(text, sizeof text, "team %" PRIu32 " (%s%s)", team->id,
+                 team->members ? "ranks " : "all ranks", team->members ? team->members : "");
     return text;
 }
 
 typedef struct operation_text {
-    char text[80];
+    char text[200];
 } operation_text_t;
 
-static operation_text_t operation_name(const group_t *group)
+static operation_text_t operation_name(const report_t *report, const group_t *group)
 {
     operation_text_t name = {"gasnet_coll_init"};
     if (group->number)
         snprintf(name.text, sizeof name.text, "collective operation %" PRIu32 " of %s",
-                 group->number, team_name(group->team));
+                 group->number, team_name(report, group->team));
     return name;
 }
 
@@ -399,15 +419,21 @@ static void describe_wait(const report_t *report, const group_t *group, char *te
                        : "are",
                  any ? " for " : "", any ? peers.text : "");
     else if (group->kind == IN_COLLECTIVE)
-        snprintf(text, size, "%s in %s%s%s%s", wait, operation_name(group).text,
-                 any ? " for " : ", which all that answer have begun", any ? peers.text : "",
+        snprintf(text, size, "%s in %s%s%s%s", wait, operation_name(report, group).text,
+                 any                              ? " for "
+                 : report->extent == WHY_ONE_RANK ? ""
+                                                  : ", which all that answer have begun",
+                 any ? peers.text : "",
                  !any                         ? ""
                  : group->tier == NOT_POLLING ? ", where it has begun and no thread polls"
                                               : ", where fewer have begun");
     else
         snprintf(text, size, "%s in the barrier of %s%s%s", wait,
-                 group->team ? team_name(group->team) : "all ranks",
-                 any ? " for " : ", which all that answer have notified", any ? peers.text : "");
+                 group->team ? team_name(report, group->team) : "all ranks",
+                 any                              ? " for "
+                 : report->extent == WHY_ONE_RANK ? ""
+                                                  : ", which all that answer have notified",
+                 any ? peers.text : "");
 }
 
 static void describe(const report_t *report, const group_t *group, char *text, size_t size)
@@ -418,6 +444,9 @@ static void describe(const report_t *report, const group_t *group, char *text, s
     else
         describe_wait(report, group, text, size);
     size_t used = strlen(text);
+    if (group->kind != STALLS && group->idle_ms != NONE && group->idle_ms >= IDLE_LEAST_MS)
+        used += (size_t)snprintf(text + used, size - used, "; nothing has arrived for %.1f s",
+                                 group->idle_ms / 1e3);
     if (group->lock)
         snprintf(text + used, size - used,
                  ": its thread %ld waits for a lock that its thread %ld holds", rank->lock_waiter,
@@ -427,24 +456,75 @@ static void describe(const report_t *report, const group_t *group, char *text, s
                  ranks(report, group, is_peer).text);
 }
 
-static void print_group(report_t *report, group_t *group, uint32_t indent)
+/* "poll<wait<main" becomes "poll < wait < main"; of many functions only the first are in a short
+ * report. */
+static void print_stack(report_t *report, uint32_t indent, uint32_t number, uint32_t stack)
+{
+    enum { MOST = 12 };
+    const rank_t *rank = &report->job.rank[number];
+    char text[2000];
+    size_t used = 0;
+    unsigned count = 0;
+    for (const char *at = rank->stack[stack].functions; *at && used + 8 < sizeof text; at++) {
+        const bool last = *at == '<' && ++count == MOST && report->extent == WHY_SHORT;
+        const char *separator = last ? " < ..." : " < ";
+        if (*at == '<')
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s", separator);
+        else
+            text[used++] = *at;
+        if (last) break;
+    }
+    say(report, indent, "rank %" PRIu32 ", thread %ld: in %.*s\n", number,
+        rank->stack[stack].thread, (int)used, text);
+}
+
+/* Where the threads are of the first rank of the group of which it is known; in a whole report, of
+ * each. */
+static void print_stacks(report_t *report, const group_t *group, uint32_t indent)
+{
+    bool done = false;
+    for (uint32_t r = group->first; r < report->job.size && !done; r++) {
+        const rank_t *rank = &report->job.rank[r];
+        if (&report->group[rank->group] != group) continue;
+        for (uint32_t s = 0; s < rank->stacks; s++) print_stack(report, indent, r, s);
+        done = rank->stacks && report->extent == WHY_SHORT;
+    }
+}
+
+/* Apart from print_group, whose calls are nested deeply. */
+static __attribute__((noinline)) void print_state(report_t *report, const group_t *group,
+                                                  uint32_t indent)
 {
     char text[600];
-    const ranks_text_t members = ranks(report, group, is_member);
-    uint32_t last = NONE;
-    group->printed = true;
     describe(report, group, text, sizeof text);
-    say(report, indent, "%s%s %s\n", members.text, place(report, group).text, text);
-    for (uint32_t r = 0; (r = next_awaited(report, group, r)) != NONE; r++) {
-        const uint32_t to = report->job.rank[r].group;
-        group_t *next = &report->group[to];
-        if (to == last) continue;
-        last = to;
-        if (!next->printed && indent < CHAIN_MOST)
-            print_group(report, next, indent + 1);
-        else if (next->printed && next->in_cycle && group->in_cycle)
-            say(report, indent + 1, "%s, named above: a cycle\n",
-                ranks(report, next, is_member).text);
+    say(report, indent, "%s%s %s\n", ranks(report, group, is_member).text,
+        place(report, group).text, text);
+    print_stacks(report, group, indent + 2);
+}
+
+/* Of the groups that are waited for, those of the longest chain are printed first. */
+static void print_group(report_t *report, group_t *group, uint32_t indent)
+{
+    group->printed = true;
+    print_state(report, group, indent);
+    for (int pass = 0; pass < 2; pass++) {
+        uint32_t last = NONE;
+        for (uint32_t r = 0; (r = next_awaited(report, group, r)) != NONE; r++) {
+            const uint32_t to = report->job.rank[r].group;
+            group_t *next = &report->group[to];
+            const bool longest = next->depth + 1 == group->depth;
+            const uint32_t own = (uint32_t)(group - report->group);
+            if (to == last || (pass == 0 && (!longest || next->printed))) continue;
+            last = to;
+            if (next->printed && next->below == own) continue;
+            if (!next->printed && indent < CHAIN_MOST) {
+                next->below = own;
+                print_group(report, next, indent + 1);
+            } else if (next->printed && next->in_cycle && group->in_cycle) {
+                say(report, indent + 1, "%s, named above: a cycle\n",
+                    ranks(report, next, is_member).text);
+            }
+        }
     }
 }
 
@@ -483,12 +563,16 @@ static void print_head(report_t *report)
 static void print_report(report_t *report)
 {
     group_t *group;
-    print_head(report);
+    if (report->extent != WHY_ONE_RANK) print_head(report);
     while ((group = next_to_print(report))) {
+        if (report->extent == WHY_ONE_RANK && group->kind == IS && group->number == ABSENT) {
+            group->printed = true;
+            continue;
+        }
         if (group->in_cycle && group->awaited) say(report, 0, "a cycle of waits:\n");
         print_group(report, group, 0);
     }
-    if (!report->all && report->lines > WHY_LINES)
+    if (report->extent == WHY_SHORT && report->lines > WHY_LINES)
         fprintf(report->out, "and %" PRIu32 " more lines, which -v before --why prints\n",
                 report->lines - WHY_LINES);
 }
@@ -497,7 +581,7 @@ static bool compose(report_t *report)
 {
     report->group = calloc(report->job.size + 1, sizeof *report->group);
     report->way = calloc(report->job.size + 1, sizeof *report->way);
-    if (!report->group || !report->way) return false;
+    if (!report->group || !report->way || !report->job.teams) return false;
     make_groups(report);
     settle_tiers(report);
     for (uint32_t g = 0; g < report->groups; g++)
@@ -506,9 +590,9 @@ static bool compose(report_t *report)
     return true;
 }
 
-char *why_report(const char *answers, bool all)
+char *why_report(const char *answers, enum why_extent extent)
 {
-    report_t report = {.all = all};
+    report_t report = {.extent = extent};
     char *text = NULL, *copy = strdup(answers);
     size_t length;
     bool composed = copy && (report.out = open_memstream(&text, &length));
@@ -519,7 +603,7 @@ char *why_report(const char *answers, bool all)
     if (report.out && fclose(report.out)) composed = false;
     free(report.group);
     free(report.way);
-    free(report.job.rank);
+    why_free_answers(&report.job);
     free(copy);
     if (composed) return text;
     free(text);

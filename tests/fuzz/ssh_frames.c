@@ -6,10 +6,10 @@
 #include "other/launch/ssh/ssh_wire.h"
 #include "tests/fuzz/fuzz.h"
 
-_Static_assert(SSH_WIRE_VERSION == 9 && SSH_WIRE_WELCOME == 10 && SSH_WIRE_JOIN == 17 &&
-                   SSH_WIRE_SETUP == 22 && SSH_WIRE_CHALLENGE == 25 && SSH_WIRE_PROOF == 26,
+_Static_assert(SSH_WIRE_VERSION == 10 && SSH_WIRE_WELCOME == 11 && SSH_WIRE_JOIN == 18 &&
+                   SSH_WIRE_SETUP == 23 && SSH_WIRE_CHALLENGE == 26 && SSH_WIRE_PROOF == 27,
                "the seeds below say so too");
-#define HEAD(type, more, length) "S\x09" type more "\x02\0\0\0" length "\0\0\0"
+#define HEAD(type, more, length) "S\x0a" type more "\x02\0\0\0" length "\0\0\0"
 #define U32(low)                 low "\0\0\0"
 
 const fuzz_seed_t fuzz_seeds[] = {
@@ -18,20 +18,20 @@ const fuzz_seed_t fuzz_seeds[] = {
                   U32("\0") "abcd"),
     FUZZ_SEED("\0" HEAD("\x03", "\x01", "\x08") U32("\x01") U32("\0") HEAD("\x05", "\0", "\x04")
                   U32("\x03") HEAD("\x03", "\0", "\x0c") U32("\x07") U32("\0") U32("\0")),
-    FUZZ_SEED("\x0a" U32("\x02") U32("\0") U32("\x01") "A=1\0B=2\0"),
-    FUZZ_SEED("\x0b" U32("\x05") "result"),
+    FUZZ_SEED("\x0b" U32("\x02") U32("\0") U32("\x01") "A=1\0B=2\0"),
+    FUZZ_SEED("\x0c" U32("\x05") "result"),
     FUZZ_SEED("\x07" U32("\x05") U32("\x01") "answer"),
-    FUZZ_SEED("\x11" U32("\x01") "0123456789abcdef0123456789abcdef"),
-    FUZZ_SEED("\x19"
+    FUZZ_SEED("\x12" U32("\x01") "0123456789abcdef0123456789abcdef"),
+    FUZZ_SEED("\x1a"
               "0123456789abcdef0123456789abcdef"
               "0123456789abcdef0123456789abcdef"),
-    FUZZ_SEED("\x1a"
+    FUZZ_SEED("\x1b"
               "0123456789abcdef0123456789abcdef"),
-    FUZZ_SEED("\x15" U32("\x01") "ssh\0host\0command\0"),
-    FUZZ_SEED("\x16" U32("\0") U32("\x02") U32("\x01") U32("\x04") U32("\0") U32("\x01")
+    FUZZ_SEED("\x16" U32("\x01") "ssh\0host\0command\0"),
+    FUZZ_SEED("\x17" U32("\0") U32("\x02") U32("\x01") U32("\x04") U32("\0") U32("\x01")
                   U32("\x01") "/tmp\0/bin/x\0x\0A=1\0"),
     FUZZ_SEED("\x05" U32("\x2a")),
-    FUZZ_SEED("\x1b" U32("\x01") U32("\x1c") U32("\x07") U32("\0")),
+    FUZZ_SEED("\x1c" U32("\x01") U32("\x1c") U32("\x07") U32("\0")),
     FUZZ_SEED("\x09\x0b\x64\0\0"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds, fuzz_longest = 400;

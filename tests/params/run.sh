@@ -242,6 +242,7 @@ for name in M MAXVICTIM_M R MAXVICTIM_R MAXREGION_SIZE VERBOSE; do
     elsewhere GASNET_FIREHOSE_$name ib/outside.sh "GASNET_FIREHOSE_$name=" "IB-R14 it is bounded, and reported"
 done
 elsewhere GASNET_FREEZE tools/run.sh 'GASNET_FREEZE' "a job that waits for a debugger"
+elsewhere GASNET_WATCHDOG stats/why.sh 'GASNET_WATCHDOG=1' "the report of a job that stands still"
 elsewhere GASNET_STATSFILE am/flow.sh 'GASNET_STATSFILE=' "counters of a job in a file"
 
 # ---- every row of the table

@@ -10,8 +10,14 @@
  *   lost        waits for a message that nobody sends
  *   lock        (par) its main thread holds a lock that a handler in the other thread needs
  *   credits     sleeps, and rank 0 sends it Requests before its barrier
- *   collective  calls the barrier before its third broadcast; the others call the broadcast first,
- *               and the job never ends
+ *   slow-init, slow-attach
+ *               nothing: each rank sleeps before gasnet_init, or rank 1 before gasnet_attach
+ *   again       sleeps before the barrier, and after it once more until FOLDER/again/go is there
+ *   moves       nothing: barriers and broadcasts follow each other, until FOLDER/go is there
+ *   team, team-collective
+ *               waits in the barrier; rank 2 waits in a barrier, or a collective, of a team for
+ * rank 0, which sleeps collective  calls the barrier before its third broadcast; the others call
+ * the broadcast first, and the job never ends
  */
 #include <gasnet.h>
 #include <gasnet_coll.h>
@@ -90,6 +96,40 @@ static void hold_lock(void)
     pthread_join(other, NULL);
 }
 
+/* Until rank 0 finds that the script lets the job go on. */
+static void move_on(void)
+{
+    for (int over = 0, found = 0; !over;) {
+        for (int i = 0; i < 10; i++) barrier();
+        found = go(folder);
+        gasnet_coll_broadcast(GASNET_TEAM_ALL, &over, 0, &found, sizeof over,
+                              GASNET_COLL_LOCAL | GASNET_COLL_IN_ALLSYNC | GASNET_COLL_OUT_ALLSYNC);
+        usleep(10000);
+    }
+}
+
+/* Rank 2 waits in a team for rank 0; rank 1 has a team of its own with the same id. */
+static void wait_in_team(bool collective)
+{
+    const gasnet_node_t me = gasnet_mynode();
+    gasnet_team_handle_t team = gasnet_coll_team_split(GASNET_TEAM_ALL, me % 2, me, NULL);
+    int from = 1, to = 0;
+    if (me == 1) return;
+    if (me == 0) await_go();
+    if (collective)
+        gasnet_coll_broadcast(team, &to, 0, &from, sizeof to,
+                              GASNET_COLL_LOCAL | GASNET_COLL_IN_ALLSYNC | GASNET_COLL_OUT_ALLSYNC);
+    else
+        gasnet_coll_barrier(team, 0, GASNET_BARRIERFLAG_ANONYMOUS);
+}
+
+static void sleep_again(void)
+{
+    char again[400];
+    snprintf(again, sizeof again, "%s/again", folder);
+    while (!go(again)) usleep(1000);
+}
+
 static void keep_waiting(const char *what)
 {
     if (!strcmp(what, "handler")) {
@@ -98,7 +138,9 @@ static void keep_waiting(const char *what)
         GASNET_BLOCKUNTIL(arrived == 1 || go(folder));
     } else if (!strcmp(what, "lock")) {
         hold_lock();
-    } else {
+    } else if (!strcmp(what, "moves")) {
+        move_on();
+    } else if (strncmp(what, "team", 4) != 0 && strncmp(what, "slow", 4) != 0) {
         await_go();
     }
 }
@@ -116,7 +158,11 @@ int main(int argc, char **argv)
     gasnet_handlerentry_t table[] = {{H_COUNT, (void (*)(void))on_count},
                                      {H_LOOP, (void (*)(void))on_loop},
                                      {H_LOCK, (void (*)(void))on_lock}};
-    if (gasnet_init(&argc, &argv) || gasnet_attach(table, 3, GASNET_PAGESIZE, 0)) return 1;
+    enum { SLOW = 4 }; /* seconds */
+    if (argc == 3 && !strcmp(argv[1], "slow-init")) sleep(SLOW);
+    if (gasnet_init(&argc, &argv)) return 1;
+    if (argc == 3 && !strcmp(argv[1], "slow-attach") && (int)gasnet_mynode() == 1) sleep(SLOW);
+    if (gasnet_attach(table, 3, 16 * GASNET_PAGESIZE, 0)) return 1;
     if (argc != 3 || gasnet_nodes() != 3) gasnet_exit(2);
     const char *what = argv[1];
     const int me = (int)gasnet_mynode();
@@ -130,9 +176,12 @@ int main(int argc, char **argv)
         if (me == 1) barrier();
         broadcast();
     }
+    if (!strncmp(what, "team", 4)) wait_in_team(!strcmp(what, "team-collective"));
+    if (!strcmp(what, "moves") && me != 1) move_on();
     if (me == 0) of_rank_0(what);
     if (me == 1) keep_waiting(what);
     barrier();
+    if (me == 1 && !strcmp(what, "again")) sleep_again();
     barrier();
     gasnet_exit(0);
 }

@@ -38,7 +38,11 @@ says() {
     has "$@" || tap_tail "$report"
 }
 
-barrier='^ranks 0 and 2 wait in the barrier of all ranks for rank 1$'
+for_long='; nothing has arrived for [0-9]+\.[0-9] s'
+barrier="^ranks 0 and 2 wait in the barrier of all ranks for rank 1($for_long)?\$"
+# Where the first of the ranks that wait, and rank 1, are: their functions.
+waits="^    rank 0, thread [0-9]+: in .* < gasnete_barrier_wait < .*main\$"
+sleeps='^      rank 1, thread [0-9]+: in .* < usleep < await_go < .*main$'
 rank1='^  rank 1 \(process [0-9]+ on [^)]*\) '
 
 # hangs CONDUIT MODE WHAT PATTERN...: the report, and the end of the job.
@@ -57,19 +61,28 @@ for conduit in ${TEST_CONDUITS:-ibv smp}; do
     GASNET_SUPERNODE_MAXSIZE=1
     [ "$conduit" = smp ] && GASNET_SUPERNODE_MAXSIZE=0
     for mode in ${TEST_MODES:-seq par}; do
-        hangs "$conduit" "$mode" missing '^3 ranks: 2 wait for others, 1 do not poll, 0 do not answer$' "$barrier" \
-            "${rank1}has not polled for 1 s: it computes, sleeps or is stuck$"
-        hangs "$conduit" "$mode" handler "$barrier" "${rank1}has not polled for 1 s: a handler has not returned$"
-        hangs "$conduit" "$mode" lost "$barrier" "${rank1}polls, and waits for a message or a condition of the program"
-        hangs "$conduit" "$mode" credits '^rank 2 .* waits in the barrier of all ranks for ranks 0-1$' \
+        hangs "$conduit" "$mode" missing '^3 ranks: 2 wait for others, 1 do not poll, 0 do not answer$' "$barrier" "$for_long\$" \
+            "$waits" "${rank1}has not polled for 1 s: it computes, sleeps or is stuck$" "$sleeps"
+        hangs "$conduit" "$mode" handler "$barrier" "${rank1}has not polled for 1 s: a handler has not returned$" \
+            '^      rank 1, thread [0-9]+: in .* < usleep < (await_go < )?on_loop < .*main$'
+        hangs "$conduit" "$mode" lost "$barrier" "${rank1}polls, and waits for a message or a condition of the program" \
+            '^      rank 1, thread [0-9]+: in .*main$'
+        hangs "$conduit" "$mode" credits '^rank 2 .* waits in the barrier of all ranks for ranks 0-1(; nothing has arrived for .*)?$' \
             '^  rank 0 .* waits [0-9]+\.[0-9] s for a credit for Requests to rank 1$' \
-            '^    rank 1 .* has not polled for 1 s: it computes, sleeps or is stuck$'
+            '^    rank 1 .* has not polled for 1 s: it computes, sleeps or is stuck$' \
+            '^      rank 0, thread [0-9]+: in .* < gasnetc_AMRequestShort < main$'
+        for call in team:'the barrier of' team-collective:'collective operation 1 of'; do
+            hangs "$conduit" "$mode" "${call%%:*}" "^rank 1 .* waits in the barrier of all ranks for ranks 0 and 2" \
+                "^  rank 2 .* waits in ${call#*:} team [0-9]+ \(ranks 0,2\) for rank 0(, where fewer have begun)?($for_long)?\$" \
+                '^    rank 0 .* has not polled for 1 s: it computes'
+        done
     done
     case " ${TEST_MODES:-seq par} " in
     *" par "*)
         begin "$conduit" par lock
         says "$conduit par: lock" "$barrier" \
-            "${rank1}has not polled for 1 s: (a handler has not returned: )?its thread [0-9]+ waits for a lock that its thread $(cat "$here/ready.1") holds$"
+            "${rank1}has not polled for 1 s: (a handler has not returned: )?its thread [0-9]+ waits for a lock that its thread $(cat "$here/ready.1") holds$" \
+            '^      rank 1, thread [0-9]+: in .* < on_lock < .*' "^      rank 1, thread $(cat "$here/ready.1"): in .* < await_go < .*main\$"
         finish
         tap_ok $status "  and the job goes on"
         ;;
@@ -111,6 +124,72 @@ for way in mpi:mpi-openmpi pmix:pmix; do
     tap_ok $status "  and it goes on"
     unset MPIRUN_CMD PMIRUN_CMD
 done
+
+# --- GASNET_WATCHDOG ---
+
+# prints NAME COUNT PATTERN...: within 20 s the job's own output has the report COUNT times, and a line that matches each
+# PATTERN.
+still='(: no rank|: it) has( not)? got on for 1 s \(GASNET_WATCHDOG\)'
+prints() {
+    local name=$1 count=$2 i
+    shift 2
+    for ((i = 0; i < 200; i++)); do
+        cp "$log" "$report"
+        [ "$(grep -cE "$still" "$report")" -ge "$count" ] && has "$@" && break
+        sleep 0.1 # between two looks
+    done
+    [ "$(grep -cE "$still" "$report")" = "$count" ] && has "$@"
+    tap_ok $? "$name"
+    [ "$(grep -cE "$still" "$report")" = "$count" ] && has "$@" || tap_tail "$report"
+}
+
+for conduit in ${TEST_CONDUITS:-ibv smp}; do
+    [ -x "$TEST_BUILD/gasnetrun_$conduit" ] || continue
+    GASNET_SUPERNODE_MAXSIZE=0
+    export GASNET_WATCHDOG=1
+    begin "$conduit" seq again
+    prints "$conduit: the watchdog prints the report" 1 'gasnetrun_[a-z]*: no rank has got on' "$barrier" "$waits" "$sleeps"
+    sleep 3 # in which it could print again
+    prints "$conduit: and only once" 1
+    : >"$here/go"
+    prints "$conduit: and again when the job got on and stands still once more" 2
+    mkdir "$here/again" && : >"$here/again/go"
+    finish
+    tap_ok $status "  and the job goes on"
+    begin "$conduit" seq missing
+    kill -STOP "$(cat "$here/ready.2")"
+    prints "$conduit: a stopped rank does not keep the watchdog from printing" 1 '^  rank 2 .* does not answer: is it stopped'
+    kill -CONT "$(cat "$here/ready.2")"
+    finish
+    tap_ok $status "  and the job goes on"
+    begin "$conduit" seq moves
+    sleep 4 # several times as long as the watchdog waits
+    finish
+    [ $status = 0 ] && ! grep -qE "$still" "$log"
+    tap_ok $? "$conduit: of a job that moves it prints nothing"
+done
+
+if [ -x "$TEST_BUILD/gasnetrun_smp" ]; then
+    rm -rf "$here" && mkdir "$here"
+    GASNET_PSHM_NODES=3 "$TEST_BUILD/tests/testwhy-smp-seq" missing "$here" >"$log" 2>&1 </dev/null &
+    job=$!
+    prints "a program that forks its ranks prints it too" 1 'testwhy-smp-seq: no rank has got on' "$barrier"
+    finish
+    tap_ok $status "  and it goes on"
+fi
+for way in mpi:mpi-openmpi pmix:pmix; do
+    [ -f "$TEST_BUILD/other/launch/gasnet-spawner-${way#*:}.so" ] && command -v mpirun.openmpi >/dev/null || continue
+    export MPIRUN_CMD="mpirun.openmpi --allow-run-as-root --oversubscribe -np %N %C"
+    export PMIRUN_CMD=$MPIRUN_CMD GASNET_SUPERNODE_MAXSIZE=1
+    begin ibv seq missing "${way%:*}"
+    launcher=$TEST_BUILD/gasnetrun_ibv
+    prints "${way%:*}: each rank prints its own part" 3 '^\*\*\* WATCHDOG \(rank 0 of 3 on .*\): it has not got on' \
+        '^rank 0 \(process [0-9]+ on .*\) waits in the barrier of all ranks' '^rank 1 \(process [0-9]+ on .*\) has not polled for 1 s'
+    finish
+    tap_ok $status "  and it goes on"
+    unset MPIRUN_CMD PMIRUN_CMD
+done
+unset GASNET_WATCHDOG
 
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     begin ibv seq missing

@@ -13,6 +13,7 @@
 #include "core/job/ending.h"
 #include "core/job/host_addresses.h"
 #include "core/job/secret.h"
+#include "core/job/startup.h"
 #include "core/params/params.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/rdma_internal.h"
@@ -129,6 +130,11 @@ STUB bool bootstrap_host_name(uint32_t host, char *name, size_t size)
     (void)name;
     (void)size;
     return false;
+}
+
+STUB void gasnetc_startup_step(enum gasnetc_startup step, uint64_t done, uint64_t total)
+{
+    (void)step, (void)done, (void)total;
 }
 
 STUB bool bootstrap_complain(const char *what, const char *why, bool once)

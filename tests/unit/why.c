@@ -41,7 +41,7 @@ static const char quiet[] = "; it has not polled for 1 s: it computes, sleeps or
 /* Whether the report has the lines, in this order. */
 static void reports(const char *name, bool all, const char *const *lines)
 {
-    char *text = why_report(answers, all);
+    char *text = why_report(answers, all ? WHY_ALL : WHY_SHORT);
     const char *at = text;
     bool ok = text;
     for (; ok && *lines; lines++) {
@@ -85,14 +85,47 @@ static void barriers(void)
     begin();
     for (uint32_t r = 0; r < 3; r++) {
         head(r, 5, "");
-        add("# why %" PRIu32 " barrier 0 outside 0\n# why %" PRIu32 " barrier 7 inside 1 %d\n", r,
-            r, r == 1 ? 3 : 0);
+        add("# why %" PRIu32 " barrier 0 outside 0\n# why %" PRIu32 " team 7 0-3\n# why %" PRIu32
+            " barrier 7 inside 1 %d\n",
+            r, r, r, r == 1 ? 3 : 0);
     }
     add("# rank 3 of 5 on h1: no answer within 3 s: is it stopped?\n");
     add("# rank 4 of 5 on h2: no answer within 3 s: is it stopped?\n");
     REPORTS("a member of a team that does not answer, and a rank that may be none",
-            "ranks 0-2 wait in the barrier of team 7 for rank 3\n",
+            "ranks 0-2 wait in the barrier of team 7 (ranks 0-3) for rank 3\n",
             "  ranks 3-4 (on h1; on h2) do not answer: are they stopped");
+    begin();
+    for (uint32_t r = 0; r < 6; r++) {
+        head(r, 6, r == 5 ? quiet : "");
+        add("# why %" PRIu32 " team 9 %s\n", r, r % 2 ? "1,3,5" : "0,2,4");
+        add("# why %" PRIu32 " collectives 9 %d %d\n", r, r == 4 || r == 5 ? 2 : 3, r < 4);
+        if (r == 4) add("# why 4 barrier 0 inside 1\n# why 4 idle 2500\n");
+    }
+    add("# why 1 idle 7000\n# why 3 idle 6500\n");
+    add("# why 3 stack 103 a<b<main\n# why 3 stack 203 sleep\n# why 5 stack 105 work<main\n");
+    REPORTS(
+        "two teams with the same id, with the times and the functions",
+        "ranks 0 and 2 wait in collective operation 3 of team 9 (ranks 0,2,4) for rank 4, where "
+        "fewer have begun\n",
+        "  rank 4 (process 104 on h2) waits in the barrier of all ranks",
+        "; nothing has arrived for 2.5 s\n",
+        "ranks 1 and 3 wait in collective operation 3 of team 9 (ranks 1,3,5) for rank 5, where "
+        "fewer have begun; nothing has arrived for 6.5 s\n",
+        "        rank 3, thread 103: in a < b < main\n        rank 3, thread 203: in sleep\n",
+        "      rank 5 (process 105 on h2) has not polled for 1 s",
+        "          rank 5, thread 105: in work < main\n");
+    char *text = NULL;
+    begin();
+    head(1, 4, "");
+    add("# why 1 barrier 0 inside 1\n# why 1 stack 101 a<b<c<d<e<f<g<h<i<j<k<l<m<main\n");
+    text = why_report(answers, WHY_ONE_RANK);
+    check(text &&
+              !strcmp(text, "rank 1 (process 101 on h0) waits in the barrier of all ranks\n"
+                            "    rank 1, thread 101: in a < b < c < d < e < f < g < h < i < j < "
+                            "k < l < m < main\n"),
+          "one rank, of which no other is known: %u bytes", text ? (unsigned)strlen(text) : 0);
+    free(text);
+    REPORTS("of many functions the first are printed", "k < l < ...\n");
 }
 
 static void chain(void)
@@ -121,9 +154,18 @@ static void chain(void)
             "rank 0 (process 100 on h0) waits in the barrier of all ranks for rank 1\n",
             "  rank 1 (process 101 on h0) waits in collective operation 5 of GASNET_TEAM_ALL for "
             "ranks 0 and 2, where fewer have begun\n",
-            "    rank 0, named above: a cycle\n",
             "    rank 2 (process 102 on h1) has not polled for 1 s: its thread 7 waits for a lock "
-            "that its thread 8 holds\n");
+            "that its thread 8 holds\n",
+            "    rank 0, named above: a cycle\n");
+    begin();
+    head(0, 3, quiet);
+    for (uint32_t r = 1; r < 3; r++) {
+        head(r, 3, "");
+        add("# why %" PRIu32 " barrier 0 %s\n", r, r == 1 ? "inside 1" : "outside 0");
+    }
+    add("# why 2 stall slot 0 10\n");
+    REPORTS("the longest chain is printed first", "rank 1 (", "  rank 2 (process 102 on h1) waits",
+            "    rank 0 (process 100 on h0) has not polled");
 }
 
 static void states(void)
@@ -159,11 +201,11 @@ static void many(void)
         head(r, RANKS, "");
         add("# why %" PRIu32 " stall credit %" PRIu32 " 1\n", r, (r + 1) % RANKS);
     }
-    char *text = why_report(answers, false), *whole = why_report(answers, true);
+    char *text = why_report(answers, WHY_SHORT), *whole = why_report(answers, WHY_ALL);
     unsigned lines = 0, of_whole = 0;
     for (const char *at = text; at && *at; at++) lines += *at == '\n';
     for (const char *at = whole; at && *at; at++) of_whole += *at == '\n';
-    check(lines == WHY_LINES + 1 && text && strstr(text, "and 963 more lines, which -v"),
+    check(lines == WHY_LINES + 1 && text && strstr(text, "and 943 more lines, which -v"),
           "of a cycle of %d ranks a screen is printed: %u lines", RANKS, lines);
     check(of_whole == RANKS + 3 && strstr(whole, "rank 0, named above: a cycle\n"),
           "and all of it on request: %u lines", of_whole);
@@ -187,11 +229,35 @@ static void many(void)
 /* Answers of which parts are cut, repeated or replaced; the report may be anything. */
 static void malformed(void)
 {
-    static const char *const pieces[] = {
-        "# rank ",  "of ",          "4294967295 ",  "0 ",        "3 ",    "-1 ",
-        "\n",       "# why ",       "stall ",       "credit ",   "lock ", "barrier ",
-        "inside ",  "collectives ", "on request",   ", process", "%s%n ", "in_flight_now ",
-        "handlers", "credits ",     "credits_now ", "on h",      "7 ",    "99999999999999999999 "};
+    static const char *const pieces[] = {"# rank ",
+                                         "of ",
+                                         "4294967295 ",
+                                         "0 ",
+                                         "3 ",
+                                         "-1 ",
+                                         "\n",
+                                         "# why ",
+                                         "stall ",
+                                         "credit ",
+                                         "lock ",
+                                         "barrier ",
+                                         "inside ",
+                                         "collectives ",
+                                         "on request",
+                                         ", process",
+                                         "%s%n ",
+                                         "in_flight_now ",
+                                         "handlers",
+                                         "idle ",
+                                         "team ",
+                                         "0-3,5",
+                                         "stack ",
+                                         "a<b<",
+                                         "credits ",
+                                         "credits_now ",
+                                         "on h",
+                                         "7 ",
+                                         "99999999999999999999 "};
     enum { PIECES = sizeof pieces / sizeof *pieces, TURNS = 2000 };
     bool ok = true;
     for (int turn = 0; turn < TURNS; turn++) {
@@ -203,7 +269,7 @@ static void malformed(void)
             add("%s", piece);
             if (check_below(20) == 0 && used) answers[--used] = (char)(1 + check_below(255));
         }
-        char *text = why_report(answers, turn % 2);
+        char *text = why_report(answers, (enum why_extent)(turn % 3));
         ok = ok && text;
         free(text);
     }

@@ -39,6 +39,7 @@ static const char usage[] =
     "  --stats JOB    the counters of a running job, named by the process id of its " LAUNCHER "\n"
     "                 (printed by -v); with mpi and pmix, of this machine's ranks\n"
     "  --why JOB      who waits for whom in a running job; after -v without a limit on lines\n"
+    "  --top JOB      a live view of the ranks of a running job: traffic, waiting, memory\n"
     "  --trace-report [-o FILE] TRACE...\n"
     "                 an HTML page (gasnet-trace.html) about the files of GASNET_TRACEFILE\n";
 
@@ -181,6 +182,8 @@ int main(int argc, char **argv)
         return ssh_ask((pid_t)options.job, options.verbose ? SSH_ASK_WHY_ALL : SSH_ASK_WHY);
     case OPTIONS_TRACE_REPORT:
         return report_main(options.program, options.output);
+    case OPTIONS_TOP:
+        return ssh_ask((pid_t)options.job, SSH_ASK_TOP);
     case OPTIONS_RUN:
         return gasnetrun_run(&options);
     }

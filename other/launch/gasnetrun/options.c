@@ -107,6 +107,8 @@ static bool options_take_option(struct parser *p, struct options *o)
     if (options_is(word, "--trace-report")) return o->action = OPTIONS_TRACE_REPORT, true;
     if (options_is(word, "-o") || strncmp(word, "-o=", 3) == 0)
         return options_take_text(p, "-o", &o->output);
+    if (options_is(word, "--top") || strncmp(word, "--top=", 6) == 0)
+        return o->action = OPTIONS_TOP, options_take_number_to(p, "--top", JOB_MAX, &o->job);
     if (options_is(word, "-V") || options_is(word, "--version"))
         return o->action = OPTIONS_VERSION, true;
     return options_complain(p, "unknown option %s", word);

@@ -14,6 +14,7 @@ enum options_action {
     OPTIONS_STATS,
     OPTIONS_WHY,
     OPTIONS_TRACE_REPORT,
+    OPTIONS_TOP,
     OPTIONS_DOCTOR
 };
 
@@ -22,7 +23,7 @@ struct options {
     uint32_t ranks;      /* -n */
     uint32_t hosts;      /* -N; 0: not given */
     uint32_t cpus;       /* -c; 0: not given */
-    uint32_t job;        /* --stats, --why */
+    uint32_t job;        /* --stats, --why, --top */
     const char *export_; /* -E; NULL: not given */
     const char *spawner; /* NULL: not given */
     const char *output;  /* -o; NULL: not given */

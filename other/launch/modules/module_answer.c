@@ -35,10 +35,12 @@ static void module_answer_client(int fd)
 {
     static const struct timeval patience = {.tv_sec = 3};
     bootstrap_answer_fn fn = atomic_load(&answer_fn);
+    char question = 0;
     char line[120];
     size_t len = 0;
     uid_t user;
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (!ask_trusted(fd, &user)) {
         len = (size_t)snprintf(line, sizeof line,
                                "# refused: this job is of user %u, who alone may ask\n",
@@ -46,7 +48,10 @@ static void module_answer_client(int fd)
         module_send_all(fd, line, len);
         return;
     }
-    char *text = fn ? fn(&len) : NULL;
+    if (recv(fd, &question, 1, 0) != 1) return;
+    const char *known = question ? strchr(ASK_QUESTIONS, question) : NULL;
+    if (!known) return;
+    char *text = fn ? fn((enum bootstrap_question)(known - ASK_QUESTIONS), &len) : NULL;
     if (!text)
         len = (size_t)snprintf(line, sizeof line,
                                "# rank %" PRIu32 " of %" PRIu32 ": has no counters yet\n", my_rank,

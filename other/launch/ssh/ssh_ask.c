@@ -1,4 +1,4 @@
-/* ssh_ask.c - the launcher's answer to gasnetrun --stats and --why; see ssh_ask.h.
+/* ssh_ask.c - the launcher's answer to gasnetrun --stats, --why and --top; see ssh_ask.h.
  *
  * Called by the launcher's event loop.  Must never delay the job: a client that does not read is
  * dropped, and a rank that does not answer is reported.
@@ -18,7 +18,10 @@
 #include <unistd.h>
 
 #include "other/launch/ask_socket.h"
+#include "other/launch/bootstrap.h"
+#include "other/launch/output.h"
 #include "other/launch/ssh/ssh_master.h"
+#include "other/launch/why.h"
 
 void ssh_ask_open(struct ssh_master *m)
 {
@@ -41,6 +44,7 @@ static void ask_hang_up(struct ssh_ask *ask)
 {
     if (ask->client >= 0) close(ask->client);
     ask->client = -1;
+    ask->read = ask->own = false;
     ask->sent = 0;
     ask->waiting = 0;
     ssh_wire_free(&ask->out);
@@ -69,10 +73,25 @@ static void ask_printf(struct ssh_ask *ask, const char *format, ...)
     if (n > 0) ssh_wire_put(&ask->out, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
 }
 
+/* The report for the launcher's own question. */
+static void ask_report(struct ssh_ask *ask)
+{
+    char end = 0;
+    ssh_wire_put(&ask->out, &end, 1);
+    char *text = ask->out.failed ? NULL : why_report((const char *)ask->out.data, WHY_SHORT);
+    if (text) output_put(OUTPUT_STDERR, text, strlen(text));
+    free(text);
+    ask_hang_up(ask);
+}
+
 /* Sends as much as the client takes; closes the connection when everything is sent. */
 static void ask_flush(struct ssh_master *m)
 {
     struct ssh_ask *ask = &m->ask;
+    if (ask->own) {
+        if (!ask->waiting) ask_report(ask);
+        return;
+    }
     while (ask->sent < ask->out.len) {
         ssize_t n = send(ask->client, ask->out.data + ask->sent, ask->out.len - ask->sent,
                          MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -93,10 +112,10 @@ static void ask_settle(struct ssh_ask *ask, uint32_t rank)
     ask->waiting--;
 }
 
-static void ask_send_question(struct ssh_master *m)
+static void ask_send_question(struct ssh_master *m, enum bootstrap_question what)
 {
     struct ssh_ask *ask = &m->ask;
-    ask->number++;
+    ask->number = ssh_wire_question((ask->number >> 2) + 1, what);
     ask->waiting = 1; /* held while the ranks are asked */
     for (uint32_t r = 0; r < m->job.size; r++) {
         const struct ssh_job_rank *rank = &m->job.ranks[r];
@@ -126,7 +145,7 @@ static void ask_admit(struct ssh_master *m)
     ask->client = accept4(ask->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (ask->client < 0) return;
     if (ask_trusted(ask->client, &user)) {
-        ask_send_question(m);
+        ssh_timer_set(m, SSH_TIMER_ASK, ASK_ANSWER_MS);
         return;
     }
     ask_printf(ask, "# refused: this job is of user %u, who alone may ask\n", (unsigned)geteuid());
@@ -134,12 +153,38 @@ static void ask_admit(struct ssh_master *m)
     ask_hang_up(ask);
 }
 
+/* The client sends its question, or is gone. */
+static void ask_read_question(struct ssh_master *m)
+{
+    struct ssh_ask *ask = &m->ask;
+    char question = 0;
+    const ssize_t n = recv(ask->client, &question, 1, MSG_DONTWAIT);
+    const char *known = question ? strchr(ASK_QUESTIONS, question) : NULL;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    ask->read = n == 1 && known;
+    if (ask->read)
+        ask_send_question(m, (enum bootstrap_question)(known - ASK_QUESTIONS));
+    else
+        ask_hang_up(ask);
+}
+
+bool ssh_ask_why(struct ssh_master *m)
+{
+    struct ssh_ask *ask = &m->ask;
+    if (!ask->text || !ask->pending || ask->client >= 0 || ask->own) return false;
+    ask->own = true;
+    ask_send_question(m, BOOTSTRAP_WHY);
+    return true;
+}
+
 size_t ssh_ask_poll(struct ssh_master *m, struct pollfd *fds)
 {
     struct ssh_ask *ask = &m->ask;
-    bool busy = ask->client >= 0;
+    bool busy = ask->client >= 0 || ask->own;
+    short events = ask->read ? 0 : POLLIN;
     fds[0] = (struct pollfd){.fd = busy ? -1 : ask->listener, .events = POLLIN};
-    fds[1] = (struct pollfd){.fd = ask->client, .events = ask->sent < ask->out.len ? POLLOUT : 0};
+    fds[1] =
+        (struct pollfd){.fd = ask->client, .events = ask->sent < ask->out.len ? POLLOUT : events};
     return SSH_ASK_FDS;
 }
 
@@ -147,9 +192,11 @@ void ssh_ask_ready(struct ssh_master *m, const struct pollfd *fds, size_t count)
 {
     struct ssh_ask *ask = &m->ask;
     if (count < SSH_ASK_FDS) return;
-    if (fds[0].revents && ask->client < 0) ask_admit(m);
+    if (fds[0].revents && ask->client < 0 && !ask->own) ask_admit(m);
     if (!fds[1].revents || ask->client < 0) return;
-    if (fds[1].revents & (POLLHUP | POLLERR))
+    if (!ask->read && (fds[1].revents & POLLIN))
+        ask_read_question(m);
+    else if (fds[1].revents & (POLLHUP | POLLERR))
         ask_hang_up(ask);
     else
         ask_flush(m);
@@ -167,7 +214,8 @@ void ssh_ask_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire_fr
         return;
     }
     /* A late answer to an earlier question is dropped. */
-    if (ask->client < 0 || message.value != ask->number || !ask->pending[rank]) return;
+    if ((ask->client < 0 && !ask->own) || message.value != ask->number || !ask->pending[rank])
+        return;
     ssh_wire_put(&ask->text[rank], message.data, message.data_len);
     if (message.seq) ask_settle(ask, rank);
     ask_flush(m);
@@ -176,8 +224,8 @@ void ssh_ask_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire_fr
 void ssh_ask_late(struct ssh_master *m)
 {
     struct ssh_ask *ask = &m->ask;
-    if (ask->client < 0) return;
-    if (!ask->waiting) { /* all is answered, and the client does not read */
+    if (ask->client < 0 && !ask->own) return;
+    if (!ask->waiting) { /* the client does not ask; or all is answered, and it does not read */
         ask_hang_up(ask);
         return;
     }

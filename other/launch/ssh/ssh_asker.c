@@ -1,7 +1,9 @@
-/* ssh_asker.c - gasnetrun --stats and --why: asks the launcher of a job, or else the ranks that
- * answer for themselves, and prints the answers or a report about them.
+/* ssh_asker.c - gasnetrun --stats, --why and --top: asks the launcher of a job, or else the ranks
+ * that answer for themselves, and prints the answers or a report about them.
  */
 #define _GNU_SOURCE /* struct ucred */
+#include "other/launch/ssh/ssh_asker.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -15,6 +17,7 @@
 #include <unistd.h>
 
 #include "other/launch/ask_socket.h"
+#include "other/launch/bootstrap.h"
 #include "other/launch/launcher_log.h"
 #include "other/launch/ssh/ssh_launch.h"
 #include "other/launch/ssh/ssh_wire.h"
@@ -22,16 +25,19 @@
 
 enum { PATIENCE_SECONDS = 15 };
 
-static const char *option;          /* of the question: --stats or --why */
-static struct ssh_wire_buf answers; /* of --why: what is to be reported about */
+static const char *option;          /* of the question: --stats, --why or --top */
+static char question;               /* of ASK_QUESTIONS */
+static struct ssh_wire_buf answers; /* not of --stats: what is to be reported about */
+
+static bool silent; /* failures are not explained: the job was there before */
 
 /* Prints a part of the answer, or keeps it for the report. */
 static void ask_output(const char *text, size_t len)
 {
-    if (strcmp(option, "--why") == 0)
-        ssh_wire_put(&answers, text, len);
-    else
+    if (question == ASK_QUESTIONS[BOOTSTRAP_STATS])
         fwrite(text, 1, len, stdout); /* launcher_end_print reports a failure */
+    else
+        ssh_wire_put(&answers, text, len);
 }
 
 static void ask_output_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -52,6 +58,10 @@ static void ask_explain_failure(pid_t job, int error)
     snprintf(file, sizeof file, "/proc/%d/comm", (int)job);
     FILE *comm = fopen(file, "r");
     bool exists = comm != NULL;
+    if (silent) {
+        if (comm) fclose(comm);
+        return;
+    }
     if (comm) {
         if (!fgets(name, sizeof name, comm)) name[0] = 0;
         fclose(comm);
@@ -119,13 +129,15 @@ static enum answer ask_print_answer(int fd, pid_t job)
     ssize_t n;
     uid_t user = 0;
     if (!ask_believed(fd, job, &user)) return UNTRUSTED;
+    (void)!send(fd, &question, 1, MSG_NOSIGNAL); /* a failure leaves no answer either */
     while ((n = recv(fd, bytes, sizeof bytes, 0)) > 0 || (n < 0 && errno == EINTR)) {
         if (n < 0) continue;
         if (user != geteuid()) ask_make_plain(bytes, (size_t)n);
         any = true;
         ask_output(bytes, (size_t)n);
     }
-    return n < 0 || !any ? SILENT : ANSWERED;
+    /* One that refuses closes before it has read the question. */
+    return (n < 0 && errno != ECONNRESET) || !any ? SILENT : ANSWERED;
 }
 
 /* --- ranks that answer for themselves --- */
@@ -219,7 +231,7 @@ static int ask(pid_t job)
         return 1;
     }
     enum answer answer = ask_print_answer(fd, job);
-    if (answer == SILENT)
+    if (answer == SILENT && !silent)
         launcher_log("%s %d: the launcher does not answer: the job has just ended, or is "
                      "stopped",
                      option, (int)job);
@@ -227,28 +239,59 @@ static int ask(pid_t job)
     return launcher_end_print() || answer != ANSWERED;
 }
 
-/* Prints the report; the exit status. */
-static int ask_report(bool all)
+const char *ssh_ask_text(pid_t job, enum bootstrap_question what, bool again)
 {
-    char end = 0;
-    ssh_wire_put(&answers, &end, 1);
-    const char *refused = answers.failed ? NULL : strstr((const char *)answers.data, "# refused: ");
-    if (refused) {
-        launcher_log("--why: %.*s", (int)strcspn(refused + 2, "\n"), refused + 2);
-        return 1;
+    static const char *const options[BOOTSTRAP_QUESTIONS] = {"--stats", "--why", "--top"};
+    option = options[what];
+    question = ASK_QUESTIONS[what];
+    silent = again;
+    ssh_wire_free(&answers);
+    if (ask(job)) return NULL;
+    ssh_wire_put(&answers, "", 1);
+    if (answers.failed) {
+        launcher_log("%s: out of memory for the answers", option);
+        return NULL;
     }
-    char *text = answers.failed ? NULL : why_report((const char *)answers.data, all);
-    if (text) fputs(text, stdout);
-    if (!text) launcher_log("--why: out of memory for the answers");
-    free(text);
-    return launcher_end_print() || !text;
+    const char *text = (const char *)answers.data, *refused = strstr(text, "# refused: ");
+    if (!refused) return text;
+    launcher_log("%s: %.*s", option, (int)strcspn(refused + 2, "\n"), refused + 2);
+    return NULL;
+}
+
+/* Prints the report; the exit status. */
+static int ask_why(pid_t job, bool all)
+{
+    const char *text = ssh_ask_text(job, BOOTSTRAP_WHY, false);
+    if (!text) return 1;
+    char *report = why_report(text, all ? WHY_ALL : WHY_SHORT);
+    if (report) fputs(report, stdout);
+    if (!report) launcher_log("--why: out of memory for the report");
+    free(report);
+    return launcher_end_print() || !report;
+}
+
+/* Prints the answers as they come. */
+static int ask_stats(pid_t job)
+{
+    option = "--stats";
+    question = ASK_QUESTIONS[BOOTSTRAP_STATS];
+    return ask(job);
 }
 
 int ssh_ask(pid_t job, enum ssh_ask_for what)
 {
-    option = what == SSH_ASK_STATS ? "--stats" : "--why";
-    int status = ask(job);
-    if (what != SSH_ASK_STATS && status == 0) status = ask_report(what == SSH_ASK_WHY_ALL);
+    int status = 1;
+    switch (what) {
+    case SSH_ASK_STATS:
+        status = ask_stats(job);
+        break;
+    case SSH_ASK_WHY:
+    case SSH_ASK_WHY_ALL:
+        status = ask_why(job, what == SSH_ASK_WHY_ALL);
+        break;
+    case SSH_ASK_TOP:
+        return ssh_top(job); /* whose thread may still use the answers */
+    }
     ssh_wire_free(&answers);
     return status;
 }

@@ -36,9 +36,9 @@ int ssh_launch(const struct ssh_request *request);
  * reads; -1: the rank shares the launcher's descriptor. */
 int ssh_input_open(int *forward);
 
-enum ssh_ask_for { SSH_ASK_STATS, SSH_ASK_WHY, SSH_ASK_WHY_ALL };
+enum ssh_ask_for { SSH_ASK_STATS, SSH_ASK_WHY, SSH_ASK_WHY_ALL, SSH_ASK_TOP };
 /* Prints the counters of a running job, named by the process id of its launcher on this host, or
- * who waits for whom in it; returns the exit status. */
+ * who waits for whom in it, or shows what its ranks do; returns the exit status. */
 int ssh_ask(pid_t job, enum ssh_ask_for what);
 
 /* The hidden mode in which the launcher runs on other hosts: argv[1] is SSH_CONTROL_OPTION. */

@@ -30,6 +30,7 @@ enum {
     KILL_AFTER = 500, /* are few; and until SIGKILL */
     GIVE_UP_AFTER = 2500,   /* ms until the launcher gives up processes that SIGKILL does not end */
     READER_GRACE = 2000,    /* ms in which a rank of a job without reader may begin to exit */
+    START_SLOW = 2000,      /* ms after which a start is shown on a terminal */
     INTERRUPT_GRACE = 1400, /* ms for a job to end itself upon a signal */
     SAME_SIGNAL = 500,      /* ms in which another signal to the launcher is part of the first */
     MUTE_AFTER = 1500,      /* ms until silent control processes are given up */
@@ -202,6 +203,18 @@ static void master_check_leaving(struct ssh_master *m)
     ssh_timer_set(m, SSH_TIMER_LEAVING, LOAD_EVERY);
 }
 
+/* How far the start is, while it takes long and a terminal shows it. */
+static void master_show_start(struct ssh_master *m)
+{
+    enum { NEXT = 500 };
+    char text[100];
+    const bool over = m->job.joined == m->job.size || m->job.gone || m->job.ending;
+    snprintf(text, sizeof text, "%" PRIu32 " of %" PRIu32 " ranks have called gasnet_init",
+             m->job.joined, m->job.size);
+    launcher_progress(over ? NULL : text);
+    if (!over) ssh_timer_set(m, SSH_TIMER_STARTING, NEXT);
+}
+
 static void master_timer_expired(struct ssh_master *m, enum ssh_timer timer)
 {
     switch (timer) {
@@ -239,6 +252,9 @@ static void master_timer_expired(struct ssh_master *m, enum ssh_timer timer)
     case SSH_TIMER_ASK:
         ssh_ask_late(m);
         break;
+    case SSH_TIMER_WATCH:
+        ssh_watch_due(m);
+        break;
     case SSH_TIMER_ECHO:
         ssh_remote_no_echo(m);
         break;
@@ -250,6 +266,9 @@ static void master_timer_expired(struct ssh_master *m, enum ssh_timer timer)
         break;
     case SSH_TIMER_LINES:
         ssh_remote_flush_lines(m);
+        break;
+    case SSH_TIMER_STARTING:
+        master_show_start(m);
         break;
     case SSH_TIMER_READER:
         master_end_without_reader(m);
@@ -278,6 +297,8 @@ void ssh_master_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire
 {
     if (frame->type == SSH_WIRE_ANSWER)
         ssh_ask_frame(m, rank, frame);
+    else if (frame->type == SSH_WIRE_MOVES)
+        ssh_watch_frame(m, rank, frame);
     else
         ssh_job_frame(&m->job, rank, frame);
 }
@@ -445,6 +466,10 @@ static void master_loop(struct ssh_master *m)
             ssh_timer_set(m, SSH_TIMER_HELD, HELD_TIME);
         if (!m->due[SSH_TIMER_LEAVING]) master_check_leaving(m);
         if (m->job.ending && !m->end_started) master_start_end(m);
+        if (m->due[SSH_TIMER_STARTING] && m->job.joined == m->job.size) {
+            m->due[SSH_TIMER_STARTING] = 0;
+            launcher_progress(NULL);
+        }
         if (m->remotes && m->job.gone && !m->job.ending && !m->due[SSH_TIMER_ECHO])
             ssh_remote_ask_echo(m); /* a rank is gone: all others should end soon */
         if (!fds || master_finished(m)) break;
@@ -567,8 +592,9 @@ static void master_describe(const struct ssh_master *m)
 {
     char *line = shell_join(m->request->argv);
     if (!m->request->dry_run)
-        launcher_log("this is job %d; --stats %d shows its counters, --why %d what it waits for",
-                     (int)getpid(), (int)getpid(), (int)getpid());
+        launcher_log("this is job %d; --stats %d shows its counters, --why %d what it waits for, "
+                     "--top %d a live view",
+                     (int)getpid(), (int)getpid(), (int)getpid(), (int)getpid());
     for (uint32_t s = 0; s < m->placement.count; s++) {
         const struct ssh_placed_slot *slot = &m->placement.slots[s];
         struct shell_words command = {0};
@@ -670,12 +696,14 @@ static int master_run(struct ssh_master *m, uint32_t locals)
     }
     m->job.program = m->request->path;
     ssh_ask_open(m);
+    if (isatty(STDERR_FILENO)) ssh_timer_set(m, SSH_TIMER_STARTING, START_SLOW);
     if (m->request->forked)
         master_adopt_all(m);
     else
         master_start_all(m);
     master_loop(m);
     ssh_ask_close(m);
+    ssh_watch_close(m);
     int status = master_end_output(m, ssh_job_status(&m->job));
     ssh_input_return(m);
     ssh_remote_close(m);

@@ -11,6 +11,7 @@
 #include "other/launch/ssh/ssh_job.h"
 #include "other/launch/ssh/ssh_placement.h"
 #include "other/launch/ssh/ssh_shell.h"
+#include "other/launch/ssh/ssh_watch.h"
 
 enum ssh_timer {
     SSH_TIMER_TERM,            /* ranks ordered to end get SIGTERM */
@@ -23,13 +24,15 @@ enum ssh_timer {
     SSH_TIMER_SLOW,            /* hosts not connected yet are named */
     SSH_TIMER_HELD,            /* the pause for further complaints is over */
     SSH_TIMER_LEAVING,         /* ranks wait for others to end: the load is read */
-    SSH_TIMER_ASK,             /* ranks should have answered --stats */
+    SSH_TIMER_ASK,             /* a client should have asked, or ranks answered it */
+    SSH_TIMER_WATCH,           /* the watchdog looks at what the ranks have announced */
     SSH_TIMER_ECHO,            /* some ranks have ended: control processes should have answered */
     SSH_TIMER_MUTE,            /* the job ends: silent control processes are given up */
     SSH_TIMER_UNAUTHENTICATED, /* a client should have proved that it knows the secret */
     SSH_TIMER_LINES,           /* an unfinished line of output is forwarded */
     SSH_TIMER_INPUT,           /* the job is in the background: it may be in the foreground now */
     SSH_TIMER_OUTPUT,          /* the job ends, and its reader should have taken some output */
+    SSH_TIMER_STARTING,        /* ranks that have joined are counted for the user */
     SSH_TIMER_READER,          /* the reader is gone, and the job should have ended by itself */
     SSH_TIMERS
 };
@@ -70,6 +73,7 @@ struct ssh_master {
     enum ssh_timer *silent;      /* [ranks]: SILENCE or ENDING; 0: the rank is connected */
     struct ssh_parcel *welcome;
     struct ssh_ask ask;
+    struct ssh_watch watch;
     int64_t due[SSH_TIMERS];          /* milliseconds of the monotonic clock; 0: off */
     struct gasneti_patience patience; /* the time left to ranks that have not asked to end */
     uint32_t patient_since;           /* ranks that had asked when it was set */

@@ -159,17 +159,18 @@ static void rank_send_answer(uint32_t question, const char *text, size_t len)
 }
 
 /* In a thread of its own: the watch must not wait for the answer. */
-static void *rank_answer_thread(void *question)
+static void *rank_answer_thread(void *asked)
 {
+    const uint32_t question = (uint32_t)(uintptr_t)asked;
     bootstrap_answer_fn fn = atomic_load(&me.answer);
     char early[80];
     size_t len = 0;
-    char *text = fn ? fn(&len) : NULL;
+    char *text = fn ? fn((enum bootstrap_question)(question & 3), &len) : NULL;
     if (!text)
         len = (size_t)snprintf(early, sizeof early,
                                "# rank %" PRIu32 " of %" PRIu32 ": has no counters yet\n", me.rank,
                                me.size);
-    rank_send_answer((uint32_t)(uintptr_t)question, text ? text : early, len);
+    rank_send_answer(question, text ? text : early, len);
     free(text);
     atomic_store(&me.answering, false);
     return NULL;
@@ -375,6 +376,11 @@ static void ssh_answer(bootstrap_answer_fn fn)
     atomic_store(&me.answer, fn);
 }
 
+static void ssh_moves(bool moves, double seconds)
+{
+    rank_send_value(SSH_WIRE_MOVES, ssh_wire_moves(moves, seconds));
+}
+
 static void ssh_listen(bootstrap_word_fn on_word)
 {
     atomic_store(&me.on_word, on_word);
@@ -433,6 +439,7 @@ const struct spawner_ops spawner_ssh = {
     .meanwhile = ssh_meanwhile,
     .watch = ssh_watch,
     .answer = ssh_answer,
+    .moves = ssh_moves,
     .listen = ssh_listen,
     .leaving = ssh_leaving,
     .complain = ssh_complain,

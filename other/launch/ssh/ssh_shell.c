@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "other/launch/launcher_log.h"
 #include "other/launch/output.h"
 
 /* An output stream of a remote shell. */
@@ -102,6 +103,7 @@ static void shell_write_out(void *ctx, const char *text, size_t len)
 {
     const struct shell_stream *stream = ctx;
     if (stream->which == 1) shell_note_key(stream->shell, text, len);
+    launcher_progress(NULL);
     output_put(stream->which == 0 ? OUTPUT_STDOUT : OUTPUT_STDERR, text, len);
 }
 

@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 enum {
-    SSH_WIRE_VERSION = 9,
+    SSH_WIRE_VERSION = 10,
     SSH_WIRE_HEADER = 12,
     SSH_WIRE_PAYLOAD = 32768,
     SSH_WIRE_FRAME = SSH_WIRE_HEADER + SSH_WIRE_PAYLOAD,
@@ -41,13 +41,14 @@ enum ssh_wire_type {
     SSH_WIRE_ANSWER,      /* rank: answer to ASK, in parts; value = question */
     SSH_WIRE_COMPLAINT,   /* rank: a message for the user before it aborts */
     SSH_WIRE_LEAVING,     /* rank: asks to end; value: see ssh_wire_leaving */
+    SSH_WIRE_MOVES,       /* rank: whether it gets on; value: see ssh_wire_moves */
     SSH_WIRE_WELCOME,     /* to rank: size, hosts, environment */
     SSH_WIRE_RESULT,      /* to rank: result of a collective call */
     SSH_WIRE_DIE,         /* to rank: the job ends; value = exit code */
     SSH_WIRE_NOTED,       /* to rank: its LEAVING has arrived; value = 0 */
     SSH_WIRE_LEAVE,       /* to rank: others asked to end, ask too; value = exit code */
     SSH_WIRE_TOGETHER,    /* to rank: all have asked to end; value = exit code of the job */
-    SSH_WIRE_ASK,         /* to rank: --stats; value = question */
+    SSH_WIRE_ASK,         /* to rank: --stats and the like; value: see ssh_wire_question */
     SSH_WIRE_JOIN,        /* control process: its slot, and its nonce */
     SSH_WIRE_ENDED,       /* control process: a rank ended; value = wait status */
     SSH_WIRE_SILENT, /* control process: a rank closed its connection; value = 1: it is ending */
@@ -122,6 +123,24 @@ static inline uint32_t ssh_wire_leaving(uint32_t code, double seconds)
 static inline double ssh_wire_leaving_seconds(uint32_t value)
 {
     return (value >> 8) / 100.0;
+}
+
+/* The value of an ASK: the question's number and its enum bootstrap_question. */
+static inline uint32_t ssh_wire_question(uint32_t number, uint32_t what)
+{
+    return number << 2 | (what & 3);
+}
+
+/* The value of a MOVES: the time in which a rank has got on, or has not. */
+static inline uint32_t ssh_wire_moves(bool moves, double seconds)
+{
+    const double most = 1 << 30, hundredths = seconds * 100;
+    return (uint32_t)(hundredths < most ? hundredths : most) << 1 | moves;
+}
+
+static inline double ssh_wire_moves_seconds(uint32_t value)
+{
+    return (value >> 1) / 100.0;
 }
 
 /* Returns the length of the frame at `bytes`, 0 when it is incomplete, -1 when the bytes are no
