@@ -121,6 +121,13 @@ void gasneti_trace_leave(uint64_t began, const gasneti_trace_event_t *event)
 
 /* --- waits --- */
 
+static uint8_t kind_of(enum gasneti_trace_for reason)
+{
+    return reason <= GASNETI_TRACE_FOR_CONDITION    ? GASNETI_TRACE_wait
+           : reason == GASNETI_TRACE_FOR_CONNECTION ? GASNETI_TRACE_connection
+                                                    : GASNETI_TRACE_stall;
+}
+
 void gasneti_trace_step(enum gasneti_trace_for reason, uint32_t peer)
 {
     thread_t *me = mine();
@@ -128,12 +135,8 @@ void gasneti_trace_step(enum gasneti_trace_for reason, uint32_t peer)
     if (me->stepping) return; /* a wait inside of a wait's poll */
     if (me->wait.reason != reason || me->wait.peer != peer || now - me->wait.ended > STEP_GAP_NS) {
         end_wait(me);
-        me->wait = (gasneti_trace_event_t){.kind = reason <= GASNETI_TRACE_FOR_CONDITION
-                                                       ? GASNETI_TRACE_wait
-                                                       : GASNETI_TRACE_stall,
-                                           .began = now,
-                                           .peer = peer,
-                                           .reason = (uint8_t)reason};
+        me->wait = (gasneti_trace_event_t){
+            .kind = kind_of(reason), .began = now, .peer = peer, .reason = (uint8_t)reason};
     }
     me->stepping = true;
 }
