@@ -39,7 +39,8 @@ void gasnetc_register_internal(const gasnetc_internal_t *table);
 
 /* Returns the library's handler `index` for a message from `peer` with this head (gasnetc_am_head).
  * Fatal if the index is not registered, or its handler is for messages of another form. */
-void (*gasnetc_internal_handler(unsigned index, uint8_t head, const gasnetc_peer_t *peer))(void);
+const gasnetc_internal_t *gasnetc_internal_handler(unsigned index, uint8_t head,
+                                                   const gasnetc_peer_t *peer);
 
 /* Registers the table of gasnet_attach, whose handlers are for all messages, as
  * gex_EP_RegisterHandlers does; but entries with index 0 get the lowest free indices. */

@@ -67,15 +67,6 @@ HOT bool deliver_as(enum gasnetc_am_category category, net_message_t *message, n
     return gasnetc_act_on(category, am.request, &am, message, spare, false);
 }
 
-bool gasnetc_run_internal(net_message_t *message, net_spare_t *spare)
-{
-    gasnetc_peer_t *peer = gasnetc_peer_of(message->peer);
-    gasnetc_am_t am;
-    if (!gasnetc_am_parse_plain(message->data, message->length, &am))
-        gasnetc_malformed(message, "header (changed since it arrived)");
-    return gasnetc_run_and_release(GASNETC_AM_SHORT, am.request, false, &am, peer, message, spare);
-}
-
 bool gasnetc_deliver_any(net_message_t *message, net_spare_t *spare)
 {
     const gasnetc_am_header_t *header = message->data;

@@ -42,9 +42,13 @@ static inline gasnetc_handler_fn gasnetc_handler_of(const gasnetc_am_t *am,
     gasnetc_handler_fn handler = gasnetc_handlers[am->handler];
     if (!handler)
         handler = gasnetc_internal_handler(
-            am->handler, gasnetc_am_head(am->category, am->request, am->numargs), peer);
+                      am->handler, gasnetc_am_head(am->category, am->request, am->numargs), peer)
+                      ->function;
     return handler;
 }
+
+/* Runs the library's handler `index` for a Short with this head; am_handlers.c. */
+void gasnetc_run_internal(gasnetc_token_t *token, unsigned index, uint8_t head);
 
 HOT void gasnetc_run_handler(enum gasnetc_am_category category, gasnetc_handler_fn handler,
                              const gasnetc_am_t *am, const net_message_t *message,
@@ -56,7 +60,10 @@ HOT void gasnetc_run_handler(enum gasnetc_am_category category, gasnetc_handler_
         gasnetc_handler_begins(token);
     }
     if (category == GASNETC_AM_SHORT) {
-        if (am->numargs == 0) /* the usual case: no switch */
+        if (!handler)
+            gasnetc_run_internal(token, am->handler,
+                                 gasnetc_am_head(GASNETC_AM_SHORT, am->request, am->numargs));
+        else if (am->numargs == 0) /* the usual case: no switch */
             ((void (*)(void *))handler)(token);
         else
             gasnetc_run_short(handler, token, am->numargs, gasnetc_am_args(am, message->data));
@@ -119,10 +126,6 @@ static inline void gasnetc_release(net_message_t *message, net_spare_t *spare)
         gasnetc_ring_release(message);
 }
 
-/* gasnetc_run_and_release for a message that gasnetc_am_parse_plain has parsed and whose handler is
- * the library's own: parses the message again, off the hot path. */
-bool gasnetc_run_internal(net_message_t *message, net_spare_t *spare);
-
 /* The handler of a Request has sent no Reply; returns as flow_not_replied.  `by_ring`: the message
  * came by a ring. */
 HOT bool gasnetc_not_replied(const gasnetc_token_t *token, net_message_t *message, bool by_ring)
@@ -137,7 +140,7 @@ HOT bool gasnetc_not_replied(const gasnetc_token_t *token, net_message_t *messag
 }
 
 /* Runs the handler of a message and releases the message; returns as gasnetc_act_on. */
-HOT bool gasnetc_run_and_release(enum gasnetc_am_category category, bool request, bool plain,
+HOT bool gasnetc_run_and_release(enum gasnetc_am_category category, bool request,
                                  const gasnetc_am_t *am, gasnetc_peer_t *peer,
                                  net_message_t *message, net_spare_t *spare)
 {
@@ -148,8 +151,7 @@ HOT bool gasnetc_run_and_release(enum gasnetc_am_category category, bool request
     token.answer = request ? GASNETC_ANSWER_OPEN : GASNETC_ANSWER_NONE;
     token.message = message;
     gasnetc_handler_fn handler =
-        plain ? gasnetc_handlers[am->handler] : gasnetc_handler_of(am, peer);
-    if (plain && !handler) return gasnetc_run_internal(message, spare);
+        category == GASNETC_AM_SHORT ? gasnetc_handlers[am->handler] : gasnetc_handler_of(am, peer);
     gasnetc_run_handler(category, handler, am, message, &token);
     if (request && token.answer != GASNETC_ANSWERED)
         overdue = gasnetc_not_replied(&token, message, !spare);
@@ -182,7 +184,7 @@ HOT bool gasnetc_act_on(enum gasnetc_am_category category, bool request, const g
         gasnetc_release(message, spare);
         return false;
     }
-    return gasnetc_run_and_release(category, request, plain, am, peer, message, spare);
+    return gasnetc_run_and_release(category, request, am, peer, message, spare);
 }
 
 HOT bool gasnetc_deliver_one(net_message_t *message, net_spare_t *spare)

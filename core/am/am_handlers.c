@@ -30,7 +30,7 @@ typedef void (*handler_fn)(void);
 handler_fn gasnetc_handlers[256];
 static gex_AM_Entry_t registered[256];
 static gasneti_lock_t registering; /* protects writes of the two */
-static const gasnetc_internal_t *internals[FIRST_CLIENT];
+static const gasnetc_internal_t *internals[256];
 
 /* --- the library's own --- */
 
@@ -64,11 +64,22 @@ refuse_form(unsigned index, uint8_t head, const gasnetc_internal_t *internal,
                   form_of(internal->head, expected));
 }
 
-handler_fn gasnetc_internal_handler(unsigned index, uint8_t head, const gasnetc_peer_t *peer)
+const gasnetc_internal_t *gasnetc_internal_handler(unsigned index, uint8_t head,
+                                                   const gasnetc_peer_t *peer)
 {
-    const gasnetc_internal_t *internal = index < FIRST_CLIENT ? internals[index] : NULL;
+    const gasnetc_internal_t *internal = internals[index];
     if (!internal || internal->head != head) refuse_form(index, head, internal, peer);
-    return internal->function;
+    return internal;
+}
+
+void gasnetc_run_internal(gasnetc_token_t *token, unsigned index, uint8_t head)
+{
+    const gasnetc_internal_t *internal = gasnetc_internal_handler(index, head, token->peer);
+    const void *args = (const gasnetc_am_header_t *)token->message->data + 1;
+    if (internal->words)
+        ((gasnetc_words_handler_t *)internal->function)(token, args);
+    else
+        gasnetc_run_short(internal->function, token, head >> 3, args);
 }
 
 /* --- what clients may send to --- */

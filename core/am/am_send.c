@@ -438,6 +438,51 @@ UNGUARDED void gasnetc_AMRequestMediumInPlace(gasnet_node_t dest, gasnet_handler
          false);
 }
 
+_Static_assert(sizeof(uint64_t) >= NET_AM_TAIL, "gasnetc_words_t has room behind the message");
+
+/* Posts a Short from where its sender has written the words. */
+HOT void post_words(gasnetc_peer_t *peer, gasnet_handler_t handler, gasnetc_words_t *message,
+                    unsigned count, enum flow_kind kind, net_message_t *answers)
+{
+    message->header = (gasnetc_am_header_t){
+        .head = gasnetc_am_head(GASNETC_AM_SHORT, kind == FLOW_REQUEST, 2 * count),
+        .handler = handler};
+    post(peer, SHORT(handler, (int)(2 * count), message->args), (char *)message,
+         sizeof message->header + count * sizeof message->word[0], false, kind, answers, false);
+}
+
+/* The network takes a message of words from any memory. */
+HOT bool words_inlined(const gasnetc_peer_t *peer, unsigned count)
+{
+    return !gasnetc_shm_of(peer) &&
+           bounce_inlines(sizeof(gasnetc_am_header_t) + count * sizeof(uint64_t));
+}
+
+void gasnetc_request_words(gasnet_node_t dest, gasnet_handler_t handler, gasnetc_words_t *message,
+                           unsigned count)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[dest];
+    if (!words_inlined(peer, count)) {
+        gasnetc_AMRequestShort(dest, handler, (int)(2 * count), message->args);
+        return;
+    }
+    remote_settle();
+    post_words(peer, handler, message, count, FLOW_REQUEST, NULL);
+}
+
+void gasnetc_reply_words(gasnet_token_t opaque, gasnet_handler_t handler, gasnetc_words_t *message,
+                         unsigned count)
+{
+    gasnetc_token_t *token = opaque;
+    if (!words_inlined(token->peer, count)) {
+        gasnetc_AMReplyShort(token, handler, (int)(2 * count), message->args);
+        return;
+    }
+    if (token->answer != GASNETC_ANSWER_OPEN) gasnetc_no_reply(token);
+    token->answer = GASNETC_ANSWERED;
+    post_words(token->peer, handler, message, count, FLOW_REPLY, flow_answers(token));
+}
+
 UNGUARDED int gasnetc_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int numargs,
                                    const gasnet_handlerarg_t *args)
 {
