@@ -7,8 +7,8 @@
 #include "core/rdma/synchronisation.h"
 #include "gasnet.h"
 
-/* The Reply of a handler: not allowed, because its message is a Reply; not sent yet; sent. */
-enum gasnetc_answer { GASNETC_ANSWER_NONE, GASNETC_ANSWER_OPEN, GASNETC_ANSWERED };
+/* The Reply of a handler: not sent yet; sent; not allowed, because its message is a Reply. */
+enum gasnetc_answer { GASNETC_ANSWER_OPEN, GASNETC_ANSWERED, GASNETC_ANSWER_NONE };
 
 /* What a gasnet_token_t points to while a handler runs; on the stack of gasnetc_run_and_release or
  * gasnetc_loopback. */
@@ -83,11 +83,19 @@ typedef struct gasnetc_sending {
 bool gasnetc_am_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, gasnetc_sending_t how);
 bool gasnetc_am_reply(gasnet_token_t token, const gasnetc_outgoing_t *am, gasnetc_sending_t how);
 
-/* Sends a Medium Request whose payload the caller has written where the network takes the message
- * from: behind `payload` is room for NET_AM_TAIL bytes, and before it for GASNETC_AM_PREFIX_MAX.
- * `dest` is a rank that shares no memory with this one, and the network inlines the message. */
-void gasnetc_AMRequestMediumInPlace(gasnet_node_t dest, gasnet_handler_t handler, char *payload,
-                                    size_t nbytes, int numargs, const gasnet_handlerarg_t *args);
+/* A Medium Request that is built where the network takes it from: its caller writes the payload, at
+ * message + GASNETC_AM_PREFIX_MAX.  The peer shares no memory with this rank, and the network
+ * inlines the message. */
+typedef struct gasnetc_in_place {
+    gasnetc_peer_t *peer;
+    unsigned numargs;
+    unsigned prefix; /* bytes before the payload, gasnetc_am_prefix */
+    _Alignas(16) char message[GASNETC_AM_PREFIX_MAX + NET_STACK_MESSAGE + NET_AM_TAIL];
+} gasnetc_in_place_t;
+
+/* Sends it, with `nbytes` bytes of payload and message->numargs arguments. */
+void gasnetc_send_in_place(gasnetc_in_place_t *message, gasnet_handler_t handler, size_t nbytes,
+                           int numargs, const gasnet_handlerarg_t *args);
 
 /* Fatal: the token's handler has replied, or runs for a Reply. */
 void gasnetc_no_reply(const gasnetc_token_t *token) __attribute__((noreturn, cold));

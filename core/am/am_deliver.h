@@ -47,8 +47,8 @@ static inline gasnetc_handler_fn gasnetc_handler_of(const gasnetc_am_t *am,
     return handler;
 }
 
-/* Runs the library's handler `index` for a Short with this head; am_handlers.c. */
-void gasnetc_run_internal(gasnetc_token_t *token, unsigned index, uint8_t head);
+/* Runs the library's own handler for a Short with this head; am_handlers.c. */
+void gasnetc_run_internal(gasnetc_token_t *token, uint8_t head);
 
 HOT void gasnetc_run_handler(enum gasnetc_am_category category, gasnetc_handler_fn handler,
                              const gasnetc_am_t *am, const net_message_t *message,
@@ -61,7 +61,7 @@ HOT void gasnetc_run_handler(enum gasnetc_am_category category, gasnetc_handler_
     }
     if (category == GASNETC_AM_SHORT) {
         if (!handler)
-            gasnetc_run_internal(token, am->handler,
+            gasnetc_run_internal(token,
                                  gasnetc_am_head(GASNETC_AM_SHORT, am->request, am->numargs));
         else if (am->numargs == 0) /* the usual case: no switch */
             ((void (*)(void *))handler)(token);

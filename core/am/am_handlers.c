@@ -72,10 +72,14 @@ const gasnetc_internal_t *gasnetc_internal_handler(unsigned index, uint8_t head,
     return internal;
 }
 
-void gasnetc_run_internal(gasnetc_token_t *token, unsigned index, uint8_t head)
+/* The index is read again, for the sake of row "AM Short receive + handler": the two readings may
+ * differ, if the peer writes the message, but the handler is one of this head. */
+void gasnetc_run_internal(gasnetc_token_t *token, uint8_t head)
 {
-    const gasnetc_internal_t *internal = gasnetc_internal_handler(index, head, token->peer);
-    const void *args = (const gasnetc_am_header_t *)token->message->data + 1;
+    const gasnetc_am_header_t *header = token->message->data;
+    const gasnetc_internal_t *internal =
+        gasnetc_internal_handler(header->handler, head, token->peer);
+    const void *args = header + 1;
     if (internal->words)
         ((gasnetc_words_handler_t *)internal->function)(token, args);
     else

@@ -426,16 +426,14 @@ int gasnetc_AMRequestLongAsync(gasnet_node_t dest, gasnet_handler_t handler, con
     return GASNET_OK;
 }
 
-UNGUARDED void gasnetc_AMRequestMediumInPlace(gasnet_node_t dest, gasnet_handler_t handler,
-                                              char *payload, size_t nbytes, int numargs,
-                                              const gasnet_handlerarg_t *args)
+UNGUARDED void gasnetc_send_in_place(gasnetc_in_place_t *message, gasnet_handler_t handler,
+                                     size_t nbytes, int numargs, const gasnet_handlerarg_t *args)
 {
-    const size_t prefix = gasnetc_am_prefix(GASNETC_AM_MEDIUM, (unsigned)numargs);
-    const gasnetc_outgoing_t *am = MEDIUM(handler, payload, nbytes, numargs, args);
+    char *bytes = message->message + GASNETC_AM_PREFIX_MAX - message->prefix;
+    const gasnetc_outgoing_t *am = MEDIUM(handler, NULL, nbytes, numargs, args);
     remote_settle();
-    write_prefix(payload - prefix, am, true, 0);
-    post(&gasnetc_peers[dest], am, payload - prefix, prefix + nbytes, false, FLOW_REQUEST, NULL,
-         false);
+    write_prefix(bytes, am, true, 0);
+    post(message->peer, am, bytes, message->prefix + nbytes, false, FLOW_REQUEST, NULL, false);
 }
 
 _Static_assert(sizeof(uint64_t) >= NET_AM_TAIL, "gasnetc_words_t has room behind the message");

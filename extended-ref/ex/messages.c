@@ -182,18 +182,20 @@ static gex_AM_SrcDesc_t negotiated_medium(gex_Rank_t node, size_t least, size_t 
 gex_AM_SrcDesc_t gasnete_prepare_request_medium(gex_Rank_t node, size_t least, size_t most,
                                                 gex_Flags_t flags, unsigned nargs)
 {
+    enum { MOST = NET_STACK_MESSAGE < GASNETC_MAX_MEDIUM ? NET_STACK_MESSAGE : GASNETC_MAX_MEDIUM };
     const gasnete_thread_t *me = gasnete_self_if_any();
-    const bool inlined = most <= NET_STACK_MESSAGE &&
-                         bounce_inlines(gasnetc_am_prefix(GASNETC_AM_MEDIUM, nargs) + most);
-    if (GASNETC_CHECKING || !inlined || !me || !me->negotiated || node >= gasnetc_job.size ||
+    gasnete_negotiated_t *sd = me ? me->negotiated : NULL;
+    const size_t prefix = gasnetc_am_prefix(GASNETC_AM_MEDIUM, nargs);
+    if (GASNETC_CHECKING || !sd || sd->form || most > MOST || nargs > GASNETC_AM_MAX_ARGS ||
+        !bounce_inlines(prefix + most) || most < least || node >= gasnetc_job.size ||
         node == gasnetc_job.rank || gasnetc_shm_of(&gasnetc_peers[node]))
         return negotiated_medium(node, least, most, flags, nargs);
-    gasnete_negotiated_t *sd = &me->negotiated[0];
-    negotiated_begin(sd, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST, GASNETC_MAX_MEDIUM,
-                     sd->message + GASNETC_AM_PREFIX_MAX, least, most, nargs);
-    sd->node = node;
-    sd->lc_opt = GEX_EVENT_NOW;
-    sd->source = NEGOTIATED_OWN;
+    sd->desc.addr = sd->in_place.message + GASNETC_AM_PREFIX_MAX;
+    sd->desc.size = most;
+    sd->form = NEGOTIATED_IN_PLACE;
+    sd->in_place.peer = &gasnetc_peers[node];
+    sd->in_place.numargs = nargs;
+    sd->in_place.prefix = (unsigned)prefix;
     return &sd->desc;
 }
 
@@ -220,12 +222,25 @@ static void __attribute__((noreturn, cold)) negotiated_unknown(void)
                   "another kind of message");
 }
 
+/* Describes NEGOTIATED_IN_PLACE as any other message in memory of the thread. */
+static void negotiated_settle(gasnete_negotiated_t *sd)
+{
+    sd->form = GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST;
+    sd->node = sd->in_place.peer->net.rank;
+    sd->token = NULL;
+    sd->lc_opt = GEX_EVENT_NOW;
+    sd->nargs = sd->in_place.numargs;
+    sd->source = NEGOTIATED_THREAD;
+}
+
 /* The description that Commit or Cancel is given. */
-HOT gasnete_negotiated_t *negotiated_of(gex_AM_SrcDesc_t desc, gex_Flags_t form)
+static gasnete_negotiated_t *negotiated_of(gex_AM_SrcDesc_t desc, gex_Flags_t form)
 {
     gasnete_negotiated_t *all = gasnete_self()->negotiated;
     gasnete_negotiated_t *sd = all ? &all[(form & GEX_FLAG_AM_REPLY) != 0] : NULL;
-    if (!sd || desc != &sd->desc || sd->form != form) negotiated_unknown();
+    if (!sd || desc != &sd->desc) negotiated_unknown();
+    if (sd->form == NEGOTIATED_IN_PLACE) negotiated_settle(sd);
+    if (sd->form != form) negotiated_unknown();
     return sd;
 }
 
@@ -293,15 +308,13 @@ void gasnete_commit_request_medium(gex_AM_SrcDesc_t desc, gex_AM_Index_t handler
 {
     const gasnete_thread_t *me = gasnete_self_if_any();
     gasnete_negotiated_t *sd = me ? me->negotiated : NULL;
-    if (!sd || desc != &sd->desc || sd->form != (GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST) ||
-        sd->source != NEGOTIATED_OWN) {
+    if (!sd || desc != &sd->desc || sd->form != NEGOTIATED_IN_PLACE || nbytes > sd->desc.size ||
+        (unsigned)numargs != sd->in_place.numargs) {
         negotiated_commit_medium(desc, handler, nbytes, numargs, args);
         return;
     }
-    negotiated_check(sd, handler, nbytes, numargs);
     sd->form = 0;
-    gasnetc_AMRequestMediumInPlace(sd->node, (gasnet_handler_t)handler, sd->desc.addr, nbytes,
-                                   numargs, args);
+    gasnetc_send_in_place(&sd->in_place, handler, nbytes, numargs, args);
 }
 
 int gasnete_cancel(gex_AM_SrcDesc_t desc, gex_Flags_t form)
