@@ -83,8 +83,8 @@ struct ptli_transfer {
 struct ptli_fast_counts {
     /* What is counted together is not adjacent: compilers would add to both by slower vector
      * instructions. */
-    ptl_sr_value_t puts, gets, answers, get_length, put_length;
-    ptl_sr_value_t messages, message_length; /* puts sent as messages */
+    ptl_sr_value_t puts, gets, answers, messages; /* messages: puts sent as such */
+    ptl_sr_value_t put_length, get_length, message_length;
 };
 
 /* A published list that an initiator may use. */
