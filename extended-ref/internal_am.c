@@ -48,13 +48,13 @@ void gasnete_check_attached(gasnet_node_t node, const void *start, size_t nbytes
 static void __attribute__((cold, noinline))
 check_published(gasnet_token_t token, const void *start, size_t nbytes, const char *what)
 {
-    gasnet_node_t me = gasnet_mynode(), from = 0;
+    const gasnet_node_t me = gasnet_mynode();
     if (gasnetc_is_published(me, (uintptr_t)start, nbytes)) return;
-    gasnet_AMGetMsgSource(token, &from);
     gasneti_fatal(
         "rank %u asks for %s of %zu bytes at %p, outside this rank's segment of %zu bytes "
         "at %p",
-        (unsigned)from, what, nbytes, start, (size_t)segments[me].size, segments[me].addr);
+        (unsigned)gasnetc_token_source(token), what, nbytes, start, (size_t)segments[me].size,
+        segments[me].addr);
 }
 
 void gasnete_check_requested(gasnet_token_t token, const void *start, size_t nbytes,
@@ -66,47 +66,26 @@ void gasnete_check_requested(gasnet_token_t token, const void *start, size_t nby
 
 /* --- operations that wait for a Reply --- */
 
-static struct {
-    gasneti_lock_t lock;
-    gasnete_outstanding_t table;
-} waiting;
+struct gasnete_waiting gasnete_waiting;
 
-uint64_t gasnete_expect(enum gasnete_reply reply, gasnet_node_t node, void *memory, size_t nbytes,
-                        gasnetc_counter_t *counter)
+void gasnete_too_many_wait(void)
 {
-    const gasnete_operation_t operation = {reply, node, memory, nbytes, counter};
-    gasneti_lock(&waiting.lock);
-    const uint64_t number = gasnete_outstanding_add(&waiting.table, &operation);
-    gasneti_unlock(&waiting.lock);
-    if (number == 0)
-        gasneti_fatal("out of memory for the record of an operation; keep fewer of them "
-                      "outstanding, or raise the limit (ulimit -v)");
-    counter->issued++;
-    return number;
+    gasneti_fatal("out of memory for the record of an operation; keep fewer of them outstanding, "
+                  "or raise the limit (ulimit -v)");
 }
 
-void gasnete_wrong_reply(gasnet_token_t token, size_t nbytes, const char *field)
+void gasnete_wrong_reply(gasnet_token_t token, const char *field)
 {
-    gasnet_node_t from = 0;
-    gasnet_AMGetMsgSource(token, &from);
-    gasneti_fatal("a Reply of %zu bytes from %s fits no operation of this rank: bad %s; do all "
-                  "ranks run the same program and library?",
-                  nbytes, gasneti_rank_name(from), field);
+    gasneti_fatal("a Reply from %s fits no operation of this rank: bad %s; do all ranks run the "
+                  "same program and library?",
+                  gasneti_rank_name(gasnetc_token_source(token)), field);
 }
 
 gasnete_operation_t gasnete_expected(gasnet_token_t token, enum gasnete_reply reply,
                                      gasnet_handlerarg_t number_high,
                                      gasnet_handlerarg_t number_low, size_t nbytes)
 {
-    gasnete_operation_t operation;
-    gasnet_node_t from = 0;
-    gasnet_AMGetMsgSource(token, &from);
-    gasneti_lock(&waiting.lock);
-    const char *wrong = gasnete_outstanding_take(
-        &waiting.table, gasnete_word(number_high, number_low), reply, from, nbytes, &operation);
-    gasneti_unlock(&waiting.lock);
-    if (wrong) gasnete_wrong_reply(token, nbytes, wrong);
-    return operation;
+    return gasnete_answered(token, reply, gasnete_word(number_high, number_low), nbytes);
 }
 
 void gasnete_done_handler(gasnet_token_t token, gasnet_handlerarg_t number_high,

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/am/system_am.h"
+#include "core/lock.h"
 #include "extended-ref/outstanding.h"
 #include "gasnet.h"
 
@@ -59,14 +61,13 @@ void gasnete_vis_got_handler(gasnet_token_t token, void *data, size_t nbytes,
                              gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
 
 /* ex/atomics.c */
-void gasnete_atomic_handler(gasnet_token_t token, gasnet_handlerarg_t at_high,
-                            gasnet_handlerarg_t at_low, gasnet_handlerarg_t kind,
-                            gasnet_handlerarg_t operand1_high, gasnet_handlerarg_t operand1_low,
-                            gasnet_handlerarg_t operand2_high, gasnet_handlerarg_t operand2_low,
-                            gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
-void gasnete_atomic_got_handler(gasnet_token_t token, gasnet_handlerarg_t number_high,
-                                gasnet_handlerarg_t number_low, gasnet_handlerarg_t nbytes,
-                                gasnet_handlerarg_t earlier_high, gasnet_handlerarg_t earlier_low);
+gasnetc_words_handler_t gasnete_atomic_handler, gasnete_atomic_got_handler;
+enum { GASNETE_ATOMIC_WORDS = 5, GASNETE_ATOMIC_GOT_WORDS = 2 };
+#define GASNETE_ATOMIC_HANDLERS                                                                    \
+    GASNETC_INTERNAL_WORDS_REQUEST(GASNETE_H_ATOMIC, GASNETE_ATOMIC_WORDS,                         \
+                                   gasnete_atomic_handler),                                        \
+        GASNETC_INTERNAL_WORDS_REPLY(GASNETE_H_ATOMIC_GOT, GASNETE_ATOMIC_GOT_WORDS,               \
+                                     gasnete_atomic_got_handler),
 
 /* Init: makes the job's barrier; sends no messages.  */
 void gasnete_barrier_begin(void);
@@ -83,18 +84,49 @@ void gasnete_check_segment(gasnet_node_t node, const void *start, size_t nbytes,
 void gasnete_check_requested(gasnet_token_t token, const void *start, size_t nbytes,
                              const char *what);
 
-/* internal_am.c: enters an operation of the counter, which waits for a Reply of `node` with
- * `nbytes` bytes; returns the operation's number, for the Request.  */
-uint64_t gasnete_expect(enum gasnete_reply reply, gasnet_node_t node, void *memory, size_t nbytes,
-                        gasnetc_counter_t *counter);
-/* internal_am.c, in the handler of a Reply: takes out the operation with the number.  Fatal if no
- * operation fits.  */
+/* internal_am.c: the operations that wait for a Reply. */
+#pragma GCC visibility push(hidden)
+extern struct gasnete_waiting {
+    gasneti_lock_t lock;
+    gasnete_outstanding_t table;
+} gasnete_waiting;
+#pragma GCC visibility pop
+void gasnete_too_many_wait(void) __attribute__((noreturn, cold));
+
+/* Enters an operation of the counter, which waits for a Reply of `node` with `nbytes` bytes;
+ * returns the operation's number, for the Request.  */
+static inline uint64_t gasnete_expect(enum gasnete_reply reply, gasnet_node_t node, void *memory,
+                                      size_t nbytes, gasnetc_counter_t *counter)
+{
+    const gasnete_operation_t operation = {reply, node, memory, nbytes, counter};
+    gasneti_lock(&gasnete_waiting.lock);
+    const uint64_t number = gasnete_outstanding_add(&gasnete_waiting.table, &operation);
+    gasneti_unlock(&gasnete_waiting.lock);
+    if (number == 0) gasnete_too_many_wait();
+    counter->issued++;
+    return number;
+}
+
+void gasnete_wrong_reply(gasnet_token_t token, const char *field) __attribute__((noreturn, cold));
+
+/* In the handler of a Reply of `nbytes` bytes: takes out the operation with the number.  Fatal if
+ * no operation fits.  */
+static inline gasnete_operation_t gasnete_answered(gasnet_token_t token, enum gasnete_reply reply,
+                                                   uint64_t number, size_t nbytes)
+{
+    gasnete_operation_t operation;
+    const gasnet_node_t from = gasnetc_token_source(token);
+    gasneti_lock(&gasnete_waiting.lock);
+    const char *wrong =
+        gasnete_outstanding_take(&gasnete_waiting.table, number, reply, from, nbytes, &operation);
+    gasneti_unlock(&gasnete_waiting.lock);
+    if (wrong) gasnete_wrong_reply(token, wrong);
+    return operation;
+}
+/* internal_am.c: gasnete_answered, with the number as it is in messages of arguments.  */
 gasnete_operation_t gasnete_expected(gasnet_token_t token, enum gasnete_reply reply,
                                      gasnet_handlerarg_t number_high,
                                      gasnet_handlerarg_t number_low, size_t nbytes);
-
-void gasnete_wrong_reply(gasnet_token_t token, size_t nbytes, const char *field)
-    __attribute__((noreturn, cold));
 
 /* The count and the array of arguments, as gasnetc_AMRequestShort and so on take them: the calls of
  * the client interface refuse the indices above.  */

@@ -34,8 +34,8 @@ typedef struct gasnete_operation {
 
 typedef struct gasnete_slot {
     gasnete_operation_t operation; /* reply 0: the slot is free */
-    uint32_t generation;           /* never 0 */
-    uint32_t next; /* of a free slot: 1 + the index of the next free slot; 0: the last */
+    uint64_t number; /* of the operation, or of the next one: generation << 32 | index */
+    uint32_t next;   /* of a free slot: 1 + the index of the next free slot; 0: the last */
 } gasnete_slot_t;
 
 /* The table; all zero: empty. */
@@ -48,6 +48,13 @@ typedef struct gasnete_outstanding {
 /* Doubles the slots, or makes the first ones; without memory for them the table stays as it is. */
 void gasnete_outstanding_grow(gasnete_outstanding_t *table);
 
+/* The number of the next operation in a slot.  No generation is 0, and so no number. */
+static inline uint64_t gasnete_outstanding_next(uint64_t number)
+{
+    const uint64_t one = UINT64_C(1) << 32, next = number + one;
+    return next < one ? next + one : next;
+}
+
 /* Returns the number of an operation that is now in the table, or 0 if there is no memory for it.
  */
 static inline uint64_t gasnete_outstanding_add(gasnete_outstanding_t *table,
@@ -55,12 +62,19 @@ static inline uint64_t gasnete_outstanding_add(gasnete_outstanding_t *table,
 {
     if (table->free == 0) gasnete_outstanding_grow(table);
     if (table->free == 0) return 0;
-    const uint32_t index = table->free - 1;
-    gasnete_slot_t *slot = &table->slots[index];
+    gasnete_slot_t *slot = &table->slots[table->free - 1];
     table->free = slot->next;
     slot->operation = *operation;
-    return (uint64_t)slot->generation << 32 | index;
+    return slot->number;
 }
+
+/* The name of the field for which gasnete_outstanding_take refuses a Reply. */
+const char *gasnete_outstanding_wrong(const gasnete_outstanding_t *table, uint64_t number,
+                                      enum gasnete_reply reply, uint32_t node)
+    __attribute__((cold, returns_nonnull));
+
+/* The length of a Reply whose handler knows it from the operation. */
+#define GASNETE_ANY_LENGTH SIZE_MAX
 
 /* Takes the operation with this number out of the table, when a Reply has come from `node`.  NULL:
  * done, and copied to *operation.  Else the name of the field that is wrong; nothing is changed. */
@@ -69,16 +83,14 @@ static inline const char *gasnete_outstanding_take(gasnete_outstanding_t *table,
                                                    size_t nbytes, gasnete_operation_t *operation)
 {
     const uint32_t index = (uint32_t)number;
-    if (index >= table->made) return "number (there is no such operation)";
     gasnete_slot_t *slot = &table->slots[index];
-    if (slot->operation.reply == 0 || slot->generation != number >> 32)
-        return "number (the operation has had its Reply)";
-    if (slot->operation.node != node) return "sender (another rank was asked)";
-    if (slot->operation.reply != reply) return "kind";
-    if (slot->operation.nbytes != nbytes) return "length";
+    if (index >= table->made || slot->number != number || slot->operation.reply != reply ||
+        slot->operation.node != node ||
+        (nbytes != GASNETE_ANY_LENGTH && slot->operation.nbytes != nbytes))
+        return gasnete_outstanding_wrong(table, number, reply, node);
     *operation = slot->operation;
     slot->operation.reply = (enum gasnete_reply)0;
-    if (++slot->generation == 0) slot->generation = 1;
+    slot->number = gasnete_outstanding_next(number);
     slot->next = table->free;
     table->free = index + 1;
     return NULL;

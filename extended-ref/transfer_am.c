@@ -165,7 +165,7 @@ void gasnete_got_long_handler(gasnet_token_t token, void *dst, size_t nbytes,
 {
     const gasnete_operation_t operation =
         gasnete_expected(token, GASNETE_REPLY_GOT_LONG, number_high, number_low, nbytes);
-    if (dst != operation.memory) gasnete_wrong_reply(token, nbytes, "destination");
+    if (dst != operation.memory) gasnete_wrong_reply(token, "destination");
     gasnetc_counter_ack(operation.counter);
 }
 

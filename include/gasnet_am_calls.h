@@ -271,13 +271,18 @@ GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareReplyLong(gex_Token_t token, const
 extern int gasnete_commit(gex_AM_SrcDesc_t sd, gex_Flags_t form, gex_AM_Index_t handler,
                           size_t nbytes, void *dest, gex_Flags_t flags, int numargs,
                           const gex_AM_Arg_t *args);
+/* For a handler of a client's. */
 extern void gasnete_commit_request_medium(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,
                                           size_t nbytes, int numargs, const gex_AM_Arg_t *args);
 GASNETI_INLINE void gasneti_commit_request_medium(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,
                                                   size_t nbytes, int numargs,
                                                   const gex_AM_Arg_t *args)
 {
-    gasnete_commit_request_medium(sd, handler, nbytes, numargs, args);
+    if (handler >= GEX_AM_INDEX_BASE)
+        gasnete_commit_request_medium(sd, handler, nbytes, numargs, args);
+    else /* refused there */
+        gasnete_commit(sd, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST, handler, nbytes, NULL, 0,
+                       numargs, args);
 }
 GASNETI_INLINE void gasneti_commit_reply_medium(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,
                                                 size_t nbytes, int numargs,

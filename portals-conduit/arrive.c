@@ -198,6 +198,42 @@ void net_portals_note_failed(const net_slot_t *slot)
     net_portals_failed(slot->got ? "a get from" : "a put to", slot->peer->rank, PTL_NAL_FAILED);
 }
 
+/* Tickets, a counter and a peer are stored once for all their operations.  The ticket of one that
+ * has failed is released too, as the job ends. */
+unsigned net_portals_noted_all(ptl_note_t *first)
+{
+    gasnetc_counter_t *counter = NULL;
+    net_peer_t *peer = ((net_slot_t *)first)->peer;
+    uint32_t reaped = 0, landed = 0, count = 0; /* operations of `counter`, of `peer`, and all */
+    net_slot_t *slot = NULL;
+    for (ptl_note_t *note = first; note; note = note->next, count++) {
+        slot = (net_slot_t *)note;
+        if (slot->peer != peer) {
+            net_portals_count_landed(peer, landed);
+            peer = slot->peer;
+            landed = 0;
+        }
+        landed++;
+        if (note->fail != PTL_NI_OK) {
+            net_portals_note_failed(slot);
+            continue;
+        }
+        if (slot->bounce) net_portals_unbounce(slot);
+        gasnetc_sent_end(&slot->sent);
+        if (slot->sent.counter == counter) {
+            reaped++;
+        } else if (slot->sent.counter) {
+            gasnetc_counter_reap(counter, reaped);
+            counter = slot->sent.counter;
+            reaped = 1;
+        }
+    }
+    gasnetc_counter_reap(counter, reaped);
+    net_portals_count_landed(peer, landed);
+    net_portals_give_tickets((net_slot_t *)first, slot, count);
+    return count;
+}
+
 /* Handles an event of ReqSB, of PutSB, which covers the same memory, or of the tickets. */
 static void on_reqsb(const ptl_event_t *event)
 {

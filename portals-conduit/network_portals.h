@@ -80,8 +80,9 @@ struct net_peer {
     gasnetc_loan_t loan;
     unsigned short_of; /* credits that the stalled Request lacks, or 0 */
     uint64_t puts, gets, put_bytes, get_bytes, puts_not_inlined;
-    uint32_t launched, in_flight_most; /* under the peer's lock */
-    _Atomic uint32_t landed;           /* under the poll lock */
+    _Atomic uint32_t launched; /* under the peer's lock */
+    _Atomic uint32_t landed;   /* under the poll lock */
+    uint32_t in_flight_most;   /* before an operation landed; under the poll lock */
 };
 
 struct net_spare {
@@ -212,6 +213,8 @@ enum net_result net_portals_get_by_chunk(net_peer_t *peer, void *dst, uint64_t s
 void net_portals_chunk_ended(const net_slot_t *slot);
 /* An operation without events has failed. */
 void net_portals_note_failed(const net_slot_t *slot);
+/* Ends the puts and gets of a list of notes; returns their number. */
+unsigned net_portals_noted_all(ptl_note_t *first);
 /* Handles events of the SYS and SAFE queues, and counts events of the AM queue. */
 unsigned net_portals_events(void);
 /* Handle one event of the SAFE or SYS queue. */
@@ -287,6 +290,16 @@ HOT void net_portals_give_ticket(net_slot_t *slot)
     gasneti_unlock(&net_portals.lock);
 }
 
+/* Releases tickets that form a list, as free ones do. */
+HOT void net_portals_give_tickets(net_slot_t *first, net_slot_t *last, uint32_t count)
+{
+    gasneti_lock(&net_portals.lock);
+    last->note.next = (ptl_note_t *)net_portals.tickets.free;
+    net_portals.tickets.free = first;
+    net_portals.tickets.count += count;
+    gasneti_unlock(&net_portals.lock);
+}
+
 HOT void net_portals_push_answer(net_answer_t *answer)
 {
     answer->next = net_portals.answers.free;
@@ -342,18 +355,23 @@ HOT void net_portals_launch(net_peer_t *peer, net_slot_t *slot, const gasnetc_se
     slot->sent.counter = sent->counter;
     slot->sent.held = sent->held;
     gasnetc_sent_copy_pin(&slot->sent, sent);
+    const uint32_t launched = atomic_load_explicit(&peer->launched, memory_order_relaxed);
+    atomic_store_explicit(&peer->launched, launched + 1, memory_order_relaxed);
+}
+
+/* Counts `count` operations as complete.  The caller holds the poll lock. */
+HOT void net_portals_count_landed(net_peer_t *peer, uint32_t count)
+{
     const uint32_t landed = atomic_load_explicit(&peer->landed, memory_order_relaxed);
-    const uint32_t now = ++peer->launched - landed;
+    const uint32_t now = atomic_load_explicit(&peer->launched, memory_order_relaxed) - landed;
     if (now > peer->in_flight_most) peer->in_flight_most = now;
+    atomic_store_explicit(&peer->landed, landed + count, memory_order_relaxed);
 }
 
 /* Counts an operation as complete, and releases its ticket.  The caller holds the poll lock. */
 HOT void net_portals_landed(net_slot_t *slot)
 {
-    net_peer_t *peer = slot->peer;
-    atomic_store_explicit(&peer->landed,
-                          atomic_load_explicit(&peer->landed, memory_order_relaxed) + 1,
-                          memory_order_relaxed);
+    net_portals_count_landed(slot->peer, 1);
     net_portals_give_ticket(slot);
 }
 
@@ -485,12 +503,14 @@ HOT void net_portals_noted(net_slot_t *slot)
 
 HOT unsigned net_reap(void)
 {
-    ptl_note_t *note, *next;
+    ptl_note_t *note;
     unsigned reaped = 0;
     const int result = PtlPoll(net_portals.ni, &net_portals.news, &note);
-    for (ptl_note_t *ended = note; ended != NULL; ended = next, reaped++) {
-        next = ended->next; /* the slot is free after this */
-        net_portals_noted((net_slot_t *)ended);
+    if (note && note->next) {
+        reaped = net_portals_noted_all(note);
+    } else if (note) {
+        net_portals_noted((net_slot_t *)note);
+        reaped = 1;
     }
     /* If events were left, `arrived` is set too. */
     if ((result != PTL_EQ_EMPTY || net_portals.arrived) &&

@@ -111,14 +111,16 @@ __attribute__((no_sanitize("thread"))) void net_peer_counts(const net_peer_t *pe
 {
     const gasnetc_loan_t *loan = &peer->loan;
     unsigned most = loan->most > loan->most_then ? loan->most : loan->most_then;
+    const uint32_t in_flight = atomic_load_explicit(&peer->launched, memory_order_relaxed) -
+                               atomic_load_explicit(&peer->landed, memory_order_relaxed);
     *counts = (struct net_peer_counts){
         .puts = peer->puts,
         .put_bytes = peer->put_bytes,
         .gets = peer->gets,
         .get_bytes = peer->get_bytes,
         .puts_not_inlined = peer->puts_not_inlined,
-        .in_flight = peer->launched - atomic_load_explicit(&peer->landed, memory_order_relaxed),
-        .in_flight_most = peer->in_flight_most,
+        .in_flight = in_flight,
+        .in_flight_most = peer->in_flight_most > in_flight ? peer->in_flight_most : in_flight,
         .credits = loan->owned,
         .credits_now = loan->owned > loan->in_use ? (unsigned)(loan->owned - loan->in_use) : 0u,
         .credits_lowest = loan->owned > most ? (unsigned)(loan->owned - most) : 0u};

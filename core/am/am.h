@@ -7,12 +7,12 @@
 #include "core/rdma/synchronisation.h"
 #include "gasnet.h"
 
-/* The Reply of a handler: not allowed, because its message is a Reply; not sent yet; sent; not sent
- * yet in a process that writes a trace. */
+/* The Reply of a handler: not sent yet; sent; not allowed, because its message is a Reply; not sent
+ * yet by a client's handler in a process that writes a trace. */
 enum gasnetc_answer {
-    GASNETC_ANSWER_NONE,
     GASNETC_ANSWER_OPEN,
     GASNETC_ANSWERED,
+    GASNETC_ANSWER_NONE,
     GASNETC_ANSWER_TRACED
 };
 
@@ -38,7 +38,7 @@ static inline bool gasnetc_may_reply(const gasnetc_token_t *token)
 enum { GASNETC_ANY_NUMBER = 255 };
 
 /* Clients' handlers by index; NULL: not registered.  The library's own, and clients' while a trace
- * is written, are in separate tables (gasnetc_unlisted_handler). */
+ * is written, are in separate tables (am_handlers.c). */
 extern void (*gasnetc_handlers[256])(void);
 
 /* The client's handler `index` as it was registered; NULL: not registered. */
@@ -48,10 +48,14 @@ const gex_AM_Entry_t *gasnetc_handler_entry(unsigned index);
  * ends.  Fatal if an index is taken. */
 void gasnetc_register_internal(const gasnetc_internal_t *table);
 
-/* Returns the handler `index` for a message from `peer` with this head (gasnetc_am_head), which is
- * not in gasnetc_handlers.  Fatal if the index is not registered, or its handler is for messages of
- * another form. */
-void (*gasnetc_unlisted_handler(unsigned index, uint8_t head, const gasnetc_peer_t *peer))(void);
+/* Returns the library's handler `index` for a message from `peer` with this head (gasnetc_am_head).
+ * Fatal if the index is not registered, or its handler is for messages of another form. */
+const gasnetc_internal_t *gasnetc_internal_handler(unsigned index, uint8_t head,
+                                                   const gasnetc_peer_t *peer);
+
+/* The function of the handler `index`, a client's or the library's own, for a message in loopback.
+ * Fatal as above. */
+void (*gasnetc_handler_of(unsigned index, uint8_t head, const gasnetc_peer_t *peer))(void);
 
 /* Registers the table of gasnet_attach, whose handlers are for all messages, as
  * gex_EP_RegisterHandlers does; but entries with index 0 get the lowest free indices. */
@@ -94,11 +98,19 @@ typedef struct gasnetc_sending {
 bool gasnetc_am_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, gasnetc_sending_t how);
 bool gasnetc_am_reply(gasnet_token_t token, const gasnetc_outgoing_t *am, gasnetc_sending_t how);
 
-/* Sends a Medium Request whose payload the caller has written where the network takes the message
- * from: behind `payload` is room for NET_AM_TAIL bytes, and before it for GASNETC_AM_PREFIX_MAX.
- * `dest` is a rank that shares no memory with this one, and the network inlines the message. */
-void gasnetc_AMRequestMediumInPlace(gasnet_node_t dest, gasnet_handler_t handler, char *payload,
-                                    size_t nbytes, int numargs, const gasnet_handlerarg_t *args);
+/* A Medium Request that is built where the network takes it from: its caller writes the payload, at
+ * message + GASNETC_AM_PREFIX_MAX.  The peer shares no memory with this rank, and the network
+ * inlines the message. */
+typedef struct gasnetc_in_place {
+    gasnetc_peer_t *peer;
+    unsigned numargs;
+    unsigned prefix; /* bytes before the payload, gasnetc_am_prefix */
+    _Alignas(16) char message[GASNETC_AM_PREFIX_MAX + NET_STACK_MESSAGE + NET_AM_TAIL];
+} gasnetc_in_place_t;
+
+/* Sends it, with `nbytes` bytes of payload and message->numargs arguments. */
+void gasnetc_send_in_place(gasnetc_in_place_t *message, gasnet_handler_t handler, size_t nbytes,
+                           int numargs, const gasnet_handlerarg_t *args);
 
 /* Fatal: the token's handler has replied, or runs for a Reply. */
 void gasnetc_no_reply(const gasnetc_token_t *token) __attribute__((noreturn, cold));

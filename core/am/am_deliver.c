@@ -69,33 +69,6 @@ HOT bool deliver_as(enum gasnetc_am_category category, net_message_t *message, n
     return gasnetc_act_on(category, am.request, &am, message, spare, false);
 }
 
-bool gasnetc_run_unlisted(enum gasnetc_am_category category, bool request, const gasnetc_am_t *am,
-                          gasnetc_peer_t *peer, net_message_t *message, net_spare_t *spare)
-{
-    gasnetc_handler_fn handler = gasnetc_unlisted_handler(
-        am->handler, gasnetc_am_head(category, request, am->numargs), peer);
-    const gasneti_trace_event_t event = {.kind = GASNETI_TRACE_handler,
-                                         .peer = peer->net.rank,
-                                         .bytes = am->nbytes,
-                                         .handler = am->handler};
-    const bool traced = gasneti_trace_on && am->handler >= GASNETC_AM_CLIENT;
-    const uint64_t began = traced ? gasneti_clock_ns() : 0;
-    const bool overdue =
-        gasnetc_run_with(handler, gasneti_trace_on ? GASNETC_ANSWER_TRACED : GASNETC_ANSWER_OPEN,
-                         category, request, am, peer, message, spare);
-    if (traced) gasneti_trace_note(began, &event);
-    return overdue;
-}
-
-bool gasnetc_run_unlisted_plain(net_message_t *message, net_spare_t *spare)
-{
-    gasnetc_peer_t *peer = gasnetc_peer_of(message->peer);
-    gasnetc_am_t am;
-    if (!gasnetc_am_parse_plain(message->data, message->length, &am))
-        gasnetc_malformed(message, "header (changed since it arrived)");
-    return gasnetc_run_unlisted(GASNETC_AM_SHORT, am.request, &am, peer, message, spare);
-}
-
 bool gasnetc_deliver_any(net_message_t *message, net_spare_t *spare)
 {
     const gasnetc_am_header_t *header = message->data;
@@ -165,8 +138,7 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
                              .request = request,
                              .handler = out.handler,
                              .numargs = numargs};
-    gasnetc_handler_fn handler = gasnetc_handlers[am.handler];
-    if (!handler) handler = gasnetc_unlisted_handler(am.handler, token.head, me);
+    gasnetc_handler_fn handler = gasnetc_handler_of(am.handler, token.head, me);
     const bool traced = gasneti_trace_on && gasneti_trace_local && am.handler >= GASNETC_AM_CLIENT;
     const uint64_t began = traced ? gasneti_clock_ns() : 0;
     void *payload = NULL;

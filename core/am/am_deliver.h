@@ -34,6 +34,13 @@ gasnetc_malformed(const net_message_t *message, const char *field)
     gasneti_malformed(message->peer->rank, message->length, field);
 }
 
+/* Run a handler that is not in gasnetc_handlers: one of the library's own, or a client's while a
+ * trace is written.  Fatal if neither is registered for a message with this head.  The second is
+ * for a message with a payload.  am_handlers.c. */
+void gasnetc_run_unlisted(gasnetc_token_t *token, uint8_t head);
+void gasnetc_run_unlisted_payload(gasnetc_token_t *token, uint8_t head, const gasnetc_am_t *am,
+                                  void *payload, const int32_t *args);
+
 HOT void gasnetc_run_handler(enum gasnetc_am_category category, gasnetc_handler_fn handler,
                              const gasnetc_am_t *am, const net_message_t *message,
                              gasnetc_token_t *token)
@@ -44,15 +51,22 @@ HOT void gasnetc_run_handler(enum gasnetc_am_category category, gasnetc_handler_
         gasnetc_handler_begins(token);
     }
     if (category == GASNETC_AM_SHORT) {
-        if (am->numargs == 0) /* the usual case: no switch */
+        if (!handler)
+            gasnetc_run_unlisted(token,
+                                 gasnetc_am_head(GASNETC_AM_SHORT, am->request, am->numargs));
+        else if (am->numargs == 0) /* the usual case: no switch */
             ((void (*)(void *))handler)(token);
         else
             gasnetc_run_short(handler, token, am->numargs, gasnetc_am_args(am, message->data));
     } else {
         void *payload = category == GASNETC_AM_LONG ? gasnetc_long_payload(am, message)
                                                     : gasnetc_am_payload(am, message->data);
-        gasnetc_run_payload(handler, token, payload, am->nbytes, am->numargs,
-                            gasnetc_am_args(am, message->data));
+        const int32_t *args = gasnetc_am_args(am, message->data);
+        if (handler)
+            gasnetc_run_payload(handler, token, payload, am->nbytes, am->numargs, args);
+        else
+            gasnetc_run_unlisted_payload(token, gasnetc_am_head(category, am->request, am->numargs),
+                                         am, payload, args);
     }
     if (GASNETC_CHECKING) gasnetc_handler_ends(token);
 }
@@ -107,14 +121,6 @@ static inline void gasnetc_release(net_message_t *message, net_spare_t *spare)
         gasnetc_ring_release(message);
 }
 
-/* gasnetc_run_and_release for a message whose handler is not in gasnetc_handlers: one of the
- * library's own, or any while a trace is written.  Fatal if neither is registered. */
-bool gasnetc_run_unlisted(enum gasnetc_am_category category, bool request, const gasnetc_am_t *am,
-                          gasnetc_peer_t *peer, net_message_t *message, net_spare_t *spare);
-/* The same for a message that gasnetc_am_parse_plain has parsed: parses the message again, off the
- * hot path. */
-bool gasnetc_run_unlisted_plain(net_message_t *message, net_spare_t *spare);
-
 /* The handler of a Request has sent no Reply; returns as flow_not_replied.  `by_ring`: the message
  * came by a ring. */
 HOT bool gasnetc_not_replied(const gasnetc_token_t *token, net_message_t *message, bool by_ring)
@@ -128,36 +134,23 @@ HOT bool gasnetc_not_replied(const gasnetc_token_t *token, net_message_t *messag
     return false;
 }
 
-/* Runs the handler of a message and releases the message; returns as gasnetc_act_on.  `open`: the
- * answer of a token that may be replied to. */
-HOT bool gasnetc_run_with(gasnetc_handler_fn handler, enum gasnetc_answer open,
-                          enum gasnetc_am_category category, bool request, const gasnetc_am_t *am,
-                          gasnetc_peer_t *peer, net_message_t *message, net_spare_t *spare)
+/* Runs the handler of a message and releases the message; returns as gasnetc_act_on. */
+HOT bool gasnetc_run_and_release(enum gasnetc_am_category category, bool request,
+                                 const gasnetc_am_t *am, gasnetc_peer_t *peer,
+                                 net_message_t *message, net_spare_t *spare)
 {
     bool overdue = false;
     gasnetc_token_t token;
     token.peer = peer;
     token.loopback = false;
-    token.answer = request ? open : GASNETC_ANSWER_NONE;
+    token.answer = request ? GASNETC_ANSWER_OPEN : GASNETC_ANSWER_NONE;
     token.message = message;
+    gasnetc_handler_fn handler = gasnetc_handlers[am->handler];
     gasnetc_run_handler(category, handler, am, message, &token);
     if (request && token.answer != GASNETC_ANSWERED)
         overdue = gasnetc_not_replied(&token, message, !spare);
     gasnetc_release(message, spare);
     return overdue;
-}
-
-/* Runs the client's handler of a message and releases the message; returns as gasnetc_act_on. */
-HOT bool gasnetc_run_and_release(enum gasnetc_am_category category, bool request, bool plain,
-                                 const gasnetc_am_t *am, gasnetc_peer_t *peer,
-                                 net_message_t *message, net_spare_t *spare)
-{
-    gasnetc_handler_fn handler = gasnetc_handlers[am->handler];
-    if (handler)
-        return gasnetc_run_with(handler, GASNETC_ANSWER_OPEN, category, request, am, peer, message,
-                                spare);
-    return plain ? gasnetc_run_unlisted_plain(message, spare)
-                 : gasnetc_run_unlisted(category, request, am, peer, message, spare);
 }
 
 /* Acts on a parsed message and releases it.  True when the caller must send the peer a hidden Reply
@@ -185,7 +178,7 @@ HOT bool gasnetc_act_on(enum gasnetc_am_category category, bool request, const g
         gasnetc_release(message, spare);
         return false;
     }
-    return gasnetc_run_and_release(category, request, plain, am, peer, message, spare);
+    return gasnetc_run_and_release(category, request, am, peer, message, spare);
 }
 
 HOT bool gasnetc_deliver_one(net_message_t *message, net_spare_t *spare)

@@ -32,7 +32,7 @@ handler_fn gasnetc_handlers[256];
 static handler_fn traced_handlers[256]; /* take its place while a trace is written */
 static gex_AM_Entry_t registered[256];
 static gasneti_lock_t registering; /* protects writes of the two */
-static const gasnetc_internal_t *internals[FIRST_CLIENT];
+static const gasnetc_internal_t *internals[256];
 
 static _Atomic(handler_fn) *function_at(unsigned index)
 {
@@ -72,12 +72,75 @@ refuse_form(unsigned index, uint8_t head, const gasnetc_internal_t *internal,
                   form_of(internal->head, expected));
 }
 
-handler_fn gasnetc_unlisted_handler(unsigned index, uint8_t head, const gasnetc_peer_t *peer)
+const gasnetc_internal_t *gasnetc_internal_handler(unsigned index, uint8_t head,
+                                                   const gasnetc_peer_t *peer)
 {
-    if (gasneti_trace_on && atomic_load(function_at(index))) return atomic_load(function_at(index));
-    const gasnetc_internal_t *internal = index < FIRST_CLIENT ? internals[index] : NULL;
+    const gasnetc_internal_t *internal = internals[index];
     if (!internal || internal->head != head) refuse_form(index, head, internal, peer);
-    return internal->function;
+    return internal;
+}
+
+static void run_internal(gasnetc_token_t *token, unsigned index, uint8_t head, const void *args)
+{
+    const gasnetc_internal_t *internal = gasnetc_internal_handler(index, head, token->peer);
+    if (internal->words)
+        ((gasnetc_words_handler_t *)internal->function)(token, args);
+    else
+        gasnetc_run_short(internal->function, token, head >> 3, args);
+}
+
+/* The client's handler that is to be traced, or NULL. */
+static handler_fn traced_client(unsigned index)
+{
+    return gasneti_trace_on ? atomic_load(function_at(index)) : NULL;
+}
+
+static void traced_begin(gasnetc_token_t *token)
+{
+    if (token->answer == GASNETC_ANSWER_OPEN) token->answer = GASNETC_ANSWER_TRACED;
+}
+
+static void traced_end(uint64_t began, uint32_t peer, unsigned index, size_t nbytes)
+{
+    gasneti_trace_note(began, &(gasneti_trace_event_t){.kind = GASNETI_TRACE_handler,
+                                                       .peer = peer,
+                                                       .bytes = nbytes,
+                                                       .handler = (uint8_t)index});
+}
+
+/* The index is read again, for the sake of row "AM Short receive + handler": the two readings may
+ * differ, if the peer writes the message, but the handler is one of this head. */
+void gasnetc_run_unlisted(gasnetc_token_t *token, uint8_t head)
+{
+    const gasnetc_am_header_t *header = token->message->data;
+    const unsigned index = header->handler;
+    const handler_fn client = traced_client(index);
+    if (!client) {
+        run_internal(token, index, head, header + 1);
+        return;
+    }
+    const uint64_t began = gasneti_clock_ns();
+    traced_begin(token);
+    gasnetc_run_short(client, token, head >> 3, (const int32_t *)(const void *)(header + 1));
+    traced_end(began, token->peer->net.rank, index, 0);
+}
+
+void gasnetc_run_unlisted_payload(gasnetc_token_t *token, uint8_t head, const gasnetc_am_t *am,
+                                  void *payload, const int32_t *args)
+{
+    const handler_fn client = traced_client(am->handler);
+    handler_fn handler =
+        client ? client : gasnetc_internal_handler(am->handler, head, token->peer)->function;
+    const uint64_t began = client ? gasneti_clock_ns() : 0;
+    if (client) traced_begin(token);
+    gasnetc_run_payload(handler, token, payload, am->nbytes, am->numargs, args);
+    if (client) traced_end(began, token->peer->net.rank, am->handler, am->nbytes);
+}
+
+handler_fn gasnetc_handler_of(unsigned index, uint8_t head, const gasnetc_peer_t *peer)
+{
+    handler_fn handler = atomic_load(function_at(index));
+    return handler ? handler : gasnetc_internal_handler(index, head, peer)->function;
 }
 
 /* --- what clients may send to --- */

@@ -467,16 +467,59 @@ int gasnetc_AMRequestLongAsync(gasnet_node_t dest, gasnet_handler_t handler, con
     return GASNET_OK;
 }
 
-UNGUARDED void gasnetc_AMRequestMediumInPlace(gasnet_node_t dest, gasnet_handler_t handler,
-                                              char *payload, size_t nbytes, int numargs,
-                                              const gasnet_handlerarg_t *args)
+UNGUARDED void gasnetc_send_in_place(gasnetc_in_place_t *message, gasnet_handler_t handler,
+                                     size_t nbytes, int numargs, const gasnet_handlerarg_t *args)
 {
-    const size_t prefix = gasnetc_am_prefix(GASNETC_AM_MEDIUM, (unsigned)numargs);
-    const gasnetc_outgoing_t *am = MEDIUM(handler, payload, nbytes, numargs, args);
+    char *bytes = message->message + GASNETC_AM_PREFIX_MAX - message->prefix;
+    const gasnetc_outgoing_t *am = MEDIUM(handler, NULL, nbytes, numargs, args);
     remote_settle();
-    write_prefix(payload - prefix, am, true, 0);
-    post(&gasnetc_peers[dest], am, payload - prefix, prefix + nbytes, false, FLOW_REQUEST, NULL,
-         false);
+    write_prefix(bytes, am, true, 0);
+    post(message->peer, am, bytes, message->prefix + nbytes, false, FLOW_REQUEST, NULL, false);
+}
+
+_Static_assert(sizeof(uint64_t) >= NET_AM_TAIL, "gasnetc_words_t has room behind the message");
+
+/* Posts a Short from where its sender has written the words. */
+HOT void post_words(gasnetc_peer_t *peer, gasnet_handler_t handler, gasnetc_words_t *message,
+                    unsigned count, enum flow_kind kind, net_message_t *answers)
+{
+    message->header = (gasnetc_am_header_t){
+        .head = gasnetc_am_head(GASNETC_AM_SHORT, kind == FLOW_REQUEST, 2 * count),
+        .handler = handler};
+    post(peer, SHORT(handler, (int)(2 * count), message->args), (char *)message,
+         sizeof message->header + count * sizeof message->word[0], false, kind, answers, false);
+}
+
+/* The network takes a message of words from any memory. */
+HOT bool words_inlined(const gasnetc_peer_t *peer, unsigned count)
+{
+    return !gasnetc_shm_of(peer) &&
+           bounce_inlines(sizeof(gasnetc_am_header_t) + count * sizeof(uint64_t));
+}
+
+void gasnetc_request_words(gasnet_node_t dest, gasnet_handler_t handler, gasnetc_words_t *message,
+                           unsigned count)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[dest];
+    if (!words_inlined(peer, count)) {
+        gasnetc_AMRequestShort(dest, handler, (int)(2 * count), message->args);
+        return;
+    }
+    remote_settle();
+    post_words(peer, handler, message, count, FLOW_REQUEST, NULL);
+}
+
+void gasnetc_reply_words(gasnet_token_t opaque, gasnet_handler_t handler, gasnetc_words_t *message,
+                         unsigned count)
+{
+    gasnetc_token_t *token = opaque;
+    if (!words_inlined(token->peer, count)) {
+        gasnetc_AMReplyShort(token, handler, (int)(2 * count), message->args);
+        return;
+    }
+    if (token->answer != GASNETC_ANSWER_OPEN) gasnetc_no_reply(token);
+    token->answer = GASNETC_ANSWERED;
+    post_words(token->peer, handler, message, count, FLOW_REPLY, flow_answers(token));
 }
 
 UNGUARDED int gasnetc_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int numargs,

@@ -53,7 +53,7 @@ static inline uint8_t gasnetc_am_head(enum gasnetc_am_category category, bool re
 /* Bytes that the arguments take. */
 static inline size_t gasnetc_am_args_size(unsigned numargs)
 {
-    return (numargs * (size_t)4 + 7) & ~(size_t)7;
+    return (numargs * 4 + 7) & ~7U;
 }
 
 /* Bytes before the payload. */

@@ -119,6 +119,7 @@ static inline bool gasnetc_credits_overdue(const gasnetc_credits_t *c)
  * message answers, and the banked ones. */
 static inline uint8_t gasnetc_credits_piggyback(gasnetc_credits_t *c, uint8_t own)
 {
+    if (c->banked == 0) return own; /* the usual case */
     const unsigned all = c->banked + own;
     c->banked = 0;
     if (all <= GASNETC_CREDITS_PER_MESSAGE) return (uint8_t)all;

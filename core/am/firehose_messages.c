@@ -25,7 +25,7 @@ static void arrived(gasnet_token_t opaque, void *bytes, size_t size)
 void gasnetc_register_firehose_handler(void)
 {
     static const gasnetc_internal_t table[] = {
-        GASNETC_INTERNAL_REQUEST(HANDLER, MEDIUM, 0, arrived), {0, 0, NULL}};
+        GASNETC_INTERNAL_REQUEST(HANDLER, MEDIUM, 0, arrived), {0}};
     gasnetc_register_internal(table);
 }
 

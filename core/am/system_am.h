@@ -19,16 +19,51 @@
 typedef struct gasnetc_internal {
     gasnet_handler_t index;
     uint8_t head; /* GASNETC_AM_HEAD */
+    bool words;   /* `function` is a gasnetc_words_handler_t */
     void (*function)(void);
 } gasnetc_internal_t;
+#define GASNETC_INTERNAL(index, category, request, numargs, words, function)                       \
+    {                                                                                              \
+        index, GASNETC_AM_HEAD(GASNETC_AM_##category, request, numargs), words,                    \
+            (void (*)(void))(function)                                                             \
+    }
 #define GASNETC_INTERNAL_REQUEST(index, category, numargs, function)                               \
-    {                                                                                              \
-        index, GASNETC_AM_HEAD(GASNETC_AM_##category, 1, numargs), (void (*)(void))(function)      \
-    }
+    GASNETC_INTERNAL(index, category, 1, numargs, false, function)
 #define GASNETC_INTERNAL_REPLY(index, category, numargs, function)                                 \
-    {                                                                                              \
-        index, GASNETC_AM_HEAD(GASNETC_AM_##category, 0, numargs), (void (*)(void))(function)      \
-    }
+    GASNETC_INTERNAL(index, category, 0, numargs, false, function)
+/* The handler of a Short whose arguments are `count` words. */
+#define GASNETC_INTERNAL_WORDS_REQUEST(index, count, function)                                     \
+    GASNETC_INTERNAL(index, SHORT, 1, 2 * (count), true, function)
+#define GASNETC_INTERNAL_WORDS_REPLY(index, count, function)                                       \
+    GASNETC_INTERNAL(index, SHORT, 0, 2 * (count), true, function)
+
+/* Gets the words of a message where they lie: a peer may write them while the handler runs, so each
+ * is read once, by gasnetc_word. */
+typedef void gasnetc_words_handler_t(gasnet_token_t token, const uint64_t *words);
+
+static inline uint64_t gasnetc_word(const uint64_t *words, unsigned i)
+{
+    return __atomic_load_n(&words[i], __ATOMIC_RELAXED);
+}
+
+/* A Short of the library's own whose arguments are words.  The sender writes the words; the calls
+ * write the rest, and the message may be sent from this memory. */
+enum { GASNETC_WORDS = 5 };
+typedef struct gasnetc_words {
+    gasnetc_am_header_t header;
+    union {
+        uint64_t word[GASNETC_WORDS];
+        gasnet_handlerarg_t args[2 * GASNETC_WORDS];
+    };
+    uint64_t behind; /* the network may write behind the message */
+} gasnetc_words_t;
+
+/* Send the first `count` words to a rank other than this one, as gasnetc_AMRequestShort and
+ * gasnetc_AMReplyShort send arguments. */
+void gasnetc_request_words(gasnet_node_t dest, gasnet_handler_t handler, gasnetc_words_t *message,
+                           unsigned count);
+void gasnetc_reply_words(gasnet_token_t token, gasnet_handler_t handler, gasnetc_words_t *message,
+                         unsigned count);
 
 /* Supplied by the Extended API: its handlers, ended by a NULL function. */
 extern const gasnetc_internal_t gasnete_handlers[];

@@ -105,67 +105,65 @@ void gex_AD_Destroy(gex_AD_t ad)
 
 /* --- operations of ranks whose memory is not mapped --- */
 
-/* The type and the operation, as one argument. */
-static gasnet_handlerarg_t atomics_kind(gex_DT_t dt, gex_OP_t op)
+/* The words of a Request, and of its Reply. */
+enum { AT, OPERAND1, OPERAND2, NUMBER, KIND };
+enum { GOT_NUMBER, GOT_EARLIER };
+_Static_assert(KIND + 1 == GASNETE_ATOMIC_WORDS && GOT_EARLIER + 1 == GASNETE_ATOMIC_GOT_WORDS,
+               "the handlers get all words");
+
+/* The type and the operation, as one word. */
+static uint64_t atomics_kind(gex_DT_t dt, gex_OP_t op)
 {
-    return (gasnet_handlerarg_t)(GASNETE_BIT(dt) << 5 | GASNETE_BIT(op));
+    return GASNETE_BIT(dt) << 5 | GASNETE_BIT(op);
 }
 
-static void atomics_send(gasnetc_counter_t *counter, gex_DT_t dt, void *result, gex_Rank_t node,
-                         void *addr, gex_OP_t op, uint64_t operand1, uint64_t operand2)
+HOT void atomics_send(gasnetc_counter_t *counter, gex_DT_t dt, void *result, gex_Rank_t node,
+                      void *addr, gex_OP_t op, uint64_t operand1, uint64_t operand2)
 {
-    const bool fetches = gasnete_op_fetches(op);
-    const size_t nbytes = fetches ? gasnete_atomic_types[GASNETE_BIT(dt)].size : 0;
-    const uint64_t number = gasnete_expect(fetches ? GASNETE_REPLY_ATOMIC_GOT : GASNETE_REPLY_DONE,
-                                           node, result, nbytes, counter);
-    gasnetc_AMRequestShort(node, GASNETE_H_ATOMIC,
-                           GASNETE_ARGS(GASNETE_WORD((uintptr_t)addr), atomics_kind(dt, op),
-                                        GASNETE_WORD(operand1), GASNETE_WORD(operand2),
-                                        GASNETE_WORD(number)));
+    const size_t nbytes = gasnete_op_fetches(op) ? gasnete_atomic_types[GASNETE_BIT(dt)].size : 0;
+    gasnetc_words_t request;
+    request.word[AT] = (uintptr_t)addr;
+    request.word[OPERAND1] = operand1;
+    request.word[OPERAND2] = operand2;
+    request.word[NUMBER] = gasnete_expect(GASNETE_REPLY_ATOMIC_GOT, node, result, nbytes, counter);
+    request.word[KIND] = atomics_kind(dt, op);
+    gasnetc_request_words(node, GASNETE_H_ATOMIC, &request, GASNETE_ATOMIC_WORDS);
 }
 
 static void __attribute__((noreturn, cold))
-atomics_refuse(gasnet_token_t token, uint32_t kind, const void *at)
+atomics_refuse(gasnet_token_t token, uint64_t kind, const void *at)
 {
-    gasnet_node_t from = 0;
-    gasnet_AMGetMsgSource(token, &from);
-    gasneti_fatal("%s asks for the atomic operation 0x%x at %p: there is no such operation, or "
+    gasneti_fatal("%s asks for the atomic operation 0x%llx at %p: there is no such operation, or "
                   "the address is not aligned; do all ranks run the same program and library?",
-                  gasneti_rank_name(from), kind, at);
+                  gasneti_rank_name(gasnetc_token_source(token)), (unsigned long long)kind, at);
 }
 
-void gasnete_atomic_handler(gasnet_token_t token, gasnet_handlerarg_t at_high,
-                            gasnet_handlerarg_t at_low, gasnet_handlerarg_t kind,
-                            gasnet_handlerarg_t operand1_high, gasnet_handlerarg_t operand1_low,
-                            gasnet_handlerarg_t operand2_high, gasnet_handlerarg_t operand2_low,
-                            gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low)
+void gasnete_atomic_handler(gasnet_token_t token, const uint64_t *words)
 {
-    void *const at = gasnete_pointer(at_high, at_low);
-    const uint32_t type = (uint32_t)kind >> 5, op = (uint32_t)kind & 31;
-    if (type >= GASNETE_ATOMIC_TYPES || !gasnete_atomic_types[type].of[op])
-        atomics_refuse(token, (uint32_t)kind, at);
+    void *const at = (void *)(uintptr_t)gasnetc_word(words, AT);
+    const uint64_t kind = gasnetc_word(words, KIND), type = kind >> 5;
+    if (type >= GASNETE_ATOMIC_TYPES) atomics_refuse(token, kind, at);
+    gasnete_atomic_t *const operation = gasnete_atomic_types[type].of[kind & 31];
     const size_t nbytes = gasnete_atomic_types[type].size;
     gasnete_check_requested(token, at, nbytes, "an atomic operation");
-    if ((uintptr_t)at & (nbytes - 1)) atomics_refuse(token, (uint32_t)kind, at);
-    uint64_t earlier = 0;
-    gasnete_atomic_types[type].of[op](at, &earlier, gasnete_word(operand1_high, operand1_low),
-                                      gasnete_word(operand2_high, operand2_low));
-    if (gasnete_op_fetches(1U << op))
-        gasnetc_AMReplyShort(token, GASNETE_H_ATOMIC_GOT,
-                             GASNETE_ARGS(number_high, number_low, (gasnet_handlerarg_t)nbytes,
-                                          GASNETE_WORD(earlier)));
-    else
-        gasnetc_AMReplyShort(token, GASNETE_H_DONE, GASNETE_ARGS(number_high, number_low));
+    if (!operation || (uintptr_t)at & (nbytes - 1)) atomics_refuse(token, kind, at);
+    gasnetc_words_t reply;
+    reply.word[GOT_NUMBER] = gasnetc_word(words, NUMBER);
+    reply.word[GOT_EARLIER] = 0;
+    operation(at, &reply.word[GOT_EARLIER], gasnetc_word(words, OPERAND1),
+              gasnetc_word(words, OPERAND2));
+    gasnetc_reply_words(token, GASNETE_H_ATOMIC_GOT, &reply, GASNETE_ATOMIC_GOT_WORDS);
 }
 
-void gasnete_atomic_got_handler(gasnet_token_t token, gasnet_handlerarg_t number_high,
-                                gasnet_handlerarg_t number_low, gasnet_handlerarg_t nbytes,
-                                gasnet_handlerarg_t earlier_high, gasnet_handlerarg_t earlier_low)
+void gasnete_atomic_got_handler(gasnet_token_t token, const uint64_t *words)
 {
-    const gasnete_operation_t operation = gasnete_expected(
-        token, GASNETE_REPLY_ATOMIC_GOT, number_high, number_low, (uint32_t)nbytes);
-    const uint64_t earlier = gasnete_word(earlier_high, earlier_low);
-    memcpy(operation.memory, &earlier, operation.nbytes);
+    const gasnete_operation_t operation = gasnete_answered(
+        token, GASNETE_REPLY_ATOMIC_GOT, gasnetc_word(words, GOT_NUMBER), GASNETE_ANY_LENGTH);
+    const uint64_t earlier = gasnetc_word(words, GOT_EARLIER);
+    if (operation.nbytes == sizeof earlier)
+        memcpy(operation.memory, &earlier, sizeof earlier);
+    else
+        memcpy(operation.memory, &earlier, operation.nbytes);
     gasnetc_counter_ack(operation.counter);
 }
 

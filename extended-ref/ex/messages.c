@@ -9,6 +9,7 @@
 #include "core/job/progress.h"
 #include "core/rdma/bounce.h"
 #include "core/report.h"
+#include "core/trace/trace.h"
 #include "extended-ref/ex/negotiated.h"
 #include "extended-ref/handles.h"
 #include "gasnet.h"
@@ -182,18 +183,20 @@ static gex_AM_SrcDesc_t negotiated_medium(gex_Rank_t node, size_t least, size_t 
 gex_AM_SrcDesc_t gasnete_prepare_request_medium(gex_Rank_t node, size_t least, size_t most,
                                                 gex_Flags_t flags, unsigned nargs)
 {
+    enum { MOST = NET_STACK_MESSAGE < GASNETC_MAX_MEDIUM ? NET_STACK_MESSAGE : GASNETC_MAX_MEDIUM };
     const gasnete_thread_t *me = gasnete_self_if_any();
-    const bool inlined = most <= NET_STACK_MESSAGE &&
-                         bounce_inlines(gasnetc_am_prefix(GASNETC_AM_MEDIUM, nargs) + most);
-    if (GASNETC_CHECKING || !inlined || !me || !me->negotiated || node >= gasnetc_job.size ||
+    gasnete_negotiated_t *sd = me ? me->negotiated : NULL;
+    const size_t prefix = gasnetc_am_prefix(GASNETC_AM_MEDIUM, nargs);
+    if (GASNETC_CHECKING || !sd || sd->form || most > MOST || nargs > GASNETC_AM_MAX_ARGS ||
+        !bounce_inlines(prefix + most) || most < least || node >= gasnetc_reach ||
         node == gasnetc_job.rank || gasnetc_shm_of(&gasnetc_peers[node]))
         return negotiated_medium(node, least, most, flags, nargs);
-    gasnete_negotiated_t *sd = &me->negotiated[0];
-    negotiated_begin(sd, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST, GASNETC_MAX_MEDIUM,
-                     sd->message + GASNETC_AM_PREFIX_MAX, least, most, nargs);
-    sd->node = node;
-    sd->lc_opt = GEX_EVENT_NOW;
-    sd->source = NEGOTIATED_OWN;
+    sd->desc.addr = sd->in_place.message + GASNETC_AM_PREFIX_MAX;
+    sd->desc.size = most;
+    sd->form = NEGOTIATED_IN_PLACE;
+    sd->in_place.peer = &gasnetc_peers[node];
+    sd->in_place.numargs = nargs;
+    sd->in_place.prefix = (unsigned)prefix;
     return &sd->desc;
 }
 
@@ -220,12 +223,25 @@ static void __attribute__((noreturn, cold)) negotiated_unknown(void)
                   "another kind of message");
 }
 
+/* Describes NEGOTIATED_IN_PLACE as any other message in memory of the thread. */
+static void negotiated_settle(gasnete_negotiated_t *sd)
+{
+    sd->form = GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST;
+    sd->node = sd->in_place.peer->net.rank;
+    sd->token = NULL;
+    sd->lc_opt = GEX_EVENT_NOW;
+    sd->nargs = sd->in_place.numargs;
+    sd->source = NEGOTIATED_THREAD;
+}
+
 /* The description that Commit or Cancel is given. */
-HOT gasnete_negotiated_t *negotiated_of(gex_AM_SrcDesc_t desc, gex_Flags_t form)
+static gasnete_negotiated_t *negotiated_of(gex_AM_SrcDesc_t desc, gex_Flags_t form)
 {
     gasnete_negotiated_t *all = gasnete_self()->negotiated;
     gasnete_negotiated_t *sd = all ? &all[(form & GEX_FLAG_AM_REPLY) != 0] : NULL;
-    if (!sd || desc != &sd->desc || sd->form != form) negotiated_unknown();
+    if (!sd || desc != &sd->desc) negotiated_unknown();
+    if (sd->form == NEGOTIATED_IN_PLACE) negotiated_settle(sd);
+    if (sd->form != form) negotiated_unknown();
     return sd;
 }
 
@@ -256,10 +272,14 @@ static bool negotiated_send(gasnete_negotiated_t *sd, gex_AM_Index_t handler, si
         return message_send(sd->node, sd->token, &am, sd->lc_opt, flags);
     }
     if (sd->token && !gasnetc_may_reply(sd->token)) gasnetc_no_reply(sd->token);
-    if (!gasnetc_send_lent(&sd->network, handler, nbytes, args, flags & GEX_FLAG_IMMEDIATE))
-        return false;
-    if (sd->token) sd->token->answer = GASNETC_ANSWERED;
-    return true;
+    const uint64_t began = gasneti_trace_begin();
+    const bool sent =
+        gasnetc_send_lent(&sd->network, handler, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
+    if (sent && sd->token) sd->token->answer = GASNETC_ANSWERED;
+    gasneti_trace_end(
+        began, .kind = sd->token ? GASNETI_TRACE_reply_medium : GASNETI_TRACE_request_medium,
+        .peer = sd->network.peer->net.rank, .bytes = nbytes, .handler = (uint8_t)handler);
+    return sent;
 }
 
 /* A Commit that is refused polls, or for a Reply reaps: the client may not before it tries again.
@@ -293,15 +313,13 @@ void gasnete_commit_request_medium(gex_AM_SrcDesc_t desc, gex_AM_Index_t handler
 {
     const gasnete_thread_t *me = gasnete_self_if_any();
     gasnete_negotiated_t *sd = me ? me->negotiated : NULL;
-    if (!sd || desc != &sd->desc || sd->form != (GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST) ||
-        sd->source != NEGOTIATED_OWN) {
+    if (!sd || desc != &sd->desc || sd->form != NEGOTIATED_IN_PLACE || nbytes > sd->desc.size ||
+        (unsigned)numargs != sd->in_place.numargs) {
         negotiated_commit_medium(desc, handler, nbytes, numargs, args);
         return;
     }
-    negotiated_check(sd, handler, nbytes, numargs);
     sd->form = 0;
-    gasnetc_AMRequestMediumInPlace(sd->node, (gasnet_handler_t)handler, sd->desc.addr, nbytes,
-                                   numargs, args);
+    gasnetc_send_in_place(&sd->in_place, handler, nbytes, numargs, args);
 }
 
 int gasnete_cancel(gex_AM_SrcDesc_t desc, gex_Flags_t form)

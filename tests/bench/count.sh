@@ -85,7 +85,7 @@ reap|implicit ops: reap, per op (16 outstanding)|40|53 58 70
 am_short|AM Short request, injection|160|370 321 106
 am_receive|AM Short receive + handler|150|294 283 113
 am_answer|AM Short, automatic Reply|40|- - -
-am_round|AM Short request + reply, all processors|450|973 898 312
+am_round|AM Short request + reply, all processors|477|973 898 312
 am_medium|AM Medium 64 B, injection|200|385 384 -
 ex_put|gex_RMA_PutNB + gex_Event_Wait|put_nb+8|- 463 -
 ex_short|gex_AM_RequestShort, injection|am_short+8|- 321 -
@@ -95,7 +95,7 @@ ex_pending|gex_Event_Test, pending|6|- - -
 ex_finished|gex_Event_Test, finished|25|- - -
 ex_token|gex_Token_Info of the source|10|- - -
 ex_ad_near|gex_AD_OpNB_I64 to a neighbour, with its call|40|- - -
-ex_ad_round|gex_AD_OpNB_I64 request + reply, all processors|1200|- - -
+ex_ad_round|gex_AD_OpNB_I64 request + reply, all processors|730|- - -
 poll|poll that finds nothing|70|150 122 74
 barrier|barrier of two: notify + wait, the message at hand|590|- - -
 barrier_try|barrier of two: try, no message|220|- - -

@@ -19,12 +19,14 @@ counted() { # OPERATION NAME
     callgrind_figure "$tap_scratch/$1" "$2"
 }
 
-rows='poll|poll that finds nothing|117
-am_short|AM Short request, injection|274
-am_receive|AM Short receive + handler|405
+rows='poll|poll that finds nothing|116
+am_short|AM Short request, injection|272
+am_receive|AM Short receive + handler|398
 am_answer|AM Short, automatic Reply|206
-put_nb|put_nb + wait|374
-get_nb|get_nb + wait|404'
+put_nbi|non-blocking implicit put, injection|175
+reap|implicit ops: reap, per op (16 outstanding)|63
+put_nb|put_nb + wait|355
+get_nb|get_nb + wait|399'
 while IFS='|' read -r operation name limit; do
     for tries in 1 2 3; do
         figure=$(counted "$operation" "$name")

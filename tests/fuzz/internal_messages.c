@@ -49,8 +49,8 @@ const fuzz_seed_t fuzz_seeds[] = {
         "\x0c\0\x11\x12\x15\x01\x02\0\x17\x11\0\x11\x12\x15"), /* announced and acknowledged, */
     FUZZ_SEED("\x0d\0\x11\x12\x14\0\0" EIGHT),                 /* by Longs, */
     FUZZ_SEED("\x0f\0\x11\x12\x14\x01\x02\x10\0\x11\x12\x16"), /* offered */
-    FUZZ_SEED("\x13\0\x01\x02\x1b\0\x05\0\0\x09\x0a"),         /* an atomic operation */
-    FUZZ_SEED("\x14\0\x19\x1a\x05\0\x05"),                     /* and what one has fetched */
+    FUZZ_SEED("\x13\0\x01\x02\0\x05\0\0\x09\x0a\0\x1b"),       /* an atomic operation */
+    FUZZ_SEED("\x14\0\x19\x1a\0\x05"),                         /* and what one has fetched */
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds, fuzz_longest = 300;
 
@@ -152,6 +152,12 @@ int gasnetc_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source)
     return GASNET_OK;
 }
 
+gex_Rank_t gasnetc_token_source(gex_Token_t token)
+{
+    (void)token;
+    return 0;
+}
+
 /* --- sent messages --- */
 
 /* Keeps the number of an operation, which is argument `at` of its Request. */
@@ -195,6 +201,21 @@ int gasnetc_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int n,
     (void)token, (void)handler, (void)args;
     fuzz_require(n <= 5, "a Reply has a number and an element, or a key");
     return GASNET_OK;
+}
+
+void gasnetc_request_words(gasnet_node_t to, gasnet_handler_t handler, gasnetc_words_t *message,
+                           unsigned count)
+{
+    (void)to, (void)handler, (void)message, (void)count;
+    abort(); /* handlers only reply */
+}
+
+void gasnetc_reply_words(gasnet_token_t token, gasnet_handler_t handler, gasnetc_words_t *message,
+                         unsigned count)
+{
+    (void)token, (void)handler;
+    fuzz_require(count <= GASNETC_WORDS, "a Reply fits in its structure");
+    fuzz_touch(message->word, count * sizeof message->word[0]);
 }
 
 int gasnetc_AMReplyMedium(gasnet_token_t token, gasnet_handler_t handler, const void *source,
@@ -283,10 +304,7 @@ static const gasnetc_internal_t handlers[] = {
     GASNETC_INTERNAL_REQUEST(GASNETE_H_VIS_PUT, MEDIUM, 3, gasnete_vis_put_handler),
     GASNETC_INTERNAL_REQUEST(GASNETE_H_VIS_GET, MEDIUM, 3, gasnete_vis_get_handler),
     GASNETC_INTERNAL_REPLY(GASNETE_H_VIS_GOT, MEDIUM, 2, gasnete_vis_got_handler),
-    GASNETE_TRANSFER_HANDLERS GASNETE_COLL_HANDLERS GASNETC_INTERNAL_REQUEST(
-        GASNETE_H_ATOMIC, SHORT, 9, gasnete_atomic_handler),
-    GASNETC_INTERNAL_REPLY(GASNETE_H_ATOMIC_GOT, SHORT, 5, gasnete_atomic_got_handler),
-    {0, 0, NULL},
+    GASNETE_TRANSFER_HANDLERS GASNETE_COLL_HANDLERS GASNETE_ATOMIC_HANDLERS{0},
 };
 
 /* gasnete_coll_check_handler is that of debug builds, for which checks.c is needed. */
@@ -345,6 +363,18 @@ static gasnet_handlerarg_t argument(reader_t *in)
     return (gasnet_handlerarg_t)raw;
 }
 
+/* Each word is two arguments, the upper half first, and nothing lies behind the last one. */
+static void deliver_words(gasnetc_words_handler_t *handler, const gasnet_handlerarg_t *args,
+                          unsigned count)
+{
+    static uint64_t *words;
+    free(words); /* of the last message: the handler may have ended the job */
+    words = malloc(count * sizeof *words);
+    if (!words) abort();
+    for (unsigned i = 0; i < count; i++) words[i] = gasnete_word(args[2 * i], args[2 * i + 1]);
+    handler(NULL, words);
+}
+
 /* Runs the handler as the core does, for a message of the form that it is for. */
 static void deliver(reader_t *in)
 {
@@ -355,6 +385,10 @@ static void deliver(reader_t *in)
     gasnet_handlerarg_t args[16] = {0};
     const uint8_t flags = next_byte(in);
     for (unsigned i = 0; i < numargs; i++) args[i] = argument(in);
+    if (handler->words) {
+        deliver_words((gasnetc_words_handler_t *)handler->function, args, numargs / 2);
+        return;
+    }
     if (category == GASNETC_AM_SHORT) {
         gasnetc_run_short(handler->function, NULL, numargs, args);
         return;
@@ -415,7 +449,7 @@ static void answer(unsigned i)
     else if (i == 2)
         gasnete_got_handler(NULL, bytes, sizeof bytes, number[0], number[1]);
     else if (i == 4)
-        gasnete_atomic_got_handler(NULL, number[0], number[1], 8, 0, 0);
+        gasnete_atomic_got_handler(NULL, (const uint64_t[]){numbers[4], 0});
     else
         gasnete_vis_got_handler(NULL, bytes, sizeof bytes, number[0], number[1]);
 }

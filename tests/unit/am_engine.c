@@ -199,6 +199,66 @@ static void inline_or_bbuf(void)
     end();
 }
 
+/* --- messages of words, of the library's own --- */
+
+enum { H_WORDS = 90, H_WORDS_BACK };
+
+static uint64_t words_seen[GASNETC_WORDS];
+
+static void on_words(gasnet_token_t token, const uint64_t *words)
+{
+    gasnetc_words_t reply;
+    for (unsigned i = 0; i < GASNETC_WORDS; i++) words_seen[i] = gasnetc_word(words, i);
+    reply.word[0] = words_seen[0];
+    reply.word[1] = words_seen[GASNETC_WORDS - 1];
+    gasnetc_reply_words(token, H_WORDS_BACK, &reply, 2);
+}
+
+static void on_words_back(gasnet_token_t token, const uint64_t *words)
+{
+    (void)token;
+    for (unsigned i = 0; i < 2; i++) words_seen[i] = gasnetc_word(words, i);
+}
+
+/* Sends a Request of words, and answers one; `inlined`: from where the words were written. */
+static void words_sent(bool inlined)
+{
+    const uint64_t numbers[GASNETC_WORDS] = {1, UINT64_C(2) << 40, 3, UINT64_MAX, 5};
+    int32_t args[2 * GASNETC_WORDS];
+    gasnetc_words_t request_of_words;
+    net_script.caps.inline_max = inlined ? 72 : 0;
+    begin(100, 0);
+    memcpy(args, numbers, sizeof args);
+    memcpy(request_of_words.word, numbers, sizeof numbers);
+    gasnetc_request_words(1, H_WORDS, &request_of_words, GASNETC_WORDS);
+    message_t asked = {.request = 1, .numargs = 10, .handler = H_WORDS, .args = args};
+    check(is(am(-1), asked) && (am(-1)->region == 0) == inlined,
+          "a Request of words is a Short, %s", inlined ? "inlined" : "in a bbuf");
+    arrive(1, (message_t){.numargs = 4, .handler = H_WORDS_BACK, .credits = 1, .args = args});
+    gasnet_AMPoll();
+    check(words_seen[0] == numbers[0] && words_seen[1] == numbers[1],
+          "the handler of a Reply gets its words");
+    arrive(1, asked);
+    gasnet_AMPoll();
+    check(!memcmp(words_seen, numbers, sizeof numbers), "and that of a Request");
+    memcpy(args + 2, &numbers[GASNETC_WORDS - 1], 8);
+    check(
+        is(am(-1), (message_t){.numargs = 4, .handler = H_WORDS_BACK, .credits = 1, .args = args}),
+        "which answers with words");
+    end();
+}
+
+static void words(void)
+{
+    static const gasnetc_internal_t list[] = {
+        GASNETC_INTERNAL_WORDS_REQUEST(H_WORDS, GASNETC_WORDS, on_words),
+        GASNETC_INTERNAL_WORDS_REPLY(H_WORDS_BACK, 2, on_words_back),
+        {0}};
+    gasnetc_register_internal(list);
+    words_sent(false);
+    words_sent(true);
+}
+
 /* --- credits --- */
 
 static void reply_at_fourth_turn(void)
@@ -662,6 +722,7 @@ int main(int argc, char **argv)
     check_begin(argc, argv);
     formats();
     inline_or_bbuf();
+    words();
     credits_run_dry();
     banking();
     no_slack();

@@ -102,7 +102,7 @@ static void internal_twice(const void *unused)
 {
     static const gasnetc_internal_t list[] = {GASNETC_INTERNAL_REQUEST(64, SHORT, 0, internal0),
                                               GASNETC_INTERNAL_REPLY(64, SHORT, 0, internal0),
-                                              {0, 0, NULL}};
+                                              {0}};
     (void)unused;
     gasnetc_register_internal(list);
 }
@@ -110,7 +110,7 @@ static void internal_twice(const void *unused)
 static void internal_high(const void *unused)
 {
     static const gasnetc_internal_t list[] = {GASNETC_INTERNAL_REQUEST(128, SHORT, 0, internal0),
-                                              {0, 0, NULL}};
+                                              {0}};
     (void)unused;
     gasnetc_register_internal(list);
 }
@@ -120,12 +120,12 @@ static gasnetc_peer_t sender;
 /* A message of a form that its handler is not for. */
 static void wrong_form(const void *head)
 {
-    (void)gasnetc_unlisted_handler(64, *(const uint8_t *)head, &sender);
+    (void)gasnetc_handler_of(64, *(const uint8_t *)head, &sender);
 }
 
 static void unknown(const void *index)
 {
-    (void)gasnetc_unlisted_handler(*(const unsigned *)index, GASNETC_AM_HEAD(0, 1, 0), &sender);
+    (void)gasnetc_handler_of(*(const unsigned *)index, GASNETC_AM_HEAD(0, 1, 0), &sender);
 }
 
 static void forms(void)
@@ -140,7 +140,7 @@ static void forms(void)
         const char *said = check_stderr(wrong_form, &byte, &status);
         only = only && status && strstr(said, "should be a Medium Request with 3 arguments");
     }
-    check(only && gasnetc_unlisted_handler(64, right, &sender) == internal0,
+    check(only && gasnetc_internal_handler(64, right, &sender)->function == internal0,
           "system_am.h: a handler of the library's own gets messages of its form alone");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         check_fatal("an index without a handler is fatal", unknown, &others[i],
@@ -151,12 +151,12 @@ static void internal(void)
 {
     static const gasnetc_internal_t list[] = {GASNETC_INTERNAL_REQUEST(64, MEDIUM, 3, internal0),
                                               GASNETC_INTERNAL_REQUEST(127, SHORT, 0, internal0),
-                                              {0, 0, NULL}};
+                                              {0}};
     gasnet_handler_t zero[] = {0};
     gasnetc_register_internal(list);
     check(!gasnetc_handlers[64] && !gasnetc_handlers[127] &&
-              gasnetc_unlisted_handler(127, GASNETC_AM_HEAD(GASNETC_AM_SHORT, 1, 0), &sender) ==
-                  internal0,
+              gasnetc_internal_handler(127, GASNETC_AM_HEAD(GASNETC_AM_SHORT, 1, 0), &sender)
+                      ->function == internal0,
           "system_am.h: internal handlers get their indices");
     forms();
     entries(1, zero);

@@ -56,6 +56,12 @@ static void fields(void)
     check(refused(take(number, GASNETE_REPLY_GOT, 2, 8), "number"),
           "a late Reply to the one before is refused");
     check(take(again, GASNETE_REPLY_GOT, 2, 8) == NULL, "and its own is taken");
+    gasnete_operation_t any;
+    const uint64_t last = add(GASNETE_REPLY_ATOMIC_GOT, 1, 4);
+    check(!gasnete_outstanding_take(&table, last, GASNETE_REPLY_ATOMIC_GOT, 1, GASNETE_ANY_LENGTH,
+                                    &any) &&
+              any.nbytes == 4,
+          "one of any length has that of its operation");
 }
 
 static void wrap(void)
@@ -63,7 +69,7 @@ static void wrap(void)
     const uint64_t first = add(GASNETE_REPLY_DONE, 0, 0);
     gasnete_slot_t *slot = &table.slots[(uint32_t)first];
     take(first, GASNETE_REPLY_DONE, 0, 0);
-    slot->generation = UINT32_MAX;
+    slot->number |= UINT64_C(0xffffffff) << 32;
     const uint64_t last = add(GASNETE_REPLY_DONE, 0, 0);
     check(last >> 32 == UINT32_MAX && !take(last, GASNETE_REPLY_DONE, 0, 0),
           "the last generation of a slot is used");

@@ -209,6 +209,11 @@ int gasnetc_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source)
     return GASNET_OK;
 }
 
+gex_Rank_t gasnetc_token_source(gex_Token_t token)
+{
+    return ((message_t *)token)->from;
+}
+
 bool gasnetc_is_published(uint32_t rank, uintptr_t start, size_t nbytes)
 {
     (void)rank, (void)start, (void)nbytes;

@@ -78,7 +78,7 @@ STUB void gasnetc_exit(int code)
 
 unsigned unit_progress;
 atomic_bool gasnete_progress_due;
-STUB const gasnetc_internal_t gasnete_handlers[] = {{0, 0, NULL}};
+STUB const gasnetc_internal_t gasnete_handlers[] = {{0}};
 
 STUB void gasnete_init(void) {}
 STUB void gasnete_attach(void) {}

@@ -58,6 +58,12 @@ int gasnetc_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source)
     return GASNET_OK;
 }
 
+gex_Rank_t gasnetc_token_source(gex_Token_t token)
+{
+    (void)token;
+    return gasneti_mynode ? 0 : 1;
+}
+
 /* A few bits, or the end, or the number of data bytes. */
 static void change(unsigned char *bytes, size_t *nbytes, gasnet_handlerarg_t *data)
 {

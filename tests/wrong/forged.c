@@ -80,16 +80,17 @@ CASE(vis_put_negative, MEDIUM(VIS_PUT, 64, -1, 0, 0))
 CASE(vis_put_short, SHORT(VIS_PUT, 1, 0, 0))
 CASE(vis_get_much, MEDIUM(VIS_GET, 64, -1, 0, 0))
 CASE(vis_got_request, MEDIUM(VIS_GOT, 8, HIGH(there), LOW(there)))
-/* The operation is a number of its type and one of its own; 82 is FADD of I64. */
-CASE(atomic_outside, SHORT(ATOMIC, HIGH(there), LOW(there), 82, 0, 1, 0, 0, 0, 0))
-CASE(atomic_across,
-     SHORT(ATOMIC, HIGH(segment_end - 4), LOW(segment_end - 4), 82, 0, 1, 0, 0, 0, 0))
-CASE(atomic_askew,
-     SHORT(ATOMIC, HIGH(segment_end - 12), LOW(segment_end - 12), 82, 0, 1, 0, 0, 0, 0))
-CASE(atomic_type, SHORT(ATOMIC, HIGH(segment_end - 8), LOW(segment_end - 8), 210, 0, 1, 0, 0, 0, 0))
-CASE(atomic_op, SHORT(ATOMIC, HIGH(segment_end - 8), LOW(segment_end - 8), 76, 0, 1, 0, 0, 0, 0))
-CASE(atomic_much, SHORT(ATOMIC, HIGH(segment_end - 8), LOW(segment_end - 8), -1, 0, 1, 0, 0, 0, 0))
-CASE(atomic_8, SHORT(ATOMIC, HIGH(there), LOW(there), 82, 0, 1, 0, 0, 0))
+/* Words, the lower halves first; the operation is a number of its type and one of its own; 82 is
+ * FADD of I64. */
+#define ATOMIC_CASE(name, at, operation)                                                           \
+    CASE(name, SHORT(ATOMIC, LOW(at), HIGH(at), 1, 0, 0, 0, 0, 0, operation, 0))
+ATOMIC_CASE(atomic_outside, there, 82)
+ATOMIC_CASE(atomic_across, segment_end - 4, 82)
+ATOMIC_CASE(atomic_askew, segment_end - 12, 82)
+ATOMIC_CASE(atomic_type, segment_end - 8, 210)
+ATOMIC_CASE(atomic_op, segment_end - 8, 76)
+ATOMIC_CASE(atomic_much, segment_end - 8, -1)
+CASE(atomic_9, SHORT(ATOMIC, LOW(there), HIGH(there), 1, 0, 0, 0, 0, 0, 82))
 CASE(barrier_garbage, SHORT(BARRIER, 0, -1, -1))
 CASE(barrier_step, SHORT(BARRIER, 0, 31, 0))
 CASE(team_barrier_garbage, SHORT(BARRIER, 1, -1, -1))
@@ -122,7 +123,7 @@ static void reply(gasnet_token_t token)
     else if (strcmp(chosen, "vis_got_reply") == 0)
         gasnetc_AMReplyMedium(token, VIS_GOT, payload, 8, ARGS(HIGH(there), LOW(there)));
     else if (strcmp(chosen, "atomic_got_reply") == 0)
-        gasnetc_AMReplyShort(token, ATOMIC_GOT, ARGS(HIGH(there), LOW(there), 8, 0, 0));
+        gasnetc_AMReplyShort(token, ATOMIC_GOT, ARGS(LOW(there), HIGH(there), 0, 0));
     else if (strcmp(chosen, "ack_reply") == 0)
         gasnetc_AMReplyShort(token, ACK, ARGS(1, 0, 0));
     else if (strcmp(chosen, "memset_reply") == 0)
@@ -153,7 +154,7 @@ static const struct {
     ROW(atomic_outside),   ROW(atomic_across),
     ROW(atomic_askew),     ROW(atomic_type),
     ROW(atomic_op),        ROW(atomic_much),
-    ROW(atomic_8),         ROW(barrier_garbage),
+    ROW(atomic_9),         ROW(barrier_garbage),
     ROW(barrier_step),     ROW(team_barrier_garbage),
     ROW(barrier_2),        ROW(whole_none),
     ROW(whole_short),      ROW(ready_outside),

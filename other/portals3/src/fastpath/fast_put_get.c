@@ -375,6 +375,22 @@ HOT void fast_message_sent(struct ptli_route *route, struct ptli_md *md, ptl_siz
     lock_queue(logging, NULL);
 }
 
+/* Puts by a message, and releases posting; false: it is not sent, and posting is kept. */
+static bool put_by_message(struct ptli_route *route, struct ptli_md *md, ptl_size_t offset,
+                           ptl_size_t length, ptl_ac_index_t ac, ptl_match_bits_t match_bits,
+                           ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
+{
+    struct ptli_verbs *v = route->node->verbs;
+    struct logging logging = {0};
+    if (!fast_message(route, md->one.base + offset, length, ac, match_bits, remote_offset,
+                      hdr_data))
+        return false;
+    fast_message_sent(route, md, offset, length, match_bits, hdr_data, &logging);
+    ptli_mutex_unlock(&v->posting.lock);
+    fast_wake_sleepers(v, &logging);
+    return true;
+}
+
 /* The general path, which also detects all errors.  */
 __attribute__((cold)) static int
 other_way(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_size_t offset,
@@ -414,14 +430,9 @@ HOT int fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t h
     const struct ptli_published_entry *there =
         fast_target(route, conn, is_put, ac, match_bits, remote_offset, length);
     if (!there) {
-        struct logging logging = {0};
         if (!is_put || (ack == PTL_ACK_REQ && md->logs) ||
-            !fast_message(route, md->one.base + offset, length, ac, match_bits, remote_offset,
-                          hdr_data))
+            !put_by_message(route, md, offset, length, ac, match_bits, remote_offset, hdr_data))
             goto no;
-        fast_message_sent(route, md, offset, length, match_bits, hdr_data, &logging);
-        ptli_mutex_unlock(&posting->lock);
-        fast_wake_sleepers(ptli_verbs(engine->transport), &logging);
         return PTL_OK;
     }
 
