@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 
 #include <dlfcn.h>
+#include <gasnet_ratomic.h>
 #include <sched.h>
 #include <signal.h>
 #include <time.h>
@@ -387,6 +388,46 @@ static void threads(const int *number)
 
 /* ---- */
 
+/* Atomics of rank 0 on its own memory and on that of rank 1, in one domain; prints how many the
+ * device has seen of each. */
+static void atomics_of(const char *name, gex_DT_t dt, gex_OP_t ops, gex_Flags_t flags)
+{
+    gex_TM_t tm;
+    gex_AD_t ad;
+    gasnet_QueryGexObjects(NULL, NULL, &tm, NULL);
+    gex_AD_Create(&ad, tm, dt, ops, flags);
+    for (int r = 0; test_rank == 0 && r < 2; r++) {
+        int64_t before = 0;
+        int32_t shorter = 0;
+        int seen = 0;
+        void *const at = test_at(r, 64);
+        spy_reset();
+        for (int i = 0; i < 3; i++)
+            gex_Event_Wait(
+                dt == GEX_DT_I32
+                    ? gex_AD_OpNB_I32(ad, &shorter, (gex_Rank_t)r, at, GEX_OP_FINC, 0, 0, 0)
+                    : gex_AD_OpNB_I64(ad, &before, (gex_Rank_t)r, at, GEX_OP_FINC, 0, 0, 0));
+        for (int i = 0; i < spy.posts; i++)
+            seen += spy.post[i].opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+        if (r)
+            printf("peer=%d\n", seen);
+        else
+            printf("atomics %s own=%d ", name, seen);
+    }
+    test_sync();
+    gex_AD_Destroy(ad);
+}
+
+static void atomics(const int *number)
+{
+    (void)number;
+    atomics_of("plain", GEX_DT_I64, GEX_OP_FINC | GEX_OP_GET | GEX_OP_CAS, 0);
+    atomics_of("remote", GEX_DT_I64, GEX_OP_FINC, GEX_FLAG_AD_FAVOR_REMOTE);
+    atomics_of("near", GEX_DT_I64, GEX_OP_FINC, GEX_FLAG_AD_FAVOR_MY_NBRHD);
+    atomics_of("set", GEX_DT_I64, GEX_OP_FINC | GEX_OP_SET, GEX_FLAG_AD_FAVOR_REMOTE);
+    atomics_of("short", GEX_DT_I32, GEX_OP_FINC, GEX_FLAG_AD_FAVOR_REMOTE);
+}
+
 static const struct probe {
     const char *name;
     void (*run)(const int *number);
@@ -402,6 +443,7 @@ static const struct probe {
               {"slack", slack, true, true},
               {"refill", refill, true, true},
               {"barrier", barrier, false, true},
+              {"atomics", atomics, false, true},
 #ifdef GASNET_PAR
               {"threads", threads, true, false},
 #endif
