@@ -44,7 +44,7 @@ ib_receive_thread_sources = core/ib/cq_wait.c
 
 core_ib_sources = \
   core/ib/network_ib.h core/ib/params.def core/ib/qp_select.h core/ib/rail.h core/ib/rails.c core/ib/device_limits.c core/ib/ports.h core/ib/ports.c \
-  core/ib/atomics.c core/ib/lists.c core/ib/memory.c core/ib/software_device.h core/ib/software_device.c core/ib/amrdma_choice.h core/ib/amrdma_choice.c core/ib/amrdma_rings.c core/ib/receive.c core/ib/reap_multi.c \
+  core/ib/atomics.h core/ib/atomics.c core/ib/lists.c core/ib/memory.c core/ib/software_device.h core/ib/software_device.c core/ib/amrdma_choice.h core/ib/amrdma_choice.c core/ib/amrdma_rings.c core/ib/receive.c core/ib/reap_multi.c \
   core/ib/srq.h core/ib/srq.c core/ib/srq_policy.h core/ib/qp_table.h core/ib/qp_table.c \
   core/ib/connect.h core/ib/connect.c core/ib/system_messages.h core/ib/system_messages.c core/ib/counts.c core/ib/verbs_types.h core/ib/advice.h core/ib/advice.c core/ib/status.c core/ib/events.c \
   core/ib/datagrams.h core/ib/datagrams.c core/ib/connect_on_demand.c core/ib/meeting.h core/ib/connect_greetings.c \

@@ -55,9 +55,6 @@ void net_ib_join_qps(net_peer_t *peer, net_qp_t *first, const net_ib_end_t *ends
 void net_ib_adopt_qp(net_peer_t *peer, net_qp_t *qp, uint32_t remote_device,
                      const net_ib_remote_rings_t *rings);
 
-/* Connects this rank to itself, for atomics; returns the queue pair.  Peer's lock held. */
-net_qp_t *net_ib_connect_self(net_peer_t *self);
-
 /* The most RDMA reads at once on a queue pair: those that this rank serves, and those that it
  * starts. */
 typedef struct net_ib_reads {

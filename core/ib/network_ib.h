@@ -418,17 +418,7 @@ static inline enum net_result net_get_list(net_peer_t *peer, const net_piece_t *
     return net_ib_get_list(peer, pieces, count, src, key, nbytes, sent);
 }
 
-/* atomics.c */
-enum net_result net_ib_atomic(net_peer_t *peer, const net_atomic_t *atomic, uint64_t at,
-                              const net_key_t *key, uint64_t *earlier, const net_region_t *local,
-                              const gasnetc_sent_t *sent);
-
-static inline enum net_result net_atomic(net_peer_t *peer, const net_atomic_t *atomic, uint64_t at,
-                                         const net_key_t *key, uint64_t *earlier,
-                                         const net_region_t *local, const gasnetc_sent_t *sent)
-{
-    return net_ib_atomic(peer, atomic, at, key, earlier, local, sent);
-}
+#include "core/ib/atomics.h"
 
 /* The result of posting an Active Message.  The queue pair is read again, so that it is not kept in
  * a register while the message is posted. */

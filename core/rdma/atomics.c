@@ -11,6 +11,7 @@
 #include "core/rdma/rdma.h"
 #include "core/rdma/remote.h"
 #include "core/rdma/segment.h"
+#include "other/base/hot.h"
 
 bool gasnetc_rdma_atomics(bool favors_remote, bool *global)
 {
@@ -19,7 +20,7 @@ bool gasnetc_rdma_atomics(bool favors_remote, bool *global)
            gasnetc_params.atomics >= (favors_remote ? GASNETC_ATOMICS_FAVORED : GASNETC_ATOMICS_ON);
 }
 
-static bounce_get_t atomics_buffer(void *result, gasnetc_counter_t *counter)
+HOT bounce_get_t atomics_buffer(void *result, gasnetc_counter_t *counter)
 {
     bounce_get_t get;
     while (!bounce_get_begin(&get, result, sizeof(uint64_t), counter, true))
@@ -28,8 +29,8 @@ static bounce_get_t atomics_buffer(void *result, gasnetc_counter_t *counter)
     return get;
 }
 
-static enum net_result atomics_post(gasnetc_peer_t *peer, const net_atomic_t *atomic, uintptr_t at,
-                                    const bounce_get_t *get)
+HOT enum net_result atomics_post(gasnetc_peer_t *peer, const net_atomic_t *atomic, uintptr_t at,
+                                 const bounce_get_t *get)
 {
     remote_t remote;
     if (!remote_enter(peer, true, at, sizeof(uint64_t), REMOTE_THOROUGH, &remote))
@@ -45,8 +46,8 @@ static enum net_result atomics_post(gasnetc_peer_t *peer, const net_atomic_t *at
     return result;
 }
 
-static void atomics_start(uint32_t node, const net_atomic_t *atomic, void *at, void *result,
-                          gasnetc_counter_t *counter)
+HOT void atomics_start(uint32_t node, const net_atomic_t *atomic, void *at, void *result,
+                       gasnetc_counter_t *counter)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
     const bounce_get_t get = atomics_buffer(result, counter);

@@ -10,6 +10,7 @@
 #include "extended-ref/ex/atomics.h"
 #include "extended-ref/handles.h"
 #include "extended-ref/transfer.h"
+#include "other/base/hot.h"
 
 /* The operations on a type that two of the adapter, fetch-and-add and compare-and-swap, can do. */
 static gex_OP_t adapter_ops(gex_DT_t dt)
@@ -44,8 +45,8 @@ static void adapter_check(gex_Rank_t node, const void *addr)
                       gasneti_rank_name(node), addr);
 }
 
-static void adapter_start(gasnetc_counter_t *counter, void *result, gex_Rank_t node, void *addr,
-                          gex_OP_t op, uint64_t operand1, uint64_t operand2)
+HOT void adapter_start(gasnetc_counter_t *counter, void *result, gex_Rank_t node, void *addr,
+                       gex_OP_t op, uint64_t operand1, uint64_t operand2)
 {
     uint64_t addend = operand1;
     adapter_check(node, addr);
@@ -78,8 +79,8 @@ static void adapter_start(gasnetc_counter_t *counter, void *result, gex_Rank_t n
 }
 
 /* An operation by a processor, where that is right: true, and it is done. */
-static bool adapter_spared(gex_AD_t ad, void *result, gex_Rank_t node, void *addr, gex_OP_t op,
-                           uint64_t operand1, uint64_t operand2)
+HOT bool adapter_spared(gex_AD_t ad, void *result, gex_Rank_t node, void *addr, gex_OP_t op,
+                        uint64_t operand1, uint64_t operand2)
 {
     void *const at = ad->by == GASNETE_BY_BOTH ? gasnete_atomic_at(ad->dt, node, addr) : NULL;
     if (at) (void)GASNETE_KERNEL(ad->dt, op)(at, result, operand1, operand2);

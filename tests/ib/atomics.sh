@@ -88,18 +88,41 @@ for mode in ${TEST_MODES:-seq par}; do
     tap_ok $? "$mode: an operation that fails is named" || tap_tail "$log"
 done
 
-# Devices that differ: no rank uses its own, and only the others' log says so.
+# differing SETTINGS N ARGUMENTS...: each of N processes runs the lines of its own that the caller has written.
+differing() {
+    local settings=$1 n=$2
+    shift 2
+    log=$TEST_LOG/atomics-$TEST_CONDUIT-$tap_count.log
+    rm -rf "$tap_scratch/claims" && mkdir "$tap_scratch/claims"
+    # shellcheck disable=SC2086 # settings are words
+    env CLAIMS="$tap_scratch/claims" GASNET_STATSFILE="$stats" GASNET_ADAPTER_ATOMICS=on $settings timeout -k 5 100 \
+        "$TEST_LAUNCH" -spawner=ssh -n "$n" bash "$tap_scratch/differs" "$TEST_BUILD/tests/ex/atomics-$TEST_CONDUIT-$mode" "$@" \
+        >"$log" 2>&1 </dev/null
+    status=$?
+}
+
 mode=seq
 cat >"$tap_scratch/differs" <<'END'
-#!/bin/bash
-if mkdir "$CLAIM" 2>/dev/null; then export SOFTHCA_DEVICES='1x1;atomic_cap=none'; fi
+if mkdir "$CLAIMS/0" 2>/dev/null; then export SOFTHCA_DEVICES='1x1;atomic_cap=none'; fi
 exec "$@"
 END
-chmod +x "$tap_scratch/differs"
-log=$TEST_LOG/atomics-$TEST_CONDUIT-differs.log
-CLAIM=$tap_scratch/claim GASNET_ADAPTER_ATOMICS=on GASNET_LOG=network:info timeout -k 5 100 "$TEST_LAUNCH" -spawner=ssh -n 3 \
-    "$tap_scratch/differs" "$TEST_BUILD/tests/ex/atomics-$TEST_CONDUIT-$mode" >"$log" 2>&1 </dev/null
-status=$?
-[ $status = 0 ] && [ "$(grep -c 'no effect: the devices of some ranks have no atomic operations' "$log")" = 2 ]
-tap_ok $? "devices that differ: processors execute all" || tap_tail "$log"
+differing GASNET_LOG=network:info 3
+passes "devices that differ: processors execute all" no
+[ "$(grep -c 'no effect: the devices of some ranks have no atomic operations' "$log")" = 2 ]
+tap_ok $? "as the log of the others says" || tap_tail "$log"
+
+if [ "${hcas:-1}" -ge 2 ]; then
+    cat >"$tap_scratch/differs" <<END
+n=0
+until mkdir "\$CLAIMS/\$n"; do n=\$((n + 1)); done 2>/dev/null
+case \$n in
+0) export GASNET_NUM_QPS=5 ;;
+1) export GASNET_${TEST_CONDUIT^^}_PORTS=softhca1:2 ;;
+2) export GASNET_${TEST_CONDUIT^^}_PORTS=softhca0 GASNET_NUM_QPS=2 ;;
+esac
+exec "\$@"
+END
+    differing SOFTHCA_DEVICES=2x2 4 adapter
+    passes "ranks with different ports and numbers of queue pairs" yes
+fi
 tap_end

@@ -102,22 +102,23 @@ sees "IB-R8 one piece" 2 'segment pins 1048576' $'pieces=1 largest=4194304\nacro
 
 # ---- remote atomics by the device
 
-none='own=0 peer=0$'
+none='own=0 peer=0 by=none$' all='own=3 peer=3 by=softhca0$'
 sees "no atomics by the device unless they are asked for" 2 atomics "atomics plain $none"$'\n'"atomics remote $none" \
     GASNET_ADAPTER_ATOMICS=off
 sees "those of domains that favour remote memory, and that it can do" 2 atomics \
-    "atomics plain $none"$'\natomics remote own=3 peer=3$\n'"atomics near $none"$'\n'"atomics set $none"$'\n'"atomics short $none" \
+    "atomics plain $none"$'\n'"atomics remote $all"$'\n'"atomics near $none"$'\n'"atomics set $none"$'\n'"atomics short $none" \
     GASNET_ADAPTER_ATOMICS=favored
 for shared in 1 0; do
     sees "those of all domains that it can do and that do not favour neighbours" 2 atomics \
-        $'atomics plain own=3 peer=3$\natomics remote own=3 peer=3$\n'"atomics near $none"$'\n'"atomics set $none"$'\n'"atomics short $none" \
+        "atomics plain $all"$'\n'"atomics remote $all"$'\n'"atomics near $none"$'\n'"atomics set $none"$'\n'"atomics short $none" \
         GASNET_ADAPTER_ATOMICS=on GASNET_SUPERNODE_MAXSIZE=$shared
-    far=3
-    if [ $shared = 0 ] && [ "$shares" != 0 ]; then far=0; fi
-    sees "a processor too, where the device is atomic with respect to it" 2 atomics "atomics plain own=0 peer=$far$" \
+    far='own=0 peer=3 by=softhca0$'
+    if [ $shared = 0 ] && [ "$shares" != 0 ]; then far=$none; fi
+    sees "none on memory that a processor maps, where the device is atomic with respect to it" 2 atomics "atomics plain $far" \
         GASNET_ADAPTER_ATOMICS=on GASNET_SUPERNODE_MAXSIZE=$shared 'SOFTHCA_DEVICES=1x1;atomic_cap=glob'
 done
 sees "none of a device that has none" 2 atomics "atomics plain $none" GASNET_ADAPTER_ATOMICS=on 'SOFTHCA_DEVICES=1x1;atomic_cap=none'
+sees "by one of several devices" 2 atomics "atomics plain $all" GASNET_ADAPTER_ATOMICS=on SOFTHCA_DEVICES=2x2
 
 # ---- ways: IB-P3, IB-P4, IB-P5
 
