@@ -29,11 +29,11 @@ job() {
 executed() { awk '$2 == "-" && $3 == "atomics" { n += $4 } END { print n + 0 }' "$stats"; }
 
 passes() { # TEXT yes|no: all is right, and the device has executed some operations or none
-    local done
-    done=$(executed)
-    [ "$status" = 0 ] && ! grep -q '^not ok' "$log" && { [ "$2" = no ] || [ "$done" -gt 0 ]; } && { [ "$2" = yes ] || [ "$done" = 0 ]; }
+    local count
+    count=$(executed)
+    [ "$status" = 0 ] && ! grep -q '^not ok' "$log" && { [ "$2" = no ] || [ "$count" -gt 0 ]; } && { [ "$2" = yes ] || [ "$count" = 0 ]; }
     local wrong=$?
-    tap_ok $wrong "$mode: $1 ($done by the device)"
+    tap_ok $wrong "$mode: $1 ($count by the device)"
     [ $wrong -eq 0 ] || { tap_note "status $status" && tap_tail "$log"; }
 }
 
