@@ -142,7 +142,8 @@ static void reserve_files(void)
 /* The values on which all processes agree before they connect. */
 struct settled {
     uint32_t credits, replies, address, contact;
-    uint32_t early; /* 1: peers cannot be connected at first use; no padding is sent */
+    uint32_t atomics; /* enum net_atomics */
+    uint32_t early;   /* 1: peers cannot be connected at first use; no padding is sent */
 };
 
 /* Reports whether peers are connected at first use or at start-up; the first process that requires
@@ -158,7 +159,7 @@ static void report_early(const struct settled *all)
             at_first_use ? "first use" : "start-up: ", gasnetc_caps.early);
 }
 
-/* Collective: the minimum of all ranks' credits, the longest address and contact. */
+/* Collective: the minimum of all ranks' credits and atomics, the longest address and contact. */
 static struct settled settle(void)
 {
     uint32_t n = gasnetc_job.size;
@@ -166,6 +167,7 @@ static struct settled settle(void)
                            .replies = gasnetc_caps.replies,
                            .address = (uint32_t)net_address_size(),
                            .contact = (uint32_t)net_contact_size(),
+                           .atomics = REMOTE_PENDS ? NET_NO_ATOMICS : gasnetc_caps.atomics,
                            .early = gasnetc_caps.early[0] != 0},
                    *all = malloc(n * sizeof *all);
     if (!all) gasneti_fatal("out of memory");
@@ -175,11 +177,21 @@ static struct settled settle(void)
         if (all[i].replies < mine.replies) mine.replies = all[i].replies;
         if (all[i].address > mine.address) mine.address = all[i].address;
         if (all[i].contact > mine.contact) mine.contact = all[i].contact;
+        if (all[i].atomics < mine.atomics) mine.atomics = all[i].atomics;
         mine.early = mine.early || all[i].early;
     }
     report_early(all);
     free(all);
     return mine;
+}
+
+static void settle_atomics(enum net_atomics of_all)
+{
+    if (gasnetc_caps.atomics && !of_all)
+        gasneti_info(network, "GASNET_ADAPTER_ATOMICS has no effect: %s",
+                     REMOTE_PENDS ? "segments are not registered as a whole (core/rdma/README.md)"
+                                  : "the devices of some ranks have no atomic operations");
+    gasnetc_caps.atomics = of_all;
 }
 
 static void init_credits(uint32_t credits, uint32_t replies)
@@ -293,6 +305,7 @@ static void open_network(void)
     if (gasnetc_job.size > 1) {
         reserve_files();
         struct settled settled = settle();
+        settle_atomics((enum net_atomics)settled.atomics);
         init_credits(settled.credits, settled.replies);
         bounce_init(bbuf_count());
         if (settled.early)

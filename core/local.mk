@@ -12,7 +12,7 @@ core_sources = \
   core/rdma/bounce.h core/rdma/bounce_core.h core/rdma/bounce_network.h \
   core/rdma/buffers.c core/rdma/buffers.h core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/firehose.h \
   core/rdma/unmapped.c core/rdma/lease.c core/rdma/unmapped.h core/rdma/lease.h \
-  core/rdma/lists.c core/rdma/pieces.c core/rdma/rdma.c \
+  core/rdma/atomics.c core/rdma/lists.c core/rdma/pieces.c core/rdma/rdma.c \
   core/rdma/published.c core/rdma/published.h core/rdma/rdma.h core/rdma/rdma_internal.h core/rdma/remote_flags.c core/rdma/remote_flags.h \
   core/rdma/remote.h core/rdma/remote_fast.h core/rdma/remote_firehose.h \
   core/rdma/segment.h core/rdma/segments.c core/rdma/synchronisation.h core/rdma/watched.c $(core_segment_sources) \
@@ -47,7 +47,7 @@ ib_receive_thread_sources = core/ib/cq_wait.c
 
 core_ib_sources = \
   core/ib/network_ib.h core/ib/params.def core/ib/qp_select.h core/ib/rail.h core/ib/rails.c core/ib/device_limits.c core/ib/ports.h core/ib/ports.c \
-  core/ib/lists.c core/ib/memory.c core/ib/software_device.h core/ib/software_device.c core/ib/amrdma_choice.h core/ib/amrdma_choice.c core/ib/amrdma_rings.c core/ib/receive.c core/ib/reap_multi.c \
+  core/ib/atomics.h core/ib/atomics.c core/ib/lists.c core/ib/memory.c core/ib/software_device.h core/ib/software_device.c core/ib/amrdma_choice.h core/ib/amrdma_choice.c core/ib/amrdma_rings.c core/ib/receive.c core/ib/reap_multi.c \
   core/ib/srq.h core/ib/srq.c core/ib/srq_policy.h core/ib/qp_table.h core/ib/qp_table.c \
   core/ib/connect.h core/ib/connect.c core/ib/system_messages.h core/ib/system_messages.c core/ib/counts.c core/ib/verbs_types.h core/ib/advice.h core/ib/advice.c core/ib/status.c core/ib/events.c \
   core/ib/datagrams.h core/ib/datagrams.c core/ib/connect_on_demand.c core/ib/meeting.h core/ib/connect_greetings.c \

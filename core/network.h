@@ -90,6 +90,11 @@ enum net_result {
  * was posted to the same peer after it.  NET_UNORDERED: the network may choose any queue pair. */
 enum net_order { NET_UNORDERED, NET_BEFORE_AM };
 
+/* What net_atomic is atomic with respect to: NET_NO_ATOMICS, there is none; NET_ADAPTER_ATOMICS,
+ * every net_atomic on the same word, of whatever rank; NET_GLOBAL_ATOMICS, also the atomics of
+ * processors. */
+enum net_atomics { NET_NO_ATOMICS, NET_ADAPTER_ATOMICS, NET_GLOBAL_ATOMICS };
+
 /* Properties of the network; filled by net_open. */
 struct net_caps {
     char device[256];      /* one line of text: the device that the job uses */
@@ -100,9 +105,10 @@ struct net_caps {
     size_t copy_get_max;   /* a get of at most so much to outside the segment is copied */
     uint32_t put_list_max; /* most pieces of net_put_list, at most NET_LIST_MOST; 0: no lists */
     uint32_t get_list_max; /* most pieces of net_get_list; 0: no lists */
-    uint32_t am_max;       /* largest AM message, header included: the receive buffer's size */
-    size_t region_max;     /* largest range one net_register takes (a power of two) or SIZE_MAX */
-    uint64_t regions; /* most regions that the device registers, for all processes; 0: unknown */
+    enum net_atomics atomics;
+    uint32_t am_max;   /* largest AM message, header included: the receive buffer's size */
+    size_t region_max; /* largest range one net_register takes (a power of two) or SIZE_MAX */
+    uint64_t regions;  /* most regions that the device registers, for all processes; 0: unknown */
     unsigned descriptors; /* file descriptors that connections to all peers take */
     uint64_t pinnable; /* bytes that net_register takes in all, beyond the network's own memory and
                           a reserve; 0: no limit is known */
@@ -224,6 +230,21 @@ static inline enum net_result net_put_list(net_peer_t *peer, uint64_t dst, const
 static inline enum net_result net_get_list(net_peer_t *peer, const net_piece_t *pieces,
                                            uint32_t count, uint64_t src, const net_key_t *key,
                                            size_t nbytes, const gasnetc_sent_t *sent);
+
+/* An operation on a word.  NET_FETCH_ADD: the word becomes word + operand; NET_COMPARE_SWAP: it
+ * becomes `swap` if it is `operand`. */
+typedef struct net_atomic {
+    enum net_atomic_kind { NET_FETCH_ADD, NET_COMPARE_SWAP } kind;
+    uint64_t operand, swap;
+} net_atomic_t;
+
+/* Executes the operation on the 8 bytes at the peer's `at`, which are aligned, and stores at
+ * `earlier`, aligned and inside `local`, what they were.  The peer may be this rank.  Completion
+ * and results are those of net_get.  The default is for networks whose caps.atomics is
+ * NET_NO_ATOMICS (NET_HAS_ATOMICS). */
+static inline enum net_result net_atomic(net_peer_t *peer, const net_atomic_t *atomic, uint64_t at,
+                                         const net_key_t *key, uint64_t *earlier,
+                                         const net_region_t *local, const gasnetc_sent_t *sent);
 
 /* True if the peer is connected.  False: a post to it would return NET_CONNECTING, and the
  * connection has been begun.  The

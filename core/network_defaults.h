@@ -1,8 +1,9 @@
 /* network_defaults.h - the calls of core/network.h that a network may leave out.
  *
  * Included by the network's header, which defines before that NET_HAS_LISTS, NET_HAS_LONG,
- * NET_HAS_ARRIVED and NET_HAS_READY, each where the calls are its own.  The core reaches none of
- * the defaults but net_arrived and net_ready; a compiler that does not optimise keeps the others.
+ * NET_HAS_ARRIVED, NET_HAS_READY and NET_HAS_ATOMICS, each where the calls are its own.  The core
+ * reaches none of the defaults but net_arrived and net_ready; a compiler that does not optimise
+ * keeps the others.
  */
 #ifndef NETWORK_DEFAULTS_H
 #define NETWORK_DEFAULTS_H
@@ -25,6 +26,17 @@ static inline enum net_result net_get_list(net_peer_t *peer, const net_piece_t *
                                            size_t nbytes, const gasnetc_sent_t *sent)
 {
     (void)peer, (void)src, (void)key, (void)pieces, (void)count, (void)nbytes, (void)sent;
+    abort();
+}
+#endif
+
+/* Atomics of an adapter: caps.atomics is NET_NO_ATOMICS. */
+#ifndef NET_HAS_ATOMICS
+static inline enum net_result net_atomic(net_peer_t *peer, const net_atomic_t *atomic, uint64_t at,
+                                         const net_key_t *key, uint64_t *earlier,
+                                         const net_region_t *local, const gasnetc_sent_t *sent)
+{
+    (void)peer, (void)atomic, (void)at, (void)key, (void)earlier, (void)local, (void)sent;
     abort();
 }
 #endif

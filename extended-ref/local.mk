@@ -41,7 +41,7 @@ extended_sources = \
 	extended-ref/coll/schedule.c extended-ref/coll/schedule.h \
 	extended-ref/coll/team.c extended-ref/coll/team.h \
 	extended-ref/diagnostics.c \
-	extended-ref/ex/atomics.c extended-ref/ex/atomics.h extended-ref/ex/atomic_kernels.c \
+	extended-ref/ex/atomics.c extended-ref/ex/atomics_adapter.c extended-ref/ex/atomics.h extended-ref/ex/atomic_kernels.c \
 	extended-ref/ex/collectives.c extended-ref/ex/kernels.c extended-ref/ex/memory_kinds.c extended-ref/ex/kernels.h \
 	extended-ref/ex/events.c extended-ref/ex/messages.c extended-ref/ex/negotiated.h \
 	extended-ref/ex/endpoints.c extended-ref/ex/objects.c extended-ref/ex/objects.h extended-ref/ex/puts.c extended-ref/ex/system.c extended-ref/ex/teams.c \

@@ -7,8 +7,9 @@
  * gasnete_transfer_get_into, for memory that gasnete_destination has registered.
  * gasnete_transfer_fill returns false, and does nothing, where a handler of the target is faster.
  * gasnete_transfer_list: gasnetc_rdma_list, whose lists have at most gasnete_transfer_list_max
- * pieces, 0 where the transport has no lists.  GASNETE_TRANSFER_HANDLERS are the transport's
- * entries of the handler table.
+ * pieces, 0 where the transport has no lists.  gasnete_transfer_atomics: gasnetc_rdma_atomics;
+ * the operations that it speaks of are gasnete_transfer_fetch_add and _compare_swap.
+ * GASNETE_TRANSFER_HANDLERS are the transport's entries of the handler table.
  */
 #ifndef GASNETE_TRANSFER_H
 #define GASNETE_TRANSFER_H

@@ -56,4 +56,22 @@ static inline bool gasnete_transfer_list(gasnet_node_t node, bool put, void *rem
     return gasnetc_rdma_list(node, put, remote, pieces, count, counter);
 }
 
+static inline bool gasnete_transfer_atomics(bool favors_remote, bool *global)
+{
+    return gasnetc_rdma_atomics(favors_remote, global);
+}
+
+static inline void gasnete_transfer_fetch_add(gasnet_node_t node, void *at, uint64_t operand,
+                                              void *result, gasnetc_counter_t *counter)
+{
+    gasnetc_rdma_fetch_add(node, at, operand, result, counter);
+}
+
+static inline void gasnete_transfer_compare_swap(gasnet_node_t node, void *at, uint64_t expected,
+                                                 uint64_t desired, void *result,
+                                                 gasnetc_counter_t *counter)
+{
+    gasnetc_rdma_compare_swap(node, at, expected, desired, result, counter);
+}
+
 #endif

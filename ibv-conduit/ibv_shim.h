@@ -73,6 +73,7 @@ static inline bool hca_query(hca_t hca, hca_limits_t *limits)
                              .max_sge = (uint32_t)attr.max_sge,
                              .max_sge_rd = (uint32_t)attr.max_sge_rd,
                              .max_mr_size = attr.max_mr_size,
+                             .atomics = (enum hca_atomics)attr.atomic_cap,
                              .vendor = attr.vendor_id,
                              .ports = attr.phys_port_cnt,
                              .iwarp = hca->device->transport_type == IBV_TRANSPORT_IWARP,
@@ -258,7 +259,8 @@ static inline int hca_qp_step(hca_qp_t qp, enum hca_service service, enum hca_st
     struct ibv_qp_attr attr = {.qp_state = (enum ibv_qp_state)(IBV_QPS_INIT + step),
                                .port_num = how->port,
                                .pkey_index = how->pkey_index,
-                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                                                  (how->atomics ? IBV_ACCESS_REMOTE_ATOMIC : 0u),
                                .qkey = how->key,
                                .path_mtu = (enum ibv_mtu)how->mtu,
                                .ah_attr = hca_path(how->port, &how->route),
@@ -302,6 +304,15 @@ static inline void hca_send_target(hca_send_t *send, uint64_t address, uint32_t 
 {
     send->wr.wr.rdma.remote_addr = address;
     send->wr.wr.rdma.rkey = rkey;
+}
+
+static inline void hca_send_atomic(hca_send_t *send, uint64_t address, uint32_t rkey,
+                                   uint64_t operand, uint64_t swap)
+{
+    send->wr.wr.atomic.remote_addr = address;
+    send->wr.wr.atomic.compare_add = operand;
+    send->wr.wr.atomic.swap = swap;
+    send->wr.wr.atomic.rkey = rkey;
 }
 
 static inline int hca_post_inlined(hca_qp_t qp, hca_send_t *send, uint64_t address,

@@ -6,7 +6,9 @@
  * synchronisation.
  *
  * An operation is executed by a processor: by the caller's if the location is in its own memory or
- * in that of a rank that shares memory with it, else by the target's when it polls.
+ * in that of a rank that shares memory with it, else by the target's when it polls.  Where the user
+ * asks for it (GASNET_ADAPTER_ATOMICS) the adapter executes all operations of a domain, if it has
+ * those operations; doc/gasnet-ex.md says which.
  *
  * The rules of gasnetex.h hold.  Errors are fatal; debug builds find most wrong arguments.
  */
@@ -27,7 +29,8 @@ struct gex_AD_s {
     void *cdata;
     gex_AD_t next;
     gex_TM_t tm;
-    int of_job; /* non-zero: the team is that of all ranks */
+    int by;    /* who executes the operations: enum gasnete_atomics_by of the library */
+    int usual; /* non-zero: processors do, and the team is that of all ranks */
     gex_DT_t dt;
     gex_OP_t ops;
     gex_Flags_t flags;
@@ -37,7 +40,7 @@ struct gex_AD_s {
  *
  * tm: a team, no pair.  dt: one of GEX_DT_I32, _U32, _I64, _U64, _FLT, _DBL.  ops: GEX_OP_*, or'd,
  * at least one; AND, OR, XOR and their fetching forms of integers alone.  flags: at most one of
- * GEX_FLAG_AD_FAVOR_*, a hint that changes nothing. */
+ * GEX_FLAG_AD_FAVOR_*, a hint for the choice of processors or adapter. */
 extern void gex_AD_Create(gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t ops,
                           gex_Flags_t flags);
 /* Collective over the team; not a barrier.  The operations of this rank are complete. */

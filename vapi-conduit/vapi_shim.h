@@ -26,7 +26,13 @@ typedef VAPI_wc_desc_t hca_wc_t;
 #define HCA_UNMANAGED "VAPI has none"
 _Static_assert((int)HCA_REMOTE ==
                        (VAPI_EN_LOCAL_WRITE | VAPI_EN_REMOTE_WRITE | VAPI_EN_REMOTE_READ) &&
+                   (int)HCA_ATOMIC == (HCA_REMOTE | VAPI_EN_REMOTE_ATOM) &&
                    (int)HCA_LOCAL == VAPI_EN_LOCAL_WRITE,
+               "the same numbers");
+_Static_assert((int)HCA_ATOMICS_DEVICE == VAPI_ATOMIC_CAP_HCA &&
+                   (int)HCA_ATOMICS_GLOBAL == VAPI_ATOMIC_CAP_GLOB &&
+                   (int)HCA_COMPARE_SWAP == VAPI_ATOMIC_CMP_AND_SWP &&
+                   (int)HCA_FETCH_ADD == VAPI_ATOMIC_FETCH_AND_ADD,
                "the same numbers");
 _Static_assert((int)HCA_WRITE == VAPI_RDMA_WRITE && (int)HCA_SEND == VAPI_SEND &&
                    (int)HCA_SEND_IMM == VAPI_SEND_WITH_IMM && (int)HCA_READ == VAPI_RDMA_READ,
@@ -150,6 +156,7 @@ static inline bool hca_query(hca_t hca, hca_limits_t *limits)
                              .max_sge = cap.max_num_sg_ent,
                              .max_sge_rd = cap.max_num_sg_ent_rd,
                              .max_mr_size = cap.max_mr_size,
+                             .atomics = (enum hca_atomics)cap.atomic_cap,
                              .vendor = maker.vendor_id,
                              .ports = cap.phys_port_num,
                              .polls_alone = old,
@@ -340,7 +347,8 @@ static inline int hca_qp_step(hca_qp_t qp, enum hca_service service, enum hca_st
     VAPI_qp_attr_t attr = {.qp_state = VAPI_INIT + (VAPI_qp_state_t)step,
                            .port = how->port,
                            .pkey_ix = how->pkey_index,
-                           .remote_atomic_flags = VAPI_EN_REM_WRITE | VAPI_EN_REM_READ,
+                           .remote_atomic_flags = VAPI_EN_REM_WRITE | VAPI_EN_REM_READ |
+                                                  (how->atomics ? VAPI_EN_REM_ATOMIC_OP : 0),
                            .qkey = how->key,
                            .path_mtu = how->mtu,
                            .av = hca_path(how->port, &how->route),
@@ -371,6 +379,14 @@ static inline void hca_send_target(hca_send_t *send, uint64_t address, uint32_t 
 {
     send->wr.remote_addr = address;
     send->wr.r_key = rkey;
+}
+
+static inline void hca_send_atomic(hca_send_t *send, uint64_t address, uint32_t rkey,
+                                   uint64_t operand, uint64_t swap)
+{
+    hca_send_target(send, address, rkey);
+    send->wr.compare_add = operand;
+    send->wr.swap = swap;
 }
 
 static inline int hca_post_inlined(hca_qp_t qp, hca_send_t *send, uint64_t address,

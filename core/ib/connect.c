@@ -29,6 +29,7 @@ static struct {
     uint32_t psn;
     net_peer_t **peer; /* all that may be connected */
     uint32_t peers;
+    net_peer_t *_Atomic self; /* the record of this rank, if it is connected to itself */
 } plan;
 
 /* A send ring of one slot: full, although nothing is in flight. */
@@ -258,7 +259,8 @@ static void connect_join(net_qp_t *qp, const struct net_ib_rail *rail, const net
                          .timeout = (uint8_t)gasnetc_params.qp_timeout,
                          .retries = (uint8_t)gasnetc_params.qp_retry_count,
                          .dest_rd_atomic = rd_atom(),
-                         .rd_atomic = (uint8_t)reads};
+                         .rd_atomic = (uint8_t)reads,
+                         .atomics = net_ib.atomics};
     if (!net_ib_route(rail, remote, &setup.route)) net_ib_no_route(peer->rank, rail, remote);
     qp->remote_hca = end->device;
     int error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_INIT, &setup);
@@ -326,6 +328,20 @@ void net_ib_adopt_qp(net_peer_t *peer, net_qp_t *qp, uint32_t remote_device,
     set_rings(qp, rings);
 }
 
+/* Makes a queue pair on the first rail whose remote end is the same queue pair: no message arrives
+ * by it, only atomics. */
+net_qp_t *net_ib_connect_self(net_peer_t *self)
+{
+    net_qp_t *qp = add_qp(self, 0);
+    const net_ib_end_t end = net_ib_end(rail_of(0), qp->qp->qp_num);
+    qp->next = qp;
+    connect_join(qp, rail_of(0), &end, NULL);
+    atomic_store_explicit(&self->am, qp, memory_order_release);
+    net_ib_open_qps(self);
+    atomic_store(&plan.self, self);
+    return qp;
+}
+
 net_ib_reads_t net_ib_reads(void)
 {
     const uint32_t started = net_ib_rails.limits.max_init_rd_atom;
@@ -379,6 +395,8 @@ void net_ib_connect_fini(void)
         peer->am = peer->next_qp = &net_ib_closed;
         free(atomic_exchange(&peer->rings, NULL));
     }
+    net_peer_t *self = atomic_exchange(&plan.self, NULL);
+    if (self) net_ib_destroy_qps(atomic_exchange(&self->am, NULL));
     free(plan.peer);
     plan.peer = NULL;
     plan.peers = 0;
@@ -403,5 +421,6 @@ bool net_quiet(void)
 {
     for (uint32_t i = 0; i < plan.peers; i++)
         if (!quiet(plan.peer[i])) return false;
-    return true;
+    const net_peer_t *self = atomic_load(&plan.self);
+    return !self || quiet(self);
 }

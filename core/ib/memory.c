@@ -32,7 +32,11 @@ static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t 
                                              [NET_READABLE] = HCA_READABLE};
     /* On iWARP the data of a read arrive as a write, for which the memory needs HCA_SINK. */
     const bool sink = net_ib.wordy && access == NET_LOCAL;
-    hca_mr_t mr = hca_register(hca->pd, start, size, sink ? HCA_SINK : rights[access]);
+    const bool atomic = net_ib.atomics && rights[access] == HCA_REMOTE;
+    hca_mr_t mr = hca_register(hca->pd, start, size,
+                               sink     ? HCA_SINK
+                               : atomic ? HCA_ATOMIC
+                                        : rights[access]);
     if (!mr && access == NET_SOURCE && is_refused_memory(errno))
         mr = hca_register(hca->pd, start, size, HCA_SOURCE);
     if (!mr && is_refused_memory(errno)) errno = EFAULT;

@@ -12,6 +12,7 @@
 
 #define NET_HAS_LISTS
 #define NET_HAS_READY
+#define NET_HAS_ATOMICS
 
 #include "core/ib/system_messages.h"
 #include "core/network_defaults.h"
@@ -39,7 +40,7 @@ struct net_key {
     uint32_t rkey[NET_IB_HCAS]; /* by device of the owner */
 };
 
-enum net_operation { NET_OP_PUT, NET_OP_GET, NET_OP_AM, NET_OP_SYS };
+enum net_operation { NET_OP_PUT, NET_OP_GET, NET_OP_AM, NET_OP_SYS, NET_OP_ATOMIC };
 
 /* One slot of a send ring: an operation in flight.  In a free slot sent.held is 0. */
 typedef struct net_slot {
@@ -137,6 +138,7 @@ struct net_ib {
     bool indirect;  /* several devices, a shared queue or iWARP: receive buffers take the general
                        path */
     bool wordy;     /* iWARP, without immediate data: words are in messages (system_messages.h) */
+    bool atomics;   /* peers' atomics may change memory of this process */
     bool shared;    /* all peers share one receive queue for each device (srq.c) */
     uint32_t depth; /* ordinary operations in flight per queue pair */
     uint32_t inline_max;
@@ -415,6 +417,8 @@ static inline enum net_result net_get_list(net_peer_t *peer, const net_piece_t *
 {
     return net_ib_get_list(peer, pieces, count, src, key, nbytes, sent);
 }
+
+#include "core/ib/atomics.h"
 
 /* The result of posting an Active Message.  The queue pair is read again, so that it is not kept in
  * a register while the message is posted. */

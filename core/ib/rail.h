@@ -106,6 +106,9 @@ void net_ib_recv_hand_over(net_recv_t *first);
 uint32_t net_ib_lists_wanted(void);
 void net_ib_lists_caps(struct net_caps *caps);
 
+/* atomics.c: decides whether peers' atomics may change memory of this process. */
+enum net_atomics net_ib_atomics_open(void);
+
 /* Rings for Active Messages (amrdma_rings.c): at most `most` of them, for `peers` peers. */
 void net_ib_rings_init(uint32_t peers, uint32_t most);
 void net_ib_rings_fini(void);

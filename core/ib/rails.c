@@ -286,6 +286,7 @@ static void find_limits(void)
         LEAST(max_mr_size);
         LEAST(max_sge);
         LEAST(max_sge_rd);
+        LEAST(atomics);
     }
 }
 
@@ -519,11 +520,12 @@ void net_open(uint32_t peers, struct net_caps *caps)
     net_ib_set_pinnable(0, 0, caps);
     if (peers == 0) return;
     net_ib_check_limits();
+    caps->atomics = net_ib_atomics_open();
     net_ib_recv_plan_t plan = plan_receives(gasnetc_params.use_srq, peers);
     const int refused = plan.sharing == NET_IB_SHARE ? net_ib_shared_open(&plan) : 0;
     if (refused) plan = plan_receives(0, peers);
-    const uint32_t qps = peers * net_ib_rails.qps,
-                   prepost = plan.credits + NET_IB_SYS_RECVS + net_ib.wordy;
+    const uint32_t qps = peers * net_ib_rails.qps + net_ib.atomics, /* one to this rank itself */
+        prepost = plan.credits + NET_IB_SYS_RECVS + net_ib.wordy;
     report_credits(plan.credits);
     caps->credits = plan.credits;
     caps->replies = plan.replies;

@@ -21,6 +21,8 @@ static const char *operation_name(enum net_operation operation)
         return "an Active Message to";
     case NET_OP_SYS:
         return "a system message to";
+    case NET_OP_ATOMIC:
+        return "an atomic operation on";
     }
     return "an operation with";
 }

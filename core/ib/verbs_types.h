@@ -37,8 +37,9 @@
  *   hca_ah_create(pd, port, &route): an address handle for datagrams.
  *   hca_send_t, a work request that is filled once (hca_send_init(send, id)) and changed for each
  *     post: hca_send_target (remote address and rkey), wr.imm_data (immediate data),
- *     hca_send_ah (of a datagram), hca_post(qp, send, kind, local): 0 or an errno.  One that
- *     hca_post never takes is an RDMA write whose data is inlined, for
+ *     hca_send_ah (of a datagram), hca_send_atomic (instead of hca_send_target: also the operand,
+ * or the word to compare with, and the word to swap in), hca_post(qp, send, kind, local): 0 or an
+ * errno.  One that hca_post never takes is an RDMA write whose data is inlined, for
  *     hca_post_inlined(qp, send, remote address, data, length).
  *   hca_sge_t, a piece of local memory: hca_sge(at, length, lkey).  hca_post_list(qp, send, kind,
  *     list, count): hca_post of several pieces.
@@ -64,6 +65,10 @@
 #include "core/ib/advice.h"
 #include "other/connect/roce/roce.h"
 
+/* What atomic operations are atomic with respect to, with the numbers that all verbs share: none
+ * are there; operations of the same device; processors too. */
+enum hca_atomics { HCA_ATOMICS_NONE, HCA_ATOMICS_DEVICE, HCA_ATOMICS_GLOBAL };
+
 typedef struct hca_limits {
     uint32_t max_cqe, max_qp_wr, max_rd_atom, max_init_rd_atom;
     uint32_t max_srq_wr;          /* 0: the device has no shared receive queues */
@@ -74,9 +79,10 @@ typedef struct hca_limits {
     uint8_t ports;
     char firmware[64];
     const char *unusable; /* why its queue pairs cannot be connected by this library, or NULL */
-    bool iwarp;           /* a connection manager alone connects its queue pairs */
-    bool polls_alone;     /* two threads must not poll at once (IB-B4) */
-    bool slow_inline;     /* inline sends cost more than they save */
+    enum hca_atomics atomics;
+    bool iwarp;       /* a connection manager alone connects its queue pairs */
+    bool polls_alone; /* two threads must not poll at once (IB-B4) */
+    bool slow_inline; /* inline sends cost more than they save */
 } hca_limits_t;
 
 typedef struct hca_port {
@@ -122,18 +128,20 @@ typedef struct hca_setup {
     uint32_t psn;                   /* of the first packet that this end sends */
     uint32_t key;                   /* Q_Key, of a datagram queue pair */
     uint8_t mtu, timeout, retries;
-    uint8_t dest_rd_atomic, rd_atomic; /* RDMA reads at once: served, started */
+    uint8_t dest_rd_atomic, rd_atomic; /* RDMA reads and atomics at once: served, started */
+    bool atomics;                      /* the peer may post atomics */
 } hca_setup_t;
 
 /* Access flags of a registration, with the numbers that all verbs share.  HCA_SOURCE and
  * HCA_READABLE, which peers may read, allow memory that is mapped read-only.  HCA_SINK is for
- * memory that reads on iWARP write to. */
+ * memory that reads on iWARP write to, HCA_ATOMIC for memory that peers' atomics change too. */
 enum hca_access {
     HCA_SOURCE = 0,
     HCA_LOCAL = 1,
     HCA_SINK = 1 | 2,
     HCA_READABLE = 4,
-    HCA_REMOTE = 1 | 2 | 4
+    HCA_REMOTE = 1 | 2 | 4,
+    HCA_ATOMIC = HCA_REMOTE | 8
 };
 
 /* True of devices that always write the bytes of an RDMA write in order: those of Mellanox up to
@@ -159,7 +167,14 @@ static inline bool hca_is_emulated(const char *name, uint32_t vendor)
 }
 
 /* Opcodes, with the numbers that all verbs share. */
-enum hca_kind { HCA_WRITE = 0, HCA_SEND = 2, HCA_SEND_IMM = 3, HCA_READ = 4 };
+enum hca_kind {
+    HCA_WRITE = 0,
+    HCA_SEND = 2,
+    HCA_SEND_IMM = 3,
+    HCA_READ = 4,
+    HCA_COMPARE_SWAP = 5,
+    HCA_FETCH_ADD = 6
+};
 
 /* The local buffer of a work request: inlined, or with its lkey. */
 typedef struct hca_local {

@@ -40,6 +40,7 @@ extern const size_t gasnetc_param_count;
 
 /* The words of rows, in the order in which params.def has them. */
 enum { GASNETC_BARRIER_PUTS, GASNETC_BARRIER_AM };
+enum { GASNETC_ATOMICS_OFF, GASNETC_ATOMICS_FAVORED, GASNETC_ATOMICS_ON };
 enum gasnetc_keep {
     GASNETC_KEEP_WATCH,
     GASNETC_KEEP_INTERPOSE,

@@ -57,6 +57,18 @@ bool gasnetc_rdma_list(uint32_t node, bool put, void *remote, const gasnetc_piec
  * gets, or the network refuses. */
 const struct net_region *gasnetc_destination(void *start, size_t nbytes);
 
+/* Atomic operations of the adapter on the 8 bytes at `at`, aligned, of any rank, which may be the
+ * caller's own.  `result`: where they are stored as they were before; NULL: nowhere. */
+void gasnetc_rdma_fetch_add(uint32_t node, void *at, uint64_t operand, void *result,
+                            gasnetc_counter_t *counter);
+void gasnetc_rdma_compare_swap(uint32_t node, void *at, uint64_t expected, uint64_t desired,
+                               void *result, gasnetc_counter_t *counter);
+
+/* True if the user wants these operations where a client favours remote memory, or does not say
+ * what it favours, and all ranks have them.  *global: they are atomic with respect to processors,
+ * too. */
+bool gasnetc_rdma_atomics(bool favors_remote, bool *global);
+
 /* True if a segment that the rank has published contains all of the range, which is not empty
  * (published.h). */
 bool gasnetc_is_published(uint32_t rank, uintptr_t start, size_t nbytes);

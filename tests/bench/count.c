@@ -180,6 +180,11 @@ static void ex_fetch_add(void)
 {
     event = gex_AD_OpNB_I64(domain, &earlier, 1, there, GEX_OP_FADD, 1, 0, 0);
 }
+static void ex_fetch_add_wait(void)
+{
+    ex_fetch_add();
+    gex_Event_Wait(event);
+}
 static gex_Token_t token;
 static gex_Token_Info_t token_info;
 static void ex_token(void)
@@ -401,6 +406,12 @@ static void drive_ex_ad_near(int n)
     sender_alone(ex_fetch_add, n);
 }
 
+static void drive_ex_ad_device(int n)
+{
+    domain_begin();
+    sender_alone(ex_fetch_add_wait, n);
+}
+
 static void drive_nothing(int n)
 {
     sender_alone(nothing, n);
@@ -571,6 +582,7 @@ int main(int argc, char **argv)
         {"ex_finished", drive_ex_finished},
         {"ex_ad_near", drive_ex_ad_near},
         {"ex_ad_round", drive_ex_ad_round},
+        {"ex_ad_device", drive_ex_ad_device},
     };
     test_start(&argc, &argv, table, TEST_COUNT(table), SEGMENT);
     int chosen = -1;

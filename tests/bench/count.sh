@@ -25,12 +25,13 @@ shares=$(sed -n 's/^#define GASNETI_PSHM //p' "$TEST_BUILD/include/gasnet_config
 
 # A Request whose handler sends no Reply is answered by the core, at once or for many Requests together.  Receiving is
 # counted without these Replies: collecting is switched off while one is sent.  am_answered is receiving with them.
-# Rows "near" alone have a peer that shares its memory.
+# Rows "near" alone have a peer that shares its memory, and those "device" atomics by the device.
 count_once() { # MODE OPERATION N
     local dir=$tap_scratch/$1.$2.$3 operation=$2 callgrind_options=
-    local -x GASNET_SUPERNODE_MAXSIZE=$GASNET_SUPERNODE_MAXSIZE
+    local -x GASNET_SUPERNODE_MAXSIZE=$GASNET_SUPERNODE_MAXSIZE GASNET_ADAPTER_ATOMICS=off
     case $operation in
     put_near | ex_ad_near) GASNET_SUPERNODE_MAXSIZE=0 ;;
+    ex_ad_device) GASNET_ADAPTER_ATOMICS=on ;;
     am_receive) callgrind_options=--toggle-collect=gasnetc_send_hidden_reply ;;
     am_answered) operation=am_receive ;;
     esac
@@ -96,6 +97,7 @@ ex_finished|gex_Event_Test, finished|25|- - -
 ex_token|gex_Token_Info of the source|10|- - -
 ex_ad_near|gex_AD_OpNB_I64 to a neighbour, with its call|40|- - -
 ex_ad_round|gex_AD_OpNB_I64 request + reply, all processors|730|- - -
+ex_ad_device|gex_AD_OpNB_I64 by the device + gex_Event_Wait|360|- - -
 poll|poll that finds nothing|70|150 122 74
 barrier|barrier of two: notify + wait, the message at hand|590|- - -
 barrier_try|barrier of two: try, no message|220|- - -
@@ -111,6 +113,7 @@ for mode in ${TEST_MODES:-seq par}; do
     while IFS='|' read -r operation name target others; do
         [ -n "$TEST_OPERATIONS" ] && [[ " $TEST_OPERATIONS " != *" $operation "* ]] && continue
         [[ $operation = *_near ]] && [ "$shares" = 0 ] && continue
+        [[ $operation = *_device && $conduit != ibv && $conduit != vapi ]] && continue
         case $target in
         *+*) target=$((${sequential[${target%+*}]:-300} + ${target#*+})) ;;
         esac

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 
 #include <dlfcn.h>
+#include <gasnet_ratomic.h>
 #include <sched.h>
 #include <signal.h>
 #include <time.h>
@@ -387,6 +388,55 @@ static void threads(const int *number)
 
 /* ---- */
 
+/* Three atomics on the word of a rank; returns how many the device has seen, and its name in
+ * *device, or "several". */
+static int atomics_on(int rank, gex_AD_t ad, const char **device)
+{
+    int64_t before = 0;
+    int32_t shorter = 0;
+    int seen = 0;
+    void *const at = test_at(rank, 64);
+    spy_reset();
+    for (int i = 0; i < 3; i++)
+        gex_Event_Wait(
+            gex_AD_QueryDT(ad) == GEX_DT_I32
+                ? gex_AD_OpNB_I32(ad, &shorter, (gex_Rank_t)rank, at, GEX_OP_FINC, 0, 0, 0)
+                : gex_AD_OpNB_I64(ad, &before, (gex_Rank_t)rank, at, GEX_OP_FINC, 0, 0, 0));
+    for (int i = 0; i < spy.posts; i++) {
+        if (spy.post[i].opcode != IBV_WR_ATOMIC_FETCH_AND_ADD) continue;
+        const char *its = spy.qp[spy.post[i].qp].qp->context->device->name;
+        *device = seen++ == 0 || !strcmp(*device, its) ? its : "several";
+    }
+    return seen;
+}
+
+/* Atomics of rank 0 on its own memory and on that of rank 1, in one domain. */
+static void atomics_of(const char *name, gex_DT_t dt, gex_OP_t ops, gex_Flags_t flags)
+{
+    gex_TM_t tm;
+    gex_AD_t ad;
+    const char *device = "none";
+    gasnet_QueryGexObjects(NULL, NULL, &tm, NULL);
+    gex_AD_Create(&ad, tm, dt, ops, flags);
+    if (test_rank == 0) {
+        printf("atomics %s own=%d ", name, atomics_on(0, ad, &device));
+        printf("peer=%d ", atomics_on(1, ad, &device));
+        printf("by=%s\n", device);
+    }
+    test_sync();
+    gex_AD_Destroy(ad);
+}
+
+static void atomics(const int *number)
+{
+    (void)number;
+    atomics_of("plain", GEX_DT_I64, GEX_OP_FINC | GEX_OP_GET | GEX_OP_CAS, 0);
+    atomics_of("remote", GEX_DT_I64, GEX_OP_FINC, GEX_FLAG_AD_FAVOR_REMOTE);
+    atomics_of("near", GEX_DT_I64, GEX_OP_FINC, GEX_FLAG_AD_FAVOR_MY_NBRHD);
+    atomics_of("set", GEX_DT_I64, GEX_OP_FINC | GEX_OP_SET, GEX_FLAG_AD_FAVOR_REMOTE);
+    atomics_of("short", GEX_DT_I32, GEX_OP_FINC, GEX_FLAG_AD_FAVOR_REMOTE);
+}
+
 static const struct probe {
     const char *name;
     void (*run)(const int *number);
@@ -402,6 +452,7 @@ static const struct probe {
               {"slack", slack, true, true},
               {"refill", refill, true, true},
               {"barrier", barrier, false, true},
+              {"atomics", atomics, false, true},
 #ifdef GASNET_PAR
               {"threads", threads, true, false},
 #endif

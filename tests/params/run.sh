@@ -8,6 +8,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 probe=params/probe log=$TEST_LOG/params.log
+shares=$(sed -n 's/^#define GASNETI_PSHM //p' "$TEST_BUILD/include/gasnet_config.h")
 # shellcheck source=tests/params/rows.sh
 . "$TEST_SOURCE/params/rows.sh"
 
@@ -98,6 +99,26 @@ sees "IB-R8 a segment in pieces, and transfers across" 2 'segment pins 1048576' 
 sees "IB-R8 the device's limit" 2 'segment pins 2097152' $'pieces=2 largest=2097152\nacross puts=2 gets=2 intact=1' \
     GASNET_PIN_MAXSZ=0 'SOFTHCA_DEVICES=1x1;max_mr_size=2097152'
 sees "IB-R8 one piece" 2 'segment pins 1048576' $'pieces=1 largest=4194304\nacross puts=1 gets=1 intact=1' GASNET_PIN_MAXSZ=8M
+
+# ---- remote atomics by the device
+
+none='own=0 peer=0 by=none$' all='own=3 peer=3 by=softhca0$'
+sees "no atomics by the device unless they are asked for" 2 atomics "atomics plain $none"$'\n'"atomics remote $none" \
+    GASNET_ADAPTER_ATOMICS=off
+sees "those of domains that favour remote memory, and that it can do" 2 atomics \
+    "atomics plain $none"$'\n'"atomics remote $all"$'\n'"atomics near $none"$'\n'"atomics set $none"$'\n'"atomics short $none" \
+    GASNET_ADAPTER_ATOMICS=favored
+for shared in 1 0; do
+    sees "those of all domains that it can do and that do not favour neighbours" 2 atomics \
+        "atomics plain $all"$'\n'"atomics remote $all"$'\n'"atomics near $none"$'\n'"atomics set $none"$'\n'"atomics short $none" \
+        GASNET_ADAPTER_ATOMICS=on GASNET_SUPERNODE_MAXSIZE=$shared
+    far='own=0 peer=3 by=softhca0$'
+    if [ $shared = 0 ] && [ "$shares" != 0 ]; then far=$none; fi
+    sees "none on memory that a processor maps, where the device is atomic with respect to it" 2 atomics "atomics plain $far" \
+        GASNET_ADAPTER_ATOMICS=on GASNET_SUPERNODE_MAXSIZE=$shared 'SOFTHCA_DEVICES=1x1;atomic_cap=glob'
+done
+sees "none of a device that has none" 2 atomics "atomics plain $none" GASNET_ADAPTER_ATOMICS=on 'SOFTHCA_DEVICES=1x1;atomic_cap=none'
+sees "by one of several devices" 2 atomics "atomics plain $all" GASNET_ADAPTER_ATOMICS=on SOFTHCA_DEVICES=2x2
 
 # ---- ways: IB-P3, IB-P4, IB-P5
 

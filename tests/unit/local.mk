@@ -352,7 +352,7 @@ tests_fuzz_am_header_LDADD = tests/unit/libscript.a
 tests_fuzz_internal_messages_SOURCES = tests/fuzz/internal_messages.c tests/unit/no_trace.c tests/unit/toy/gasnet_conduit.h \
 	extended-ref/handles.c extended-ref/records.c extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c $(extended_by_am) \
 	extended-ref/vis/packed.c extended-ref/vis/pieces.c extended-ref/vis/walk.c \
-	extended-ref/ex/atomics.c extended-ref/ex/atomic_kernels.c \
+	extended-ref/ex/atomics.c extended-ref/ex/atomics_adapter.c extended-ref/ex/atomic_kernels.c \
 	extended-ref/coll/arrivals.c extended-ref/coll/match.c $(fuzz_driver)
 tests_fuzz_internal_messages_CPPFLAGS = $(tests_unit_reference_CPPFLAGS)
 tests_fuzz_param_values_SOURCES = tests/fuzz/param_values.c $(fuzz_driver)

@@ -15,6 +15,7 @@ enum { SEGMENT = 1 << 20 };
 
 static gex_TM_t all;
 static gex_AD_t ad, other; /* of I64: FADD, SET and GET; of FLT */
+static gex_AD_t device;    /* which the adapter executes */
 static char *there;        /* the segment of rank 1 */
 static int64_t got;
 
@@ -59,15 +60,20 @@ CASE(not_my_rank, add(1, 0, GEX_OP_FADD, GEX_FLAG_AD_MY_RANK))
 CASE(not_my_nbrhd, add(1, 0, GEX_OP_FADD, GEX_FLAG_AD_MY_NBRHD))
 CASE(misaligned, add(1, 4, GEX_OP_FADD, 0))
 CASE(outside, add(1, SEGMENT, GEX_OP_FADD, 0))
+CASE(device_rank_2, (ad = device, add(2, 0, GEX_OP_FADD, 0)))
+CASE(device_misaligned, (ad = device, add(1, 4, GEX_OP_FADD, 0)))
+CASE(device_outside, (ad = device, add(1, SEGMENT, GEX_OP_FADD, 0)))
 CASE(across, gex_Event_Wait(gex_AD_OpNB_FLT(other, NULL, 1, there - 4, GEX_OP_SET, 1, 0, 0)))
 
 static const wrong_case_t cases[] = {
-    ROW(type_none),    ROW(type_user),    ROW(type_two),      ROW(ops_none),   ROW(ops_bits),
-    ROW(ops_user),     ROW(favours),      ROW(flag_8),        ROW(pair),       ROW(team_none),
-    ROW(destroyed),    ROW(domain_none),  ROW(destroy_twice), ROW(other_type), ROW(not_in_domain),
-    ROW(op_none),      ROW(two_ops),      ROW(no_result),     ROW(rank_2),     ROW(jobrank_2),
-    ROW(not_my_rank),  ROW(not_my_nbrhd), ROW(misaligned),    ROW(outside),    ROW(across),
-    ROW(destroy_none),
+    ROW(type_none),      ROW(type_user),    ROW(type_two),      ROW(ops_none),
+    ROW(ops_bits),       ROW(ops_user),     ROW(favours),       ROW(flag_8),
+    ROW(pair),           ROW(team_none),    ROW(destroyed),     ROW(domain_none),
+    ROW(destroy_twice),  ROW(other_type),   ROW(not_in_domain), ROW(op_none),
+    ROW(two_ops),        ROW(no_result),    ROW(rank_2),        ROW(jobrank_2),
+    ROW(not_my_rank),    ROW(not_my_nbrhd), ROW(misaligned),    ROW(outside),
+    ROW(across),         ROW(destroy_none), ROW(device_rank_2), ROW(device_misaligned),
+    ROW(device_outside),
 };
 
 int main(int argc, char **argv)
@@ -80,6 +86,7 @@ int main(int argc, char **argv)
     gex_Segment_Attach(&segment, all, SEGMENT);
     gex_Segment_QueryBound(all, 1, &addr, NULL, NULL);
     there = addr;
+    gex_AD_Create(&device, all, GEX_DT_I64, GEX_OP_FADD, 0);
     gex_AD_Create(&ad, all, GEX_DT_I64, GEX_OP_FADD | GEX_OP_SET | GEX_OP_GET, 0);
     gex_AD_Create(&other, all, GEX_DT_FLT, GEX_OP_SET | GEX_OP_FADD, 0);
     const char *name = argc > 1 ? argv[1] : "";

@@ -8,6 +8,8 @@
 . "$(dirname "$0")/cases.sh" || exit 1
 # shellcheck disable=SC2034 # cases.sh reads them
 modes=${TEST_MODES:-seq}
+# Of one domain alone, as the others have operations that an adapter lacks.
+export GASNET_ADAPTER_ATOMICS=on
 
 # Case, in what builds, and the words of the message.
 create='gex_AD_Create is given'
@@ -41,6 +43,12 @@ misaligned|debug|$one address 0x[0-9a-f]+, which is not aligned to 8 bytes
 misaligned|release|rank 0 .*asks for the atomic operation 0x52 at 0x[0-9a-f]+: there is no such operation, or the address is not aligned
 outside|debug|gex_AD_OpNB_I64 of 8 bytes at 0x[0-9a-f]+ is outside the segment of rank 1
 outside|release|rank 0 asks for an atomic operation of 8 bytes at 0x[0-9a-f]+, outside this rank.s segment
+device_rank_2|debug|rank 2 is not one of the 2 ranks of the team
+device_rank_2|release|gex_AD_Op names rank 2, but the ranks of this job are 0 to 1
+device_misaligned|debug|$one address 0x[0-9a-f]+, which is not aligned to 8 bytes
+device_misaligned|release|an atomic operation on rank 1.* at 0x[0-9a-f]+, which is not aligned to 8 bytes
+device_outside|debug|gex_AD_OpNB_I64 of 8 bytes at 0x[0-9a-f]+ is outside the segment of rank 1
+device_outside|release|an atomic operation of 8 bytes at 0x[0-9a-f]+ is outside the segment of rank 1
 across|debug|gex_AD_OpNB_FLT of 4 bytes at 0x[0-9a-f]+ is outside the segment of rank 1
 across|release|rank 0 asks for an atomic operation of 4 bytes"
 

@@ -126,6 +126,37 @@ static void iwarp_needs_a_connection_manager(void)
              EINVAL);
 }
 
+/* --- atomics --- */
+
+/* The result of allowing a queue pair of a device atomics, and of none. */
+static int modify_for_atomics(struct ibv_context *c, unsigned access)
+{
+    struct ibv_pd *pd = ibv_alloc_pd(c);
+    struct ibv_cq *cq = ibv_create_cq(c, 4, NULL, NULL, 0);
+    struct ibv_qp *qp = new_qp(pd, cq, (struct ibv_qp_cap){.max_send_wr = 1, .max_recv_wr = 1});
+    struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = access};
+    return ibv_modify_qp(qp, &a,
+                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+}
+
+static void atomics_may_be_missing(void)
+{
+    static const char *const names[] = {"softhca0", "softhca1", "softhca2", "softhca3"};
+    static const enum ibv_atomic_cap caps[] = {IBV_ATOMIC_HCA, IBV_ATOMIC_NONE, IBV_ATOMIC_GLOB,
+                                               IBV_ATOMIC_NONE};
+    putenv("SOFTHCA_DEVICES=4;softhca1:atomic_cap=none;softhca2:atomic_cap=glob;"
+           "softhca3:transport=iwarp");
+    for (int i = 0; i < 4; i++) {
+        struct ibv_context *c = open_named(names[i]);
+        struct ibv_device_attr a;
+        CHECK(c && !ibv_query_device(c, &a));
+        CHECK_EQ(a.atomic_cap, caps[i]);
+        CHECK_EQ(modify_for_atomics(c, IBV_ACCESS_REMOTE_READ), 0);
+        CHECK_EQ(modify_for_atomics(c, IBV_ACCESS_REMOTE_ATOMIC),
+                 caps[i] == IBV_ATOMIC_NONE ? EINVAL : 0);
+    }
+}
+
 /* --- limits --- */
 
 static struct ibv_qp *new_qp(struct ibv_pd *pd, struct ibv_cq *cq, struct ibv_qp_cap cap)
@@ -492,6 +523,7 @@ void device_rules(void)
          {.no_connect = true}},
     };
     check(run_alone(everything_is_shown), "attributes are shown as they were set");
+    check(run_alone(atomics_may_be_missing), "atomic_cap is reported, and none is enforced");
     check(run_alone(iwarp_needs_a_connection_manager),
           "an iWARP device has no datagrams, and ibv_modify_qp does not connect its queue pairs");
     check(run_alone(limits_of_counts_act), "limits of counts act, and are each device's own");

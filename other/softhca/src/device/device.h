@@ -24,6 +24,7 @@ static inline struct shca_device *shca_device(const struct ibv_context *c)
 
 /* query.c */
 uint32_t shca_max_sge_rd(const struct shca_device_model *m);
+enum ibv_atomic_cap shca_atomic_cap(const struct shca_device_model *m);
 int shca_query_device(struct ibv_context *c, struct ibv_device_attr *attr);
 int shca_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex_input *in,
                          struct ibv_device_attr_ex *attr, size_t size);

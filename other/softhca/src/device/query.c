@@ -11,6 +11,13 @@ uint32_t shca_max_sge_rd(const struct shca_device_model *m)
     return (uint32_t)(m->max_sge_rd < m->max_sge ? m->max_sge_rd : m->max_sge);
 }
 
+/* Whether and with respect to what atomics are atomic (enum ibv_atomic_cap). */
+enum ibv_atomic_cap shca_atomic_cap(const struct shca_device_model *m)
+{
+    if (m->transport == IBV_TRANSPORT_IWARP) return IBV_ATOMIC_NONE;
+    return (enum ibv_atomic_cap)m->atomic_cap;
+}
+
 int shca_query_device(struct ibv_context *c, struct ibv_device_attr *a)
 {
     const struct shca_device *d = shca_device(c);
@@ -39,7 +46,7 @@ int shca_query_device(struct ibv_context *c, struct ibv_device_attr *a)
         .max_qp_rd_atom = m->max_qp_rd_atom,
         .max_res_rd_atom = m->max_qp_rd_atom * m->max_qp,
         .max_qp_init_rd_atom = m->max_qp_init_rd_atom,
-        .atomic_cap = IBV_ATOMIC_HCA,
+        .atomic_cap = shca_atomic_cap(m),
         .max_ah = 1 << 20,
         .max_srq = m->max_srq,
         .max_srq_wr = m->max_srq_wr,

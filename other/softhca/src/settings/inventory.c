@@ -28,6 +28,9 @@ static const struct shca_word speeds[] = {{"sdr", 1},   {"ddr", 2},   {"qdr", 4}
 static const struct shca_word transports[] = {
     {"infiniband", IBV_TRANSPORT_IB}, {"iwarp", IBV_TRANSPORT_IWARP}, {NULL, 0}};
 
+static const struct shca_word atomics[] = {
+    {"none", IBV_ATOMIC_NONE}, {"hca", IBV_ATOMIC_HCA}, {"glob", IBV_ATOMIC_GLOB}, {NULL, 0}};
+
 static const struct shca_word links[] = {
     {"infiniband", IBV_LINK_LAYER_INFINIBAND}, {"ethernet", IBV_LINK_LAYER_ETHERNET}, {NULL, 0}};
 
@@ -64,6 +67,8 @@ static const struct attribute attributes[] = {
     {"fw_ver", false, FIRMWARE, offsetof(struct shca_device_model, fw_ver), 0, 0, 0, NULL},
     {"transport", false, WORD, offsetof(struct shca_device_model, transport), IBV_TRANSPORT_IB, 0,
      0, transports},
+    {"atomic_cap", false, WORD, offsetof(struct shca_device_model, atomic_cap), IBV_ATOMIC_HCA, 0,
+     0, atomics},
     {"state", PORT(state), IBV_PORT_ACTIVE, 0, 0, states},
     {"active_mtu", PORT(active_mtu), IBV_MTU_4096, 0, 0, mtus},
     {"active_width", PORT(width), 2, 0, 0, widths},

@@ -55,7 +55,7 @@ struct shca_device_model {
     uint64_t max_qp, max_cq, max_mr, max_pd, max_cqe, max_qp_wr, max_sge, max_sge_rd, max_mr_size;
     uint64_t max_srq, max_srq_wr, max_srq_sge;
     uint64_t max_inline_data, max_qp_rd_atom, max_qp_init_rd_atom;
-    uint64_t vendor_id, vendor_part_id, hw_ver, transport;
+    uint64_t vendor_id, vendor_part_id, hw_ver, transport, atomic_cap;
     char fw_ver[SHCA_FW_VER];
     struct shca_port_model port[SHCA_PORTS];
 };

@@ -43,6 +43,7 @@ static void qp_set_rights(struct shca_qp *qp, const struct shca_device_model *m)
     const bool iwarp = m->transport == IBV_TRANSPORT_IWARP;
     qp->opcodes = qp_send_opcodes(qp->base.qp_type);
     if (iwarp) qp->opcodes &= SHCA_IWARP;
+    if (shca_atomic_cap(m) == IBV_ATOMIC_NONE) qp->opcodes &= ~(uint32_t)SHCA_ATOMICS;
     qp->sink_access = IBV_ACCESS_LOCAL_WRITE | (iwarp ? IBV_ACCESS_REMOTE_WRITE : 0);
 }
 

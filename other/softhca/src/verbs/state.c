@@ -17,6 +17,9 @@ static bool state_fits_device(const struct shca_qp *qp, const struct ibv_qp_attr
         return false;
     if (mask & IBV_QP_MAX_DEST_RD_ATOMIC && a->max_dest_rd_atomic > d->model->max_qp_rd_atom)
         return false;
+    if (mask & IBV_QP_ACCESS_FLAGS && a->qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC &&
+        shca_atomic_cap(d->model) == IBV_ATOMIC_NONE)
+        return false;
     if (!(mask & (IBV_QP_PORT | IBV_QP_AV | IBV_QP_PKEY_INDEX | IBV_QP_PATH_MTU))) return true;
     if (!shca_port_exists(number)) return false;
     const struct shca_port_model *port = &d->model->port[number - 1];
