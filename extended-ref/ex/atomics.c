@@ -178,7 +178,7 @@ void *gasnete_atomic_at(gex_DT_t dt, gex_Rank_t node, void *addr)
     return !at && node == gasnetc_job.rank ? addr : at;
 }
 
-static void atomics_end(uint64_t began, gex_DT_t dt, gex_Rank_t node)
+void gasnete_atomic_trace(uint64_t began, gex_DT_t dt, gex_Rank_t node)
 {
     gasneti_trace_end(began, .kind = GASNETI_TRACE_atomic, .peer = node,
                       .bytes = gasnete_atomic_types[GASNETE_BIT(dt)].size);
@@ -200,7 +200,7 @@ static __attribute__((noinline)) gex_Event_t atomics_slow_nb(gex_DT_t dt, void *
         event = gasnete_op_new(gasnete_self(), GASNETE_OP_HANDLE);
         atomics_send(&event->counter, dt, result, node, addr, op, operand1, operand2);
     }
-    atomics_end(began, dt, node);
+    gasnete_atomic_trace(began, dt, node);
     return event;
 }
 
@@ -217,7 +217,7 @@ static __attribute__((noinline)) void atomics_slow_nbi(gex_DT_t dt, void *result
         (void)GASNETE_KERNEL(dt, op)(at, result, operand1, operand2);
     else
         atomics_send(gasnete_self()->implicit[set], dt, result, node, addr, op, operand1, operand2);
-    atomics_end(began, dt, node);
+    gasnete_atomic_trace(began, dt, node);
 }
 
 /* Sets *at to the address of an element that is mapped here, and not one of the last of its

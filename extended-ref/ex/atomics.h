@@ -42,6 +42,8 @@ bool gasnete_is_domain(gex_AD_t ad);
 bool gasnete_has_domain(gex_TM_t tm);
 /* The address of an element in this process; NULL: it has none. */
 void *gasnete_atomic_at(gex_DT_t dt, gex_Rank_t node, void *addr);
+/* The end of a call that began then, for the trace. */
+void gasnete_atomic_trace(uint64_t began, gex_DT_t dt, gex_Rank_t node);
 #define GASNETE_NO_DOMAIN "gex_AD_Create has not made, or gex_AD_Destroy has ended"
 
 /* atomics_adapter.c: who executes the operations of a domain.  BOTH: a processor that maps the

@@ -7,6 +7,7 @@
 #include "core/job/rank.h"
 #include "core/log.h"
 #include "core/report.h"
+#include "core/trace/trace.h"
 #include "extended-ref/ex/atomics.h"
 #include "extended-ref/handles.h"
 #include "extended-ref/transfer.h"
@@ -99,7 +100,9 @@ gex_Event_t gasnete_adapter_nb(gex_AD_t ad, void *result, gex_Rank_t node, void 
     if (adapter_spared(ad, result, node, addr, op, operand1, operand2)) return GEX_EVENT_INVALID;
     gasnete_op_t *record = gasnete_op_new(gasnete_self(), GASNETE_OP_HANDLE);
     adapter_order(flags);
+    const uint64_t began = gasneti_trace_begin();
     adapter_start(&record->counter, result, node, addr, op, operand1, operand2);
+    gasnete_atomic_trace(began, ad->dt, node);
     return record;
 }
 
@@ -109,6 +112,8 @@ int gasnete_adapter_nbi(gex_AD_t ad, void *result, gex_Rank_t node, void *addr, 
     const enum gasnete_set set = op == GEX_OP_GET ? GASNETE_GETS : GASNETE_ATOMICS;
     if (adapter_spared(ad, result, node, addr, op, operand1, operand2)) return 0;
     adapter_order(flags);
+    const uint64_t began = gasneti_trace_begin();
     adapter_start(gasnete_self()->implicit[set], result, node, addr, op, operand1, operand2);
+    gasnete_atomic_trace(began, ad->dt, node);
     return 0;
 }

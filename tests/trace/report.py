@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-# family: report
+# family: report TEST_CONDUIT=ibv
 """report.py - gasnetrun --trace-report: what it refuses, and what is on the page that it writes.
 
 The traces are those of a job that never ran (traces.py), which knows what a report about it must show; the page is opened
@@ -109,6 +109,17 @@ def malformed(folder):
     return f"{folder}/page.html"
 
 
+def real(folder):
+    """The traces that a job wrote: a line for each event, and the numbers that its ranks tell. Returns the page."""
+    job = subprocess.run([LAUNCHER, "-spawner=ssh", "-n", "4", f"{BUILD}/examples/heat"], cwd=folder, capture_output=True, text=True, timeout=120,
+                         env={**env, "GASNET_TRACEFILE": "heat.%.json", "GASNET_SUPERNODE_MAXSIZE": "1"}, stdin=subprocess.DEVNULL)
+    done = launch(folder, "--trace-report", "-o", "heat.html", *(f"heat.{rank}.json" for rank in range(4)))
+    ok(job.returncode == 0 and done.returncode == 0 and "4 of 4 ranks" in done.stdout and " 0 malformed lines" in done.stdout and
+       all("could not be written" in line for line in done.stderr.splitlines()), "the traces of a job are understood",
+       job.stderr, done.stdout, done.stderr)
+    return f"{folder}/heat.html"
+
+
 # --- the page ---
 
 CELLS = """const rows = [...document.querySelectorAll(arguments[0] + ' tbody tr')];
@@ -179,7 +190,7 @@ def tables(page, job):
     page.click("#tab0")
     rows = page.run(CELLS, "#longest")
     ok(len(rows) == min(len(job.waits), 100) and [row[2].split(" ")[0] for row in rows[:9]] == [str(wait[1]) for wait in job.waits[:9]] and
-       rows[0][3] == job.waits[0][3] and rows[0][4] == job.waits[0][4], "the table of the longest waits", rows[:9], job.waits[:9])
+       rows[0][3] == job.waits[0][3] and rows[0][4] == os.path.basename(job.waits[0][4]), "the table of the longest waits", rows[:9], job.waits[:9])
     page.run("document.getElementById('tab0').focus();")
     page.keys("\ue014")  # arrow right
     rows = page.run(CELLS, "#causes")
@@ -218,6 +229,8 @@ def time_line(page, job):
     view, detail = page.run(VIEW), page.run("return document.getElementById('detail').textContent;")
     ok(view[0] < begin and begin + length < view[1] < begin + 4 * length + 1e6 and f"rank {rank}" in detail and job.waits[2][3] in detail,
        "a click on a wait shows it", view, detail, job.waits[2])
+    inside = page.run("return [document.documentElement.scrollWidth, window.innerWidth, document.documentElement.scrollHeight, window.innerHeight];")
+    ok(inside[0] <= inside[1] and inside[2] <= inside[3], "the page still fits the window", inside)
     place = page.run("const i = report.line.selected(), box = document.getElementById('canvas').getBoundingClientRect(), at = report.line.place(i);"
                      "return [box.left + at.x, box.top + at.y];")
     page.pointer((place[0] + 20, place[1] + 5))
@@ -270,7 +283,7 @@ def looks(path):
     ok(backgrounds[0] != backgrounds[1] == backgrounds[2], "the scheme is that of the user", backgrounds)
 
 
-def with_browser(folder, noted):
+def with_browser(folder, noted, heat):
     job = Job(8, 40, SEED, calls=8)
     files = job.write(folder)
     done = launch(folder, "--trace-report", *files)
@@ -298,6 +311,11 @@ def with_browser(folder, noted):
         open_page(page, f"{folder}/mixed.html", "ranks that share a file")
         got = page.run("const all = model.matrix(report.m, ''); return [...all.bytes];")
         ok(got == matrix_of(small, small.bytes, "") and page.run("return report.m.threads.length;") == 3, "... have their numbers", got)
+        open_page(page, heat, "a job's own traces")
+        got = page.run("const all = model.matrix(report.m, 'puts'); return [...all.calls];")
+        ok([n > 0 for n in got] == [abs(i // 4 - i % 4) == 1 for i in range(16)], "... have puts between neighbours alone", got)
+        got = page.run("return model.startup(report.m).map((row) => [row.count.init, row.count.attach]);")
+        ok(got == [[1, 1]] * 4, "... and the start of each rank", got)
         open_page(page, noted, "malformed lines")
         page.click("#tab5")
         notes = page.run("return [...document.querySelectorAll('#notes li')].map((note) => note.textContent);")
@@ -331,11 +349,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix="gasnet-test.") as folder:
         refusals(folder)
         noted = malformed(folder)
+        heat = real(folder)
         missing = browser.missing()
         if missing:
             skip("the page in a browser", f"no {missing} (Debian: chromium, chromium-driver)")
         else:
-            with_browser(folder, noted)
+            with_browser(folder, noted, heat)
 
 
 if "REPORT_PICTURE" in env:

@@ -10,6 +10,7 @@ import random
 import sys
 
 MAIN, PROGRESS = 100, 200  # thread ids
+LOOP = "/home/al/projects/solvers/stencil/build/release/bin/stencil+0x17bd"  # a call site, with a long name
 
 
 class Job:
@@ -92,7 +93,7 @@ class Job:
         self.now[rank] = attach + length
 
     def connect(self, rank, peer):
-        self.now[rank] = self.span(rank, "C", "connect", self.now[rank], self.about(300e3), peer=peer)
+        self.now[rank] = self.wait(rank, "C", "connect", self.now[rank], self.about(300e3), peer=peer)
 
     def call(self, rank, round_):
         """One of the calls that a rank makes in a round."""
@@ -110,7 +111,7 @@ class Job:
             length = self.about(600)
             if pick() < 0.15:  # a stall, inside of the call
                 stalled = self.about(60e3)
-                self.wait(rank, "C", "stall", begin + 100, stalled, for_="credit", peer=peer, site=site)
+                self.wait(rank, "C", "stall", begin + 100, stalled, for_="a credit", peer=peer, site=site)
                 length += stalled + 200
             end = self.span(rank, "A", self.random.choice(("request_short", "request_medium")), begin, length, peer=peer,
                             bytes=min(size, 4096), handler=130, site=site)
@@ -143,8 +144,8 @@ class Job:
         for rank in range(self.ranks):
             begin, inside = self.now[rank], 0
             if end - begin > 100_000 and self.random.random() < 0.3:
-                inside = self.wait(rank, "C", "stall", begin + 500, 40_000, for_="send slot", site="barrier_step+0x1f") - begin - 500
-            self.now[rank] = self.wait(rank, "B", "barrier_wait", begin, end + self.about(800) - begin, inside, team="0", site="stencil.c:144") + 300
+                inside = self.wait(rank, "C", "stall", begin + 500, 40_000, for_="a send slot", site="barrier_step+0x1f") - begin - 500
+            self.now[rank] = self.wait(rank, "B", "barrier_wait", begin, end + self.about(800) - begin, inside, team="0", site=LOOP) + 300
 
     def reduce(self):
         end = max(self.now) + self.about(12e3)

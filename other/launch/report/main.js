@@ -18,7 +18,7 @@ const report = (() => {
         if (m.bytes[i] >= 0) found.push(format.bytes(m.bytes[i]));
         if (m.handler[i] >= 0) found.push(`handler ${m.handler[i]}`);
         if (m.team[i]) found.push(`team ${data.texts[m.team[i]]}`);
-        if (m.site[i]) found.push(`at ${data.texts[m.site[i]]}`);
+        if (m.site[i]) found.push(`at ${format.site(data.texts[m.site[i]])}`);
         return { name: kind.moment ? data.moments[m.moment[i]] : model.causeOf(m, kind, m.cause[i]), long: kind.moment ? "" : format.time(m.dur[i]),
             where: `rank ${thread.rank}${thread.label ? `, ${thread.label}` : ""}, ${format.exact(m.ts[i])}`, found };
     }

@@ -21,7 +21,7 @@ const model = (() => {
     }
 
     function isWait(category, name) {
-        return category === "S" || category === "X" || category === "L" || (category === "C" && name === "stall") ||
+        return category === "S" || category === "X" || category === "L" || (category === "C" && name !== "register") ||
             (category === "B" && name !== "barrier_notify");
     }
 
@@ -200,7 +200,7 @@ const model = (() => {
         return row.longest;
     }
 
-    // For each rank the spans of its phases, connections and registrations, in order.
+    // For each rank the spans of its phases, of the waits for connections, and of registrations, in order.
     function startup(m) {
         const ranks = new Map(m.data.rank.map(([rank, host]) => [rank, {
             rank, host: m.data.texts[host], init: [], attach: [], connect: [], register: [],

@@ -26,6 +26,7 @@ const format = {
     },
     group: (text) => text.replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, "\u202f"),
     count: (n) => format.group(String(n)),
+    site: (text) => text.replace(/^.*\//, ""), // without its folders
     share: (part) => `${(part * 100).toFixed(part < 0.0995 ? 1 : 0)} %`,
 };
 
@@ -55,6 +56,7 @@ function views(m, goTo) {
     const right = (text) => make("th", { scope: "col", class: "number" }, text);
     const number = (text) => make("td", { class: "number" }, text);
     const text = (value, ...before) => make("td", { class: "text", title: value }, ...before, value);
+    const site = (value) => make("td", { class: "text", title: value }, format.site(value));
 
     // A row that leads to an event on the time line, by its first cell and by a click anywhere.
     function leading(event, label, ...cells) {
@@ -78,7 +80,7 @@ function views(m, goTo) {
             const kind = m.kinds[m.kind[i]], thread = m.threads[m.thread[i]];
             return leading(i, format.time(m.dur[i]), number(format.group(`${(m.ts[i] / 1e6).toFixed(3)} ms`)),
                 make("td", {}, thread.label ? `${thread.rank} · ${thread.label}` : String(thread.rank)),
-                text(model.causeOf(m, kind, m.cause[i]), dot(kind.category)), text(textOf(m.site[i])),
+                text(model.causeOf(m, kind, m.cause[i]), dot(kind.category)), site(textOf(m.site[i])),
                 number(m.peer[i] < 0 ? "" : String(m.peer[i])), make("td", {}, textOf(m.team[i])));
         }), { id: "longest" })];
     }
@@ -91,7 +93,7 @@ function views(m, goTo) {
         const total = causes.reduce((sum, row) => sum + row.total, 0);
         const threads = m.threads.filter((t) => t.events && (waitingRank < 0 || t.rank === waitingRank)).length;
         const rows = (all, marked) => all.slice(0, 200).map((row) => leading(row.event, format.time(row.total),
-            text(row.name, ...(marked ? [dot(row.category)] : [])), number(format.count(row.count)),
+            marked ? text(row.name, dot(row.category)) : site(row.name), number(format.count(row.count)),
             number(format.time(row.total / row.count)),
             make("td", { class: "bars" }, make("span", { class: "bar", style: { width: `${100 * row.total / all[0].total}%`,
                 background: marked ? colour(row.category) : "" } }))));
@@ -178,7 +180,7 @@ function views(m, goTo) {
         return [table(["operation", right("times"), right("median"), right("99 %"), right("longest"), make("th", {}, axis)], rows.map((row) => {
             const most = row.buckets.reduce((a, b) => Math.max(a, b), 0);
             const bars = Array.from(row.buckets.keys()).filter((b) => row.buckets[b]).map((b) => {
-                const from = x(model.bucketBegin(b)), to = x(model.bucketBegin(b + 1)), tall = Math.max(HIGH * row.buckets[b] / most, 1.5);
+                const from = x(model.bucketBegin(b)), to = x(model.bucketBegin(b + 1)), tall = HIGH * Math.log1p(row.buckets[b]) / Math.log1p(most);
                 return make("svg:rect", { x: from, y: HIGH - tall, width: Math.max(to - from - 0.5, 1), height: tall, fill: colour(row.kind.category) },
                     make("svg:title", {}, `${format.time(model.bucketBegin(b))} and more: ${format.count(row.buckets[b])}`));
             });
@@ -211,7 +213,7 @@ function views(m, goTo) {
                 make("button", { type: "button" }, rankLabel(row.rank))), make("td", {}, row.host),
             ...phases.map((phase) => number(sum(row, phase))), make("td", {}, make("svg:svg", { width: wide, height: 18, role: "img", "aria-label": "the order of the phases" },
                 ...bars(row, "init", 1, 8), ...bars(row, "attach", 1, 8), ...bars(row, "connect", 10, 3), ...bars(row, "register", 14, 3))));
-        }), { id: "startup" }), make("p", { class: "muted" }, "Times of connect and register are of the whole job, their number in brackets.")];
+        }), { id: "startup" }), make("p", { class: "muted" }, "Connect: waits for connections. Its times, and those of register, are of the whole job; their number is in brackets.")];
     }
 
     function notes() {
