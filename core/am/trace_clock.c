@@ -36,7 +36,7 @@ void gasnetc_trace_clock_init(void)
 {
     static const gasnetc_internal_t table[] = {GASNETC_INTERNAL_REQUEST(ASK, SHORT, 0, ask_handler),
                                                GASNETC_INTERNAL_REPLY(TOLD, SHORT, 2, told_handler),
-                                               {0, 0, NULL}};
+                                               {0}};
     gasnetc_register_internal(table);
 }
 
