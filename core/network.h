@@ -238,8 +238,9 @@ typedef struct net_atomic {
     uint64_t operand, swap;
 } net_atomic_t;
 
-/* Executes the operation on the 8 bytes at the peer's `at`, which are aligned, and stores at
- * `earlier`, aligned and inside `local`, what they were.  The peer may be this rank.  Completion
+/* Executes the operation on the 8 bytes at the peer's `at`, which are aligned and were registered
+ * with NET_REMOTE or NET_SEGMENT, and stores at `earlier`, aligned and inside `local`, what they
+ * were.  The peer may be this rank.  Completion
  * and results are those of net_get.  The default is for networks whose caps.atomics is
  * NET_NO_ATOMICS (NET_HAS_ATOMICS). */
 static inline enum net_result net_atomic(net_peer_t *peer, const net_atomic_t *atomic, uint64_t at,

@@ -16,7 +16,11 @@ HOT net_qp_t *net_ib_atomics_qp(net_peer_t *peer)
 {
     net_qp_t *qp = net_ib_am(peer);
     if (!qp) return net_ib_connect_self(peer);
-    while (NET_IB_HCAS > 1 && qp->remote_hca != 0) qp = qp->next;
+    for (; NET_IB_HCAS > 1; qp = qp->next) {
+        /* The remote device is known when the queue pair is open. */
+        if (!atomic_load_explicit(&qp->open, memory_order_acquire)) return &net_ib_closed;
+        if (qp->remote_hca == 0) break;
+    }
     return qp;
 }
 

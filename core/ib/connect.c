@@ -362,7 +362,7 @@ void net_ib_open_qps(net_peer_t *peer)
 {
     net_qp_t *const am = peer->am, *qp = am;
     do {
-        atomic_store_explicit(&qp->open, true, memory_order_relaxed);
+        atomic_store_explicit(&qp->open, true, memory_order_release);
         open_send_ring(&qp->send_ring);
         open_send_ring(&qp->system);
         qp = qp->next;
