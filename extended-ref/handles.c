@@ -203,35 +203,18 @@ static int handles_try_sets(const char *call, gex_EC_t mask)
     return handles_test_sets(me, mask);
 }
 
-void gasnete_wait_syncnbi_puts(void)
-{
-    handles_wait_sets("gasnet_wait_syncnbi_puts", GEX_EC_PUT);
-}
-
-void gasnete_wait_syncnbi_gets(void)
-{
-    handles_wait_sets("gasnet_wait_syncnbi_gets", GEX_EC_GET);
-}
-
-void gasnete_wait_syncnbi_all(void)
-{
-    handles_wait_sets("gasnet_wait_syncnbi_all", GEX_EC_PUT | GEX_EC_GET);
-}
-
-int gasnete_try_syncnbi_puts(void)
-{
-    return handles_try_sets("gasnet_try_syncnbi_puts", GEX_EC_PUT);
-}
-
-int gasnete_try_syncnbi_gets(void)
-{
-    return handles_try_sets("gasnet_try_syncnbi_gets", GEX_EC_GET);
-}
-
-int gasnete_try_syncnbi_all(void)
-{
-    return handles_try_sets("gasnet_try_syncnbi_all", GEX_EC_PUT | GEX_EC_GET);
-}
+#define SYNCNBI(name, mask)                                                                        \
+    void gasnete_wait_syncnbi_##name(void)                                                         \
+    {                                                                                              \
+        handles_wait_sets("gasnet_wait_syncnbi_" #name, mask);                                     \
+    }                                                                                              \
+    int gasnete_try_syncnbi_##name(void)                                                           \
+    {                                                                                              \
+        return handles_try_sets("gasnet_try_syncnbi_" #name, mask);                                \
+    }
+SYNCNBI(puts, GEX_EC_PUT)
+SYNCNBI(gets, GEX_EC_GET)
+SYNCNBI(all, GEX_EC_PUT | GEX_EC_GET)
 
 void gasnete_nbi_wait(gex_EC_t mask)
 {
