@@ -22,7 +22,7 @@
 #include "core/log.h"
 #include "core/params/params.h"
 #include "core/progress/receive_thread.h"
-#include "core/rdma/bounce.h"
+#include "core/rdma/buffers.h"
 #include "core/rdma/firehose.h"
 #include "core/rdma/remote.h"
 #include "core/rdma/segment.h"
@@ -287,7 +287,7 @@ static void open_network(void)
         reserve_files();
         struct settled settled = settle();
         init_credits(settled.credits, settled.replies);
-        bounce_init(bbuf_count());
+        if (!NET_BUFFERS) gasnetc_bbuf_init(bbuf_count());
         if (settled.early)
             connect_all(settled.address);
         else
@@ -383,7 +383,7 @@ int gasnetc_init(const char *call, int *argc, char ***argv)
     gasnetc_segment_limits();
     gasnetc_stats_serve();
     gasnetc_register_internal(gasnete_handlers);
-    gasnetc_register_firehose_handler();
+    if (REMOTE_PENDS) gasnetc_register_firehose_handler();
     gasnetc_shm_open();
     gasnete_init();
     bootstrap_barrier();

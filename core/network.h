@@ -52,7 +52,7 @@
  *   NET_PAIRS_LONGS    1: the core calls net_long, and the network delivers a Long when header and
  *                      payload have arrived, in either order.
  *   NET_REAP_TELLS     1: after net_reap the network knows whether net_arrivals may find messages.
- * Macros, 0 or 1, each of which chooses between two variants of calls in the core:
+ * Macros, 0 or 1:
  *   NET_BUFFERS        (core/rdma/bounce.h) 1: the network has send buffers of its own, and the
  *                      core has none.  Every AM, and a put of one word, is inlined whatever
  *                      caps.inline_max is; a get of at most caps.get_inline_max needs no region,

@@ -16,15 +16,8 @@
 #include "gasnet.h"
 
 const gasnetc_internal_t gasnete_handlers[] = {
-    GASNETC_INTERNAL_REQUEST(GASNETE_H_BARRIER, SHORT, 3, gasnete_barrier_handler),
-    GASNETC_INTERNAL_REQUEST(GASNETE_H_MEMSET, SHORT, 6, gasnete_memset_handler),
-    GASNETC_INTERNAL_REPLY(GASNETE_H_DONE, SHORT, 2, gasnete_done_handler),
-    GASNETC_INTERNAL_REQUEST(GASNETE_H_VIS_PUT, MEDIUM, 3, gasnete_vis_put_handler),
-    GASNETC_INTERNAL_REQUEST(GASNETE_H_VIS_GET, MEDIUM, 3, gasnete_vis_get_handler),
-    GASNETC_INTERNAL_REPLY(GASNETE_H_VIS_GOT, MEDIUM, 2, gasnete_vis_got_handler),
-    GASNETC_INTERNAL_REQUEST(GASNETE_H_ATOMIC, SHORT, 9, gasnete_atomic_handler),
-    GASNETC_INTERNAL_REPLY(GASNETE_H_ATOMIC_GOT, SHORT, 5, gasnete_atomic_got_handler),
-    GASNETE_COLL_HANDLERS GASNETE_TRANSFER_HANDLERS{0, 0, NULL},
+    GASNETE_HANDLERS(GASNETE_HANDLER_ROW) GASNETE_COLL_HANDLERS(GASNETE_HANDLER_ROW)
+        GASNETE_TRANSFER_HANDLERS(GASNETE_HANDLER_ROW){0, 0, NULL},
 };
 
 gasnete_topology_t *gasnete_topology_job;

@@ -49,7 +49,7 @@ extended_sources = \
 	extended-ref/records.c extended-ref/records.h \
 	extended-ref/internal_am.c extended-ref/internal_am.h \
 	extended-ref/memset.c \
-	extended-ref/outstanding.c extended-ref/outstanding.h \
+	extended-ref/outstanding.h \
 	extended-ref/shm_transfer.h \
 	extended-ref/progress.c extended-ref/progress.h \
 	extended-ref/putget.c \

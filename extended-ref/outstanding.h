@@ -1,5 +1,6 @@
-/* outstanding.h - operations of this rank that wait for a Reply, by number: a table of slots. Pure:
- * no lock, no I/O, no globals; internal_am.c has the table of the process.
+/* outstanding.h - operations of this rank that wait for a Reply, by number: an array of slots that
+ * doubles, the free ones in a list.  Pure: no lock, no I/O, no globals; internal_am.c has the table
+ * of the process.
  *
  * A Request carries the number of its operation, and the Reply returns it.  A number is a slot of
  * the table and the slot's generation, which changes when the operation is taken out: so a Reply
@@ -12,6 +13,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core/completion.h"
 
@@ -45,8 +48,25 @@ typedef struct gasnete_outstanding {
     uint32_t free; /* 1 + the index of a free slot; 0: no slot is free */
 } gasnete_outstanding_t;
 
+enum { GASNETE_FIRST_SLOTS = 64 };
+
 /* Doubles the slots, or makes the first ones; without memory for them the table stays as it is. */
-void gasnete_outstanding_grow(gasnete_outstanding_t *table);
+static __attribute__((cold, noinline, unused)) void
+gasnete_outstanding_grow(gasnete_outstanding_t *table)
+{
+    const uint32_t made = table->made ? 2 * table->made : GASNETE_FIRST_SLOTS;
+    if (made < table->made) return;
+    gasnete_slot_t *slots = malloc(made * sizeof *slots);
+    if (slots == NULL) return;
+    if (table->made) memcpy(slots, table->slots, table->made * sizeof *slots);
+    for (uint32_t i = made; i-- > table->made;) {
+        slots[i] = (gasnete_slot_t){.generation = 1, .next = table->free};
+        table->free = i + 1;
+    }
+    free(table->slots);
+    table->slots = slots;
+    table->made = made;
+}
 
 /* Returns the number of an operation that is now in the table, or 0 if there is no memory for it.
  */

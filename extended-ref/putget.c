@@ -65,7 +65,7 @@ HOT void putget_start(enum gasnetc_form form, gasnet_node_t node, void *dst, voi
 /* True if `node`, which shares no memory, is another rank of the job.  */
 HOT bool putget_is_far(gasnet_node_t node)
 {
-    return GASNETE_SHARED ? node < gasnetc_job.size : gasnete_is_remote(node);
+    return GASNET_PSHM ? node < gasnetc_job.size : gasnete_is_remote(node);
 }
 
 /* --- blocking --- */

@@ -6,35 +6,20 @@
  * segment that it has attached.  In a library without PSHM all functions return false, also for
  * this rank.
  */
-#ifndef GASNETE_SHM_H
-#define GASNETE_SHM_H
+#ifndef GASNETI_SHM_H
+#define GASNETI_SHM_H
 
 #include <string.h>
 
 #include "extended-ref/handles.h"
 
-#if GASNET_PSHM
-#define GASNETE_SHARED    1
-#define GASNETE_SHM_STORE GASNETI_SHM_STORE
-#define GASNETE_SHM_LOAD  GASNETI_SHM_LOAD
 typedef gasneti_shm_peer_t gasnete_shm_peer_t;
+
+/* NULL: the rank shares no memory. */
 static inline const gasnete_shm_peer_t *gasnete_shm_peer(gasnet_node_t node)
 {
-    return GASNETI_SHM_PEER(node).rank == node ? &GASNETI_SHM_PEER(node) : NULL;
+    return GASNET_PSHM && GASNETI_SHM_PEER(node).rank == node ? &GASNETI_SHM_PEER(node) : NULL;
 }
-#else
-#define GASNETE_SHARED          0
-#define GASNETE_SHM_STORE(copy) copy
-#define GASNETE_SHM_LOAD(copy)  copy
-typedef struct gasnete_shm_peer {
-    uintptr_t base, inner, mapped;
-} gasnete_shm_peer_t;
-static inline const gasnete_shm_peer_t *gasnete_shm_peer(gasnet_node_t node)
-{
-    (void)node;
-    return NULL;
-}
-#endif
 
 /* The local address of [start, start+nbytes) of the other rank, or NULL if that range is not in its
  * segment.  */
@@ -54,7 +39,7 @@ static inline bool gasnete_shm_put(const char *call, gasnet_node_t node, void *d
     if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
     void *here = gasnete_shm_at(shm, dst, nbytes);
     if (!here) return gasnete_copy_local(call, node, dst, src, nbytes);
-    GASNETE_SHM_STORE(memmove(here, src, nbytes));
+    GASNETI_SHM_STORE(memmove(here, src, nbytes));
     return true;
 }
 
@@ -66,7 +51,7 @@ static inline bool gasnete_shm_get(const char *call, void *dst, gasnet_node_t no
     if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
     const void *here = gasnete_shm_at(shm, src, nbytes);
     if (!here) return gasnete_copy_local(call, node, dst, src, nbytes);
-    GASNETE_SHM_LOAD(memmove(dst, here, nbytes));
+    GASNETI_SHM_LOAD(memmove(dst, here, nbytes));
     return true;
 }
 
@@ -75,7 +60,7 @@ static inline bool gasnete_shm_fill(gasnet_node_t node, void *dst, int value, si
     const gasnete_shm_peer_t *shm = gasnete_shm_peer(node);
     void *here = shm ? gasnete_shm_at(shm, dst, nbytes) : NULL;
     if (!here) return false;
-    GASNETE_SHM_STORE(memset(here, value, nbytes));
+    GASNETI_SHM_STORE(memset(here, value, nbytes));
     return true;
 }
 

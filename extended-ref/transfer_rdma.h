@@ -5,7 +5,7 @@
 #include "core/rdma/rdma.h"
 #include "gasnet.h"
 
-#define GASNETE_TRANSFER_HANDLERS
+#define GASNETE_TRANSFER_HANDLERS(HANDLER)
 
 static inline void gasnete_transfer_put(gasnet_node_t node, void *dst, const void *src,
                                         size_t nbytes, gasnetc_counter_t *counter)

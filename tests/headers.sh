@@ -21,7 +21,6 @@ alone() {
     local conduit=ibv mode=-DGASNET_PAR segment=FAST
     case $1 in
     portals-conduit/* | vapi-conduit/* | smp-conduit/*) conduit=${1%%-*} ;;
-    core/*_network.h) conduit=portals ;;
     core/*_firehose.h) segment=LARGE ;;
     other/base/*) mode=-DGASNETT_THREAD_SAFE ;;
     esac

@@ -22,8 +22,8 @@ enum { GASNETC_BBUF_SIZE = 4096 };
 extern net_region_t gasnetc_bbuf_region; /* covers every bbuf */
 #pragma GCC visibility pop
 
-/* Allocates and registers `count` buffers; fatal, naming limit and remedy, when that fails.  Not in
- * a core without buffers (NET_BUFFERS), like gasnetc_pin_permanent. */
+/* Allocates and registers `count` buffers; fatal, naming limit and remedy, when that fails.
+ */
 void gasnetc_bbuf_init(uint32_t count);
 void gasnetc_bbuf_fini(void);
 

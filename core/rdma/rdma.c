@@ -76,7 +76,7 @@ HOT enum outcome put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, s
         if (!bulk || nbytes > gasnetc_caps.transfer_max) return NOT_NOW;
         region = local_region_of(src, nbytes);
         if (!region) return OUTSIDE;
-    } else if (bulk && bounce_inline_copies()) {
+    } else if (bulk && NET_BUFFERS) { /* a put from a region saves the network's copy */
         region = local_region_of(src, nbytes);
         if (!region && nbytes > gasnetc_caps.copy_put_max) return OUTSIDE;
     }

@@ -107,9 +107,9 @@ static bool vis_copy_shm(const vis_call_t *call, gasnete_vis_pair_t *pair,
     const gasnete_shm_peer_t *shm = gasnete_shm_peer(call->node);
     if (!shm || !gasnete_shm_at(shm, (void *)remote->low, remote->high - remote->low)) return false;
     if (call->direction == PUT)
-        GASNETE_SHM_STORE(vis_copy(pair, shm->mapped - shm->base, 0));
+        GASNETI_SHM_STORE(vis_copy(pair, shm->mapped - shm->base, 0));
     else
-        GASNETE_SHM_LOAD(vis_copy(pair, 0, shm->mapped - shm->base));
+        GASNETI_SHM_LOAD(vis_copy(pair, 0, shm->mapped - shm->base));
     return true;
 }
 
