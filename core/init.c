@@ -3,7 +3,6 @@
  * The exit engine undoes each step at the end; this file only calls the steps in order, and has the
  * calls that report on the job.
  */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

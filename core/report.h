@@ -29,7 +29,6 @@ void gasneti_fatal_by_one(bool reports, const char *error) __attribute__((noretu
  * held. */
 void gasneti_failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The text of the failure that was kept. */
 const char *gasneti_failure(void);
 
 /* "*** WARNING (rank R ...): text"; silent with GASNET_QUIET. */

@@ -16,7 +16,6 @@ typedef struct reqrb {
     _Atomic uint32_t holders;
 } reqrb_t;
 
-/* Records that the buffer is attached. */
 static inline void reqrb_attached(reqrb_t *buffer)
 {
     atomic_store_explicit(&buffer->holders, 1, memory_order_relaxed);

@@ -120,8 +120,6 @@ HOT bool flow_not_replied(const gasnetc_token_t *token, net_message_t *message)
     return overdue;
 }
 
-/* --- counters --- */
-
 /* Completes a peer's tally, which has the fields of gasnetc_credits_t and the Requests that were
  * replied to or banked already. */
 static inline void flow_tally(uint64_t *value, const struct net_peer_counts *net)

@@ -8,7 +8,6 @@
 #define GASNETC_HOST_ADDRESSES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "other/launch/bootstrap.h"

@@ -3,10 +3,8 @@
  *
  * What depends on whether peers hold memory of this rank is in remote.h.
  */
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "core/job/job.h"
 #include "core/job/progress.h"

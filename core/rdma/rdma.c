@@ -295,6 +295,7 @@ bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
     char small[128], most[GASNETC_FILL_MAX];
+    if (nbytes > GASNETC_FILL_MAX) return false;
     if (nbytes <= sizeof small && nbytes <= gasnetc_caps.inline_max) {
         memset(small, value, nbytes);
         gasnetc_rdma_put(node, dst, small, nbytes, counter);

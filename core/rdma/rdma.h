@@ -61,8 +61,8 @@ const struct net_region *gasnetc_destination(void *start, size_t nbytes);
  * (published.h). */
 bool gasnetc_is_published(uint32_t rank, uintptr_t start, size_t nbytes);
 
-/* Writes nbytes copies of a byte.  At most GASNETC_FILL_MAX, the size of a bounce buffer;
- * false, with nothing done, if the core has no bounce buffers. */
+/* Writes nbytes copies of a byte.  False, with nothing done, for more than GASNETC_FILL_MAX, the
+ * size of a bounce buffer, or if the core has no bounce buffers. */
 bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
                        gasnetc_counter_t *counter);
 enum { GASNETC_FILL_MAX = 4096 };

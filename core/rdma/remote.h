@@ -11,8 +11,6 @@
 #ifndef GASNETC_REMOTE_H
 #define GASNETC_REMOTE_H
 
-#include <errno.h>
-
 #include "core/job/job.h"
 #include "core/job/progress.h"
 #include "core/rdma/firehose.h"

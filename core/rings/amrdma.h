@@ -145,7 +145,6 @@ static inline void amrdma_in_init(amrdma_in_t *in, uint32_t slots, amrdma_releas
         atomic_init(&released->number[i], amrdma_before_first(i, slots));
 }
 
-/* True if `trailer` is that of the next message. */
 static inline bool amrdma_is_next(const amrdma_in_t *in, uint64_t trailer)
 {
     return amrdma_trailer_number(trailer) == in->expected;

@@ -55,7 +55,6 @@ static inline gasnetc_ring_form_t gasnetc_ring_form(uint32_t slots, uint32_t lim
         .slot = amrdma_slot_size(limit), .mask = slots - 1, .limit = limit};
 }
 
-/* Bytes of the slots of a ring. */
 static inline size_t gasnetc_ring_bytes(const gasnetc_ring_form_t *form)
 {
     return (size_t)(form->mask + 1) * form->slot;

@@ -147,8 +147,6 @@ HOT void gasnetc_shm_unanswered(const gasnetc_peer_t *peer)
     shm_flow_count_unanswered(peer->shm->unanswered_here);
 }
 
-/* --- counters --- */
-
 /* Adds the messages written into rings of the peer, and the local rings that the peer writes. */
 __attribute__((no_sanitize("thread"))) static inline void
 gasnetc_shm_counts(const gasnetc_peer_t *peer, struct net_peer_counts *counts)

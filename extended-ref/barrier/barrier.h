@@ -7,7 +7,6 @@
 #ifndef GASNETE_BARRIER_BARRIER_H
 #define GASNETE_BARRIER_BARRIER_H
 
-#include <stdatomic.h>
 
 #include "core/lock.h"
 #include "extended-ref/barrier/words.h"

@@ -6,7 +6,6 @@
 #include "core/report.h"
 #include "extended-ref/coll/op.h"
 
-/* The team that a call works on.  */
 static inline gasnete_team_t *calls_team(const char *name, gasnet_team_handle_t team, int flags)
 {
     gasnete_coll_check_team(name, team);

@@ -6,7 +6,6 @@
 #include "extended-ref/coll/team.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/job/rank.h"
 #include "core/log.h"

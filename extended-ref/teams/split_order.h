@@ -4,7 +4,6 @@
 #ifndef GASNETE_SPLIT_ORDER_H
 #define GASNETE_SPLIT_ORDER_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 /* The arguments of one image.  All images of a node pass the same color and relrank.  */

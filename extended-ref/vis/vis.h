@@ -13,8 +13,8 @@
 
 /* runs.c: a put or get of each run.  The source of a put must not change until the counter is done.
  */
-void gasnete_vis_put_each(gasnet_node_t node, gasnete_vis_pair_t *pair, gasnetc_counter_t *counter);
-void gasnete_vis_get_each(gasnet_node_t node, gasnete_vis_pair_t *pair, gasnetc_counter_t *counter);
+void gasnete_vis_each(gasnet_node_t node, bool put, gasnete_vis_pair_t *pair,
+                      gasnetc_counter_t *counter);
 
 /* runs.c: puts from a buffer to the nbytes of contiguous memory that are the destination, and gets
  * into a buffer from the source.  The get is complete on return.  */

@@ -180,14 +180,14 @@ tests_unit_am_pairs_LDADD = $(unit_ldadd)
 # With the Extended API above.
 check_PROGRAMS += tests/unit/synchronisation
 tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/programs/synchronisation_rows.h extended-ref/handles.c extended-ref/records.c \
-	extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.h extended-ref/putget.c extended-ref/regions.c \
-	extended-ref/transfer.h extended-ref/transfer_rdma.h extended-ref/value.c
+	extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.h extended-ref/putget.c \
+	extended-ref/transfer.h extended-ref/value.c
 tests_unit_synchronisation_CPPFLAGS = $(unit_cppflags)
 tests_unit_synchronisation_LDADD = $(unit_ldadd)
 check_PROGRAMS += tests/unit/ex_events
 tests_unit_ex_events_SOURCES = tests/unit/ex_events.c extended-ref/ex/messages.c extended-ref/ex/puts.c extended-ref/handles.c extended-ref/records.c \
-	extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.h extended-ref/putget.c extended-ref/regions.c \
-	extended-ref/transfer.h extended-ref/transfer_rdma.h extended-ref/value.c
+	extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.h extended-ref/putget.c \
+	extended-ref/transfer.h extended-ref/value.c
 tests_unit_ex_events_CPPFLAGS = $(unit_cppflags)
 tests_unit_ex_events_LDADD = $(unit_ldadd)
 check_PROGRAMS += tests/unit/advice
@@ -210,7 +210,7 @@ tests_unit_counters_LDADD = $(unit_ldadd)
 check_PROGRAMS += tests/unit/reference
 tests_unit_reference_SOURCES = tests/unit/reference.c tests/programs/synchronisation_rows.h tests/unit/toy/gasnet_conduit.h \
 	extended-ref/handles.c extended-ref/records.c extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.h extended-ref/putget.c \
-	extended-ref/regions.c extended-ref/transfer.h $(extended_by_am) extended-ref/value.c
+	extended-ref/transfer.h $(extended_by_am) extended-ref/value.c
 tests_unit_reference_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/tests/unit/toy \
 	$(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ -DGASNETE_BY_AM
 tests_unit_reference_LDADD = tests/unit/libcheck.a

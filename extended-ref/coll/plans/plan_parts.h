@@ -31,7 +31,6 @@ extern const gasnete_coll_method_t gasnete_coll_method_barrier, gasnete_coll_met
     gasnete_coll_method_reduce_all_pieces, gasnete_coll_method_doubling, gasnete_coll_method_pairs,
     gasnete_coll_method_stages, gasnete_coll_method_stages_in_segments;
 
-/* The method of a plan.  */
 const gasnete_coll_method_t *gasnete_coll_method(const gasnete_coll_plan_t *plan);
 /* True if a plan is carried out in the stages of plan_stages.c.  */
 bool gasnete_coll_in_stages(const gasnete_coll_plan_t *plan);
@@ -126,7 +125,6 @@ static inline size_t plan_images(const gasnete_coll_plan_t *plan, uint32_t rank)
     return plan_first(plan, rank + 1) - plan_first(plan, rank);
 }
 
-/* Bytes of the blocks of a rank.  */
 static inline size_t plan_blocks(const gasnete_coll_plan_t *plan, uint32_t rank)
 {
     return plan_images(plan, rank) * plan->nbytes;
