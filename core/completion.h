@@ -5,8 +5,7 @@
  * `issued`, the thread that holds the poll lock writes `reaped`.  Operations that complete by an
  * Active Message count in `acked`, which handlers in any thread increment atomically.
  */
-#ifndef GASNETC_COMPLETION_H
-#define GASNETC_COMPLETION_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -104,5 +103,3 @@ static inline void gasnetc_sent(gasnetc_sent_t *sent)
     gasnetc_sent_end(sent);
     gasnetc_counter_reap(sent->counter, 1);
 }
-
-#endif

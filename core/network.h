@@ -29,8 +29,7 @@
  * doc/porting.md has the order in which to write the calls of a new network; tests/unit/script is
  * an example.
  */
-#ifndef GASNETC_NETWORK_H
-#define GASNETC_NETWORK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -356,6 +355,4 @@ static inline void net_spare_keep(net_spare_t *spare);
 
 #if !defined NET_BUFFERS || !defined NET_HAS_FLOW_CONTROL
 #error "the network's header defines NET_BUFFERS and NET_HAS_FLOW_CONTROL, each as 0 or 1"
-#endif
-
 #endif

@@ -4,8 +4,7 @@
  * attach.c makes the handler table from this; the files that define the handlers send to the
  * indices.
  */
-#ifndef GASNETE_INTERNAL_AM_H
-#define GASNETE_INTERNAL_AM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -89,5 +88,3 @@ static inline void *gasnete_pointer(gasnet_handlerarg_t high, gasnet_handlerarg_
 {
     return (void *)(uintptr_t)gasnete_word(high, low);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * segment that it has attached.  In a library without PSHM all functions return false, also for
  * this rank.
  */
-#ifndef GASNETI_SHM_H
-#define GASNETI_SHM_H
+#pragma once
 
 #include <string.h>
 
@@ -63,5 +62,3 @@ static inline bool gasnete_shm_fill(gasnet_node_t node, void *dst, int value, si
     GASNETI_SHM_STORE(memset(here, value, nbytes));
     return true;
 }
-
-#endif

@@ -10,8 +10,7 @@
  * pieces, 0 where the transport has no lists.  GASNETE_TRANSFER_HANDLERS are the transport's
  * entries of the handler table.
  */
-#ifndef GASNETE_TRANSFER_H
-#define GASNETE_TRANSFER_H
+#pragma once
 
 #ifdef GASNETE_BY_AM
 #include "extended-ref/transfer_am.h"
@@ -26,6 +25,4 @@
 #define gasnete_transfer_fill     gasnetc_rdma_fill
 #define gasnete_transfer_list_max gasnetc_rdma_list_max
 #define gasnete_transfer_list     gasnetc_rdma_list
-#endif
-
 #endif

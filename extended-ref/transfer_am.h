@@ -1,6 +1,5 @@
 /* transfer_am.h - transfer.h by Active Messages: see transfer_am.c. */
-#ifndef GASNETE_TRANSFER_AM_H
-#define GASNETE_TRANSFER_AM_H
+#pragma once
 
 #include "core/rdma/rdma.h"
 #include "extended-ref/internal_am.h"
@@ -61,5 +60,3 @@ static inline bool gasnete_transfer_list(gasnet_node_t node, bool put, void *rem
     HANDLER(GOT_LONG, 72, REPLY, LONG, 2, gasnete_got_long_handler)
 enum { GASNETE_TRANSFER_HANDLERS(GASNETE_HANDLER_INDEX) };
 GASNETE_TRANSFER_HANDLERS(GASNETE_HANDLER_DECLARE)
-
-#endif

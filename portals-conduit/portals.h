@@ -1,7 +1,6 @@
 /* portals.h - declarations shared by the files of this folder, in addition to network_portals.h:
  * start-up, callbacks of libportals, memory, messages, credits. */
-#ifndef PORTALS_H
-#define PORTALS_H
+#pragma once
 
 #include "core/network.h"
 #include "other/softhca/include/softhca.h"
@@ -90,5 +89,3 @@ void net_portals_give_temporary(void);
 /* Drops one reference; the last one releases the answer and its unused tickets. */
 void net_portals_answer_used(net_answer_t *answer);
 #pragma GCC visibility pop
-
-#endif

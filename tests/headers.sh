@@ -27,7 +27,7 @@ alone() {
     "${CC:-cc}" -std=gnu11 -fsyntax-only -Wall -Wextra -Wno-unused-function -Wno-unused-parameter -Werror -D_GNU_SOURCE "$mode" -DGASNET_NDEBUG "-DGASNET_SEGMENT_$segment" \
         -I. -Iinclude "-Iinclude/$conduit-conduit" "-I$conduit-conduit" -I"$TEST_BUILD" -I"$TEST_BUILD/include" \
         -Iother/portals3/include -Iother/vapi/include -Iother/base/completion-queues -DNET_IB_HCAS=2 -DNET_IB_POLL_LOCK=0 -DGASNETC_RCV_THREAD=1 \
-        "-DGASNETC_PARAMS_DEF=\"$conduit-conduit/params.def\"" -DGASNETI_NO_LINKCHECK -x c "$1" 2>&1 ||
+        "-DGASNETC_PARAMS_DEF=\"$conduit-conduit/params.def\"" -DGASNETI_NO_LINKCHECK -x c -include "$1" /dev/null 2>&1 ||
         echo "FAILS $1"
 }
 export -f alone

@@ -1,6 +1,5 @@
 /* am_dispatch.h - runs a handler with exactly the arguments it was sent. */
-#ifndef GASNETC_AM_DISPATCH_H
-#define GASNETC_AM_DISPATCH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ static inline void gasnetc_run_payload(gasnetc_handler_fn f, void *token, void *
 #undef CASE
 }
 /* clang-format on */
-
-#endif

@@ -12,8 +12,7 @@
  * Integers are in host byte order, which is the same on all hosts of a job.  Parsing has no
  * side effects; tests/fuzz tests it.
  */
-#ifndef GASNETC_AM_WIRE_H
-#define GASNETC_AM_WIRE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -157,5 +156,3 @@ static inline bool gasnetc_am_parse_plain(const void *message, size_t length, ga
                          .payload = (uint32_t)length};
     return true;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * NET_NO_CREDIT), every Request is answered, and the answer names the Request.  Shared-memory peers
  * have a flow control of their own (core/shm/shm_flow.h).
  */
-#ifndef GASNETC_FLOW_H
-#define GASNETC_FLOW_H
+#pragma once
 
 #include "core/am/am.h"
 #include "other/base/hot.h"
@@ -130,5 +129,3 @@ static inline void flow_tally(uint64_t *value, const struct net_peer_counts *net
     value[GASNETC_COUNT_credits_now] = net->credits_now;
     value[GASNETC_COUNT_credits_lowest] = net->credits_lowest;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Called by amrdma_rings.c, under the poll lock.
  */
-#ifndef NETWORK_IB_AMRDMA_CHOICE_H
-#define NETWORK_IB_AMRDMA_CHOICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ static inline int64_t amrdma_choose(amrdma_choice_t *choice)
     choice->given++;
     return best;
 }
-
-#endif

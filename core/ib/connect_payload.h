@@ -1,8 +1,7 @@
 /* connect_payload.h - the payload of a handshake message (other/connect/handshake): the sender's
  * queue pairs. Pure: used by connect_on_demand.c, tests/unit and tests/fuzz.
  */
-#ifndef NET_IB_CONNECT_PAYLOAD_H
-#define NET_IB_CONNECT_PAYLOAD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ static inline const char *net_ib_payload_parse(const void *bytes, size_t size, u
         payload->qp_number[i] = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
     return NULL;
 }
-
-#endif

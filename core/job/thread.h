@@ -4,8 +4,7 @@
  * the number of threads over time is not limited.  In SEQ without a receive thread there is one
  * static record.
  */
-#ifndef GASNETI_THREAD_H
-#define GASNETI_THREAD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -136,5 +135,3 @@ static inline void gasneti_self_extend(void *extended)
     gasneti_self()->extended = extended;
     gasneti_my_extended = extended;
 }
-
-#endif

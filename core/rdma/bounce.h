@@ -3,8 +3,7 @@
  * The core has bounce buffers (buffers.h), for more than caps.inline_max bytes; with NET_BUFFERS
  * the network has send buffers of its own, and the core has none.
  */
-#ifndef GASNETC_BOUNCE_H
-#define GASNETC_BOUNCE_H
+#pragma once
 
 #include "core/job/job.h"
 #include "core/rdma/buffers.h"
@@ -65,5 +64,3 @@ static inline void bounce_counts(const struct net_counts *net, uint64_t *all, ui
     gasnetc_bbuf_counts(all, most);
     if (NET_BUFFERS) *all = net->buffers, *most = net->buffers_most;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * One arena, registered once.  An operation holds its bbuf until its completion is reaped.  So
  * reaping, which runs no handlers, is enough to obtain a bbuf while any is in flight.
  */
-#ifndef GASNETC_BUFFERS_H
-#define GASNETC_BUFFERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -155,5 +154,3 @@ static inline void gasnetc_retire_regions(void)
 
 /* Registers memory for local use, until gasnetc_bbuf_fini; NULL when the network refuses. */
 const net_region_t *gasnetc_pin_permanent(void *start, size_t length);
-
-#endif

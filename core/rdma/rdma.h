@@ -10,8 +10,7 @@
  * `counter` counts one or more operations as issued before the call returns; the transfer is
  * complete when gasnetc_counter_done(counter).
  */
-#ifndef GASNETC_RDMA_H
-#define GASNETC_RDMA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ bool gasnetc_is_published(uint32_t rank, uintptr_t start, size_t nbytes);
 bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
                        gasnetc_counter_t *counter);
 enum { GASNETC_FILL_MAX = 4096 };
-
-#endif

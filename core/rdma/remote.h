@@ -8,8 +8,7 @@
  * Included by puts and gets (rdma.c, pieces.c), by the code that opens the registration cache
  * (firehose_open.c), and by polls.  README.md describes remote_firehose.h.
  */
-#ifndef GASNETC_REMOTE_H
-#define GASNETC_REMOTE_H
+#pragma once
 
 #include "core/job/job.h"
 #include "core/job/progress.h"
@@ -129,6 +128,4 @@ HOT void remote_progress(void);
 #include "core/rdma/remote_fast.h"
 #else
 #include "core/rdma/remote_firehose.h"
-#endif
-
 #endif

@@ -13,8 +13,7 @@
  * sender reads memory that sender and receiver share.  No I/O, no lock; the lock that each call
  * needs is given below, and fields used under two different locks are atomic.
  */
-#ifndef RINGS_AMRDMA_H
-#define RINGS_AMRDMA_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -187,5 +186,3 @@ static inline uint16_t amrdma_freed(amrdma_in_t *in, bool in_order)
     if (!in_order) in->freed = amrdma_released_to(in->released, in->mask, in->freed);
     return (uint16_t)in->freed;
 }
-
-#endif

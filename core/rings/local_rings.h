@@ -8,8 +8,7 @@
  * Messages from rings have kept_buffer, and are not from net_sys.  core/network.h, whose types
  * these are, is included first.
  */
-#ifndef RINGS_LOCAL_RINGS_H
-#define RINGS_LOCAL_RINGS_H
+#pragma once
 
 #include "core/rings/amrdma.h"
 
@@ -160,5 +159,3 @@ static inline void gasnetc_ring_release(net_message_t *message)
     else
         amrdma_slot_release(record->released, record->number);
 }
-
-#endif

@@ -11,8 +11,7 @@
  * A message is complete when the call returns.  A slot counts as written only by its trailer, which
  * is stored last: a sender that dies before that has written nothing.
  */
-#ifndef GASNETC_SHM_MESSAGES_H
-#define GASNETC_SHM_MESSAGES_H
+#pragma once
 
 #include "core/job/job.h"
 #include "core/network.h"
@@ -156,5 +155,3 @@ gasnetc_shm_counts(const gasnetc_peer_t *peer, struct net_peer_counts *counts)
     for (int kind = 0; kind < GASNETC_SHM_RINGS; kind++) counts->by_ring += shm->out[kind].out.sent;
     if (atomic_load(&shm->admitted)) counts->rings += GASNETC_SHM_RINGS;
 }
-
-#endif

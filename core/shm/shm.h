@@ -4,8 +4,7 @@
  * SEGMENT_FAST alone; elsewhere, and with --disable-pshm, each process is a supernode.  Called by
  * init, attach and segment.c; the fast paths read gasneti_shm_peers (gasnet_pshm.h).
  */
-#ifndef GASNETC_SHM_H
-#define GASNETC_SHM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ static inline void gasnetc_shm_info(uint32_t rank, gasnet_nodeinfo_t *info)
     info->offset = gasneti_shm_peers[rank].mapped - gasneti_shm_peers[rank].base;
 #endif
 }
-
-#endif

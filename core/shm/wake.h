@@ -4,8 +4,7 @@
  * A supernode of one process has no such memory.  Called by attach, the poll engine, the barrier
  * and all code that stores what a shared-memory peer may wait for.
  */
-#ifndef GASNETC_WAKE_H
-#define GASNETC_WAKE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -69,5 +68,3 @@ static inline void gasnetc_wakeup_all(void)
 {
     hostmem_wake_all(&gasnetc_wakeup->sleepers);
 }
-
-#endif

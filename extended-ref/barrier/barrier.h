@@ -4,8 +4,7 @@
  * ranks of a supernode share (words.h), by puts (puts.c) or by Active Messages.  teams.c makes
  * the barriers of teams, and calls.c has the client's calls and lets the images of this rank meet.
  */
-#ifndef GASNETE_BARRIER_BARRIER_H
-#define GASNETE_BARRIER_BARRIER_H
+#pragma once
 
 
 #include "core/lock.h"
@@ -104,5 +103,3 @@ const gasnete_barrier_t *gasnete_barriers_of_teams(void);
 
 /* Called by attach on every rank; `rounds`: of the leaders.  NULL if the network has no puts. */
 const gasnete_barrier_puts_t *gasnete_barrier_by_puts(uint8_t rounds);
-
-#endif

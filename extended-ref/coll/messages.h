@@ -1,8 +1,7 @@
 /* messages.h - the Active Messages of collectives, for attach.c; arrivals.c and checks.c define the
  * handlers.
  */
-#ifndef GASNETE_COLL_MESSAGES_H
-#define GASNETE_COLL_MESSAGES_H
+#pragma once
 
 #include "extended-ref/internal_am.h"
 #include "gasnet.h"
@@ -31,5 +30,3 @@
     HANDLER(COLL_CHECK, 86, REQUEST, SHORT, 7, gasnete_coll_check_handler)
 enum { GASNETE_COLL_HANDLERS(GASNETE_HANDLER_INDEX) };
 GASNETE_COLL_HANDLERS(GASNETE_HANDLER_DECLARE)
-
-#endif

@@ -4,8 +4,7 @@
  * Each function starts all of the transfer before it returns, and counts its operations in
  * `counter`; it may poll.  The descriptions are not read afterwards.
  */
-#ifndef GASNETE_VIS_VIS_H
-#define GASNETE_VIS_VIS_H
+#pragma once
 
 #include "core/completion.h"
 #include "extended-ref/vis/walk.h"
@@ -36,5 +35,3 @@ void gasnete_vis_get_packed(gasnet_node_t node, gasnete_vis_pair_t *pair,
 
 /* Allocates `nbytes`, to be freed with free; fatal without memory.  */
 void *gasnete_vis_buffer(size_t nbytes);
-
-#endif

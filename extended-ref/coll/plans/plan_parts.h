@@ -5,8 +5,7 @@
  * the caller asked for.  Where a round has an action for each of many ranks, the action is computed
  * from its number instead, so that each takes about constant time.
  */
-#ifndef GASNETE_COLL_PLAN_PARTS_H
-#define GASNETE_COLL_PLAN_PARTS_H
+#pragma once
 
 #include "extended-ref/coll/plans/plan.h"
 #include "extended-ref/coll/plans/plan_choose.h"
@@ -282,5 +281,3 @@ static inline bool plan_is_root(const gasnete_coll_plan_t *plan)
 {
     return plan->rank == plan->root;
 }
-
-#endif
