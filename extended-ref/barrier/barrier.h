@@ -6,7 +6,6 @@
  */
 #pragma once
 
-
 #include "core/lock.h"
 #include "extended-ref/barrier/words.h"
 #include "gasnet.h"
