@@ -68,6 +68,8 @@ static struct {
 gasnet_node_t gasneti_mynode = 1, gasneti_nodes = 2;
 struct bootstrap_job gasnetc_job = {.size = 2, .rank = 1};
 gasneti_thread_t gasneti_the_thread;
+int32_t gasneti_my_handlers;
+void *gasneti_my_extended;
 atomic_bool gasnete_progress_due;
 static jmp_buf job_ended;
 static uint64_t numbers[8]; /* of operations, by the Requests that were sent */

@@ -13,6 +13,9 @@
 #pragma weak gasnetc_shm_may_request
 #pragma weak gasnetc_shm_no_reply_slot
 #pragma weak gasnetc_shm_wake_sleeper
+#pragma weak gasnetc_shm_has_sleeper
+#pragma weak gasnetc_shm_arm
+#pragma weak gasnetc_shm_block
 #pragma weak gasnetc_shm_alloc
 #pragma weak gasnetc_shm_enter
 #pragma weak gasnetc_shm_barrier
@@ -47,6 +50,14 @@ void gasnetc_shm_wake_sleeper(_Atomic uint32_t *asleep)
     (void)asleep;
     abort();
 }
+
+bool gasnetc_shm_has_sleeper(void)
+{
+    return false;
+}
+
+void gasnetc_shm_arm(void) {}
+void gasnetc_shm_block(void) {}
 
 void *gasnetc_shm_alloc(size_t size)
 {

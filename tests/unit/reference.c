@@ -47,6 +47,8 @@ typedef struct message {
 gasnet_node_t gasneti_mynode, gasneti_nodes = 2;
 struct bootstrap_job gasnetc_job = {.size = 2};
 gasneti_thread_t gasneti_the_thread;
+int32_t gasneti_my_handlers;
+void *gasneti_my_extended;
 static char segments[2][SEGMENT], outside[SEGMENT];
 static message_t *bag;
 static unsigned in_bag, polls;
