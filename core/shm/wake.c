@@ -86,3 +86,8 @@ void gasnetc_wakeup_rank(uint32_t rank)
 {
     hostmem_wake(&gasnetc_wakeup->sleepers, index_of(rank));
 }
+
+void gasnetc_wakeup_all(void)
+{
+    hostmem_wake_all(&gasnetc_wakeup->sleepers);
+}

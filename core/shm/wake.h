@@ -64,7 +64,4 @@ static inline void gasnetc_wakeup_own(void)
 }
 
 /* Wakes all processes of the supernode, after data was stored for all of them. */
-static inline void gasnetc_wakeup_all(void)
-{
-    hostmem_wake_all(&gasnetc_wakeup->sleepers);
-}
+void gasnetc_wakeup_all(void);

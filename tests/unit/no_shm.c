@@ -27,6 +27,7 @@
 #pragma weak gasnetc_wakeup_sleep
 #pragma weak gasnetc_wakeup_watch
 #pragma weak gasnetc_wakeup_rank
+#pragma weak gasnetc_wakeup_all
 
 gasnetc_ring_t gasnetc_shm_door;
 gasnetc_ring_form_t gasnetc_shm_form;
@@ -100,3 +101,5 @@ void gasnetc_wakeup_rank(uint32_t rank)
 {
     (void)rank;
 }
+
+void gasnetc_wakeup_all(void) {}
