@@ -5,8 +5,7 @@
  * `issued`, the thread that holds the poll lock writes `reaped`.  Operations that complete by an
  * Active Message count in `acked`, which handlers in any thread increment atomically.
  */
-#ifndef GASNETC_COMPLETION_H
-#define GASNETC_COMPLETION_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -40,12 +39,12 @@ static inline void gasnetc_counter_ack(gasnetc_counter_t *counter)
  * with a tag in the low three bits.  0: no resource.  core/rdma/buffers.h makes and reads words. */
 typedef uintptr_t gasnetc_held_t;
 
-/* A region of a peer that an operation in flight has pinned, by its number in the registration
- * cache; 0: no region.  In GASNET_SEGMENT_FAST peers' memory is pinned all the time. */
+/* 1: operations in flight pin regions of peers.  In GASNET_SEGMENT_FAST peers' memory is pinned all
+ * the time. */
 #ifdef GASNET_SEGMENT_FAST
-#define GASNETC_SENT_PIN
+enum { GASNETC_SENT_PINS = 0 };
 #else
-#define GASNETC_SENT_PIN uint32_t remote_pin;
+enum { GASNETC_SENT_PINS = 1 };
 #endif
 
 /* The context of a posted operation.  The network keeps a copy until the operation is complete, and
@@ -55,7 +54,8 @@ typedef struct gasnetc_sent {
     gasnetc_held_t held;        /* 0: nothing to free */
     void *copy_to;              /* a bounced get: the destination of the bytes in `held` */
     uint32_t copy_length;       /* the number of these bytes; else 0 */
-    GASNETC_SENT_PIN
+    uint32_t remote_pin;        /* the region of a peer that the operation has pinned, by its number
+                                   in the registration cache; 0: no region */
 } gasnetc_sent_t;
 
 /* Ends the job, at the end of this poll, when the poll lock is free: a bounced get has a
@@ -67,46 +67,24 @@ void gasnetc_copy_nowhere(const void *to, size_t nbytes) __attribute__((cold));
 void gasnetc_release_held(const gasnetc_sent_t *sent);
 
 /* Copies remote_pin; for networks that copy the fields one by one. */
-#ifdef GASNET_SEGMENT_FAST
 static inline void gasnetc_sent_copy_pin(gasnetc_sent_t *to, const gasnetc_sent_t *from)
 {
-    (void)to, (void)from;
+    if (GASNETC_SENT_PINS) to->remote_pin = from->remote_pin;
 }
-static inline void gasnetc_sent_release(const gasnetc_sent_t *sent)
-{
-    gasnetc_release_held(sent);
-}
-static inline bool gasnetc_sent_holds(const gasnetc_sent_t *sent)
-{
-    return sent->held;
-}
-#else
-static inline void gasnetc_sent_copy_pin(gasnetc_sent_t *to, const gasnetc_sent_t *from)
-{
-    to->remote_pin = from->remote_pin;
-}
+
 /* core/rdma/remote.c: ends the use of remote_pin, and frees `held`. */
 void gasnetc_release_pinned(const gasnetc_sent_t *sent);
-static inline void gasnetc_sent_release(const gasnetc_sent_t *sent)
-{
-    if (sent->remote_pin)
-        gasnetc_release_pinned(sent);
-    else
-        gasnetc_release_held(sent);
-}
-static inline bool gasnetc_sent_holds(const gasnetc_sent_t *sent)
-{
-    return sent->held || sent->remote_pin;
-}
-#endif
 
 /* The operation is complete: releases what it held, and sets sent->held to 0. */
 static inline void gasnetc_sent_end(gasnetc_sent_t *sent)
 {
-    if (gasnetc_sent_holds(sent)) {
-        gasnetc_sent_release(sent);
-        sent->held = 0;
-    }
+    const bool pins = GASNETC_SENT_PINS && sent->remote_pin;
+    if (!pins && !sent->held) return;
+    if (pins)
+        gasnetc_release_pinned(sent);
+    else
+        gasnetc_release_held(sent);
+    sent->held = 0;
 }
 
 /* Counts `count` operations of the counter as ended; NULL: no thread waits for them. */
@@ -125,5 +103,3 @@ static inline void gasnetc_sent(gasnetc_sent_t *sent)
     gasnetc_sent_end(sent);
     gasnetc_counter_reap(sent->counter, 1);
 }
-
-#endif

@@ -86,7 +86,6 @@ AS_CASE([$enable_pshm:$GASNET_SEGMENT_MODE],
   [*:FAST], [enable_pshm=yes],
   [yes:*], [AC_MSG_ERROR([--enable-pshm needs GASNET_SEGMENT_FAST; leave it or --enable-segment-* out])],
   [enable_pshm=no])
-AM_CONDITIONAL([PSHM], [test "$enable_pshm" = yes])
 AC_SUBST([PSHM], [$(test "$enable_pshm" = yes && echo 1 || echo 0)])
 
 CONDUITS=

@@ -3,7 +3,6 @@
  * The exit engine undoes each step at the end; this file only calls the steps in order, and has the
  * calls that report on the job.
  */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,7 @@
 #include "core/log.h"
 #include "core/params/params.h"
 #include "core/progress/receive_thread.h"
-#include "core/rdma/bounce.h"
+#include "core/rdma/buffers.h"
 #include "core/rdma/firehose.h"
 #include "core/rdma/remote.h"
 #include "core/rdma/segment.h"
@@ -307,7 +306,7 @@ static void open_network(void)
         struct settled settled = settle();
         settle_atomics((enum net_atomics)settled.atomics);
         init_credits(settled.credits, settled.replies);
-        bounce_init(bbuf_count());
+        if (!NET_BUFFERS) gasnetc_bbuf_init(bbuf_count());
         if (settled.early)
             connect_all(settled.address);
         else
@@ -408,7 +407,7 @@ int gasnetc_init(const char *call, int *argc, char ***argv)
     gasnetc_segment_limits();
     gasnetc_stats_serve();
     gasnetc_register_internal(gasnete_handlers);
-    gasnetc_register_firehose_handler();
+    if (REMOTE_PENDS) gasnetc_register_firehose_handler();
     gasnetc_trace_clock_init();
     gasnetc_shm_open();
     gasnete_init();

@@ -5,8 +5,7 @@
  * the calls do nothing.  A lock is held for tens of instructions, and never while a handler runs or
  * a call blocks.
  */
-#ifndef GASNETC_LOCK_H
-#define GASNETC_LOCK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -48,5 +47,3 @@ static inline void gasneti_unlock(gasneti_lock_t *lock)
 {
     if (GASNETC_THREADED) gasneti_spin_unlock(lock);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Used by the core, the Extended API and the networks, off the hot paths.  A line that is not asked
  * for costs a comparison.  Errors and warnings are report.h's.
  */
-#ifndef GASNETI_LOG_H
-#define GASNETI_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ void gasneti_log_line(enum gasneti_log_component component, enum gasneti_log_lev
     (gasneti_log_levels.of[GASNETI_LOG_##component] < (level)                                      \
          ? (void)0                                                                                 \
          : gasneti_log_line(GASNETI_LOG_##component, level, __VA_ARGS__))
-
-#endif

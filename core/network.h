@@ -29,8 +29,7 @@
  * doc/porting.md has the order in which to write the calls of a new network; tests/unit/script is
  * an example.
  */
-#ifndef GASNETC_NETWORK_H
-#define GASNETC_NETWORK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,7 +51,7 @@
  *   NET_PAIRS_LONGS    1: the core calls net_long, and the network delivers a Long when header and
  *                      payload have arrived, in either order.
  *   NET_REAP_TELLS     1: after net_reap the network knows whether net_arrivals may find messages.
- * Macros, 0 or 1, each of which chooses between two variants of calls in the core:
+ * Macros, 0 or 1:
  *   NET_BUFFERS        (core/rdma/bounce.h) 1: the network has send buffers of its own, and the
  *                      core has none.  Every AM, and a put of one word, is inlined whatever
  *                      caps.inline_max is; a get of at most caps.get_inline_max needs no region,
@@ -378,6 +377,4 @@ static inline void net_spare_keep(net_spare_t *spare);
 
 #if !defined NET_BUFFERS || !defined NET_HAS_FLOW_CONTROL
 #error "the network's header defines NET_BUFFERS and NET_HAS_FLOW_CONTROL, each as 0 or 1"
-#endif
-
 #endif

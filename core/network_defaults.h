@@ -5,8 +5,7 @@
  * reaches none of the defaults but net_arrived and net_ready; a compiler that does not optimise
  * keeps the others.
  */
-#ifndef NETWORK_DEFAULTS_H
-#define NETWORK_DEFAULTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -67,6 +66,4 @@ static inline bool net_ready(net_peer_t *peer)
     (void)peer;
     return true;
 }
-#endif
-
 #endif

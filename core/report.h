@@ -1,7 +1,6 @@
 /* report.h - messages to the user: one line with rank and host in front, and, if fatal, the end of
  * the job.  Used by the core and by the networks. */
-#ifndef GASNETI_REPORT_H
-#define GASNETI_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,7 +28,6 @@ void gasneti_fatal_by_one(bool reports, const char *error) __attribute__((noretu
  * held. */
 void gasneti_failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The text of the failure that was kept. */
 const char *gasneti_failure(void);
 
 /* "*** WARNING (rank R ...): text"; silent with GASNET_QUIET. */
@@ -91,5 +89,3 @@ bool gasnetc_linked_as_pie(void);
 #define GASNETC_PIE_HINT                                                                           \
     "this program is linked as PIE, so addresses of its functions and static variables differ "    \
     "between ranks; link with -no-pie to send them"
-
-#endif

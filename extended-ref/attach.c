@@ -1,5 +1,5 @@
-/* attach.c - the Extended API's part of init and attach: its handler table and initial state;
- * gasnete_threadinfo.
+/* attach.c - the Extended API's part of init, attach and polls: its handler table, its initial
+ * state and its progress; gasnete_threadinfo.
  *
  * Called by the core (core/am/system_am.h).
  */
@@ -11,18 +11,14 @@
 #include "extended-ref/coll/messages.h"
 #include "extended-ref/ex/objects.h"
 #include "extended-ref/internal_am.h"
+#include "extended-ref/progress.h"
 #include "extended-ref/topology.h"
 #include "extended-ref/transfer.h"
 #include "gasnet.h"
 
 const gasnetc_internal_t gasnete_handlers[] = {
-    GASNETC_INTERNAL_REQUEST(GASNETE_H_BARRIER, SHORT, 3, gasnete_barrier_handler),
-    GASNETC_INTERNAL_REQUEST(GASNETE_H_MEMSET, SHORT, 6, gasnete_memset_handler),
-    GASNETC_INTERNAL_REPLY(GASNETE_H_DONE, SHORT, 2, gasnete_done_handler),
-    GASNETC_INTERNAL_REQUEST(GASNETE_H_VIS_PUT, MEDIUM, 3, gasnete_vis_put_handler),
-    GASNETC_INTERNAL_REQUEST(GASNETE_H_VIS_GET, MEDIUM, 3, gasnete_vis_get_handler),
-    GASNETC_INTERNAL_REPLY(GASNETE_H_VIS_GOT, MEDIUM, 2, gasnete_vis_got_handler),
-    GASNETE_ATOMIC_HANDLERS GASNETE_COLL_HANDLERS GASNETE_TRANSFER_HANDLERS{0},
+    GASNETE_HANDLERS(GASNETE_HANDLER_ROW) GASNETE_COLL_HANDLERS(GASNETE_HANDLER_ROW)
+        GASNETE_TRANSFER_HANDLERS(GASNETE_HANDLER_ROW) GASNETE_ATOMIC_HANDLERS{0},
 };
 
 gasnete_topology_t *gasnete_topology_job;
@@ -52,6 +48,19 @@ void gasnete_attach(void)
 {
     gasnete_segments_read();
     gasnete_objects_attach();
+}
+
+atomic_bool gasnete_progress_due;
+void (*_Atomic gasnete_coll_progress_hook)(bool client);
+
+void gasnete_progress(bool client)
+{
+    /* Cleared before any state is read: work recorded later sets it again.  The exchange acquires
+     * the work that threads recorded before they set it.  */
+    atomic_exchange(&gasnete_progress_due, false);
+    void (*coll)(bool) = atomic_load_explicit(&gasnete_coll_progress_hook, memory_order_acquire);
+    if (coll != NULL) coll(client);
+    gasnete_barrier_progress();
 }
 
 /* Identifies the calling thread by the address of its record in the core, which is unique while the

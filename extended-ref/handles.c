@@ -203,35 +203,18 @@ static int handles_try_sets(const char *call, gex_EC_t mask)
     return handles_test_sets(me, mask);
 }
 
-void gasnete_wait_syncnbi_puts(void)
-{
-    handles_wait_sets("gasnet_wait_syncnbi_puts", GEX_EC_PUT);
-}
-
-void gasnete_wait_syncnbi_gets(void)
-{
-    handles_wait_sets("gasnet_wait_syncnbi_gets", GEX_EC_GET);
-}
-
-void gasnete_wait_syncnbi_all(void)
-{
-    handles_wait_sets("gasnet_wait_syncnbi_all", GEX_EC_PUT | GEX_EC_GET);
-}
-
-int gasnete_try_syncnbi_puts(void)
-{
-    return handles_try_sets("gasnet_try_syncnbi_puts", GEX_EC_PUT);
-}
-
-int gasnete_try_syncnbi_gets(void)
-{
-    return handles_try_sets("gasnet_try_syncnbi_gets", GEX_EC_GET);
-}
-
-int gasnete_try_syncnbi_all(void)
-{
-    return handles_try_sets("gasnet_try_syncnbi_all", GEX_EC_PUT | GEX_EC_GET);
-}
+#define SYNCNBI(name, mask)                                                                        \
+    void gasnete_wait_syncnbi_##name(void)                                                         \
+    {                                                                                              \
+        handles_wait_sets("gasnet_wait_syncnbi_" #name, mask);                                     \
+    }                                                                                              \
+    int gasnete_try_syncnbi_##name(void)                                                           \
+    {                                                                                              \
+        return handles_try_sets("gasnet_try_syncnbi_" #name, mask);                                \
+    }
+SYNCNBI(puts, GEX_EC_PUT)
+SYNCNBI(gets, GEX_EC_GET)
+SYNCNBI(all, GEX_EC_PUT | GEX_EC_GET)
 
 void gasnete_nbi_wait(gex_EC_t mask)
 {
@@ -241,4 +224,34 @@ void gasnete_nbi_wait(gex_EC_t mask)
 int gasnete_nbi_test(gex_EC_t mask)
 {
     return handles_test_sets(handles_self_for("gex_NBI_Test"), mask);
+}
+
+/* --- access regions: many implicit operations with one explicit handle --- */
+
+/* While a region is open, the thread's implicit operations are counted in an operation record of
+ * the pool instead of the thread's own sets.  The end of the region returns the record. */
+void gasnete_begin_nbi_accessregion(void)
+{
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_begin_nbi_accessregion");
+    gasnete_thread_t *me = gasnete_self();
+    if (me->region)
+        gasneti_fatal("gasnet_begin_nbi_accessregion is called inside an access region; regions "
+                      "do not nest: end the first one before");
+    me->region = gasnete_op_new(me, GASNETE_OP_HANDLE);
+    for (int set = 0; set < GASNETE_SETS; set++) me->implicit[set] = &me->region->counter;
+}
+
+gasnet_handle_t gasnete_end_nbi_accessregion(void)
+{
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_end_nbi_accessregion");
+    gasnete_thread_t *me = gasnete_self();
+    gasnete_op_t *op = me->region;
+    if (op == NULL)
+        gasneti_fatal("gasnet_end_nbi_accessregion is called by a thread that has not called "
+                      "gasnet_begin_nbi_accessregion before");
+    me->region = NULL;
+    gasnete_sets_restore(me);
+    if (!gasnetc_counter_done(&op->counter)) return op;
+    gasnete_op_free(me, op); /* no operations, or all complete already */
+    return GASNET_INVALID_HANDLE;
 }

@@ -3,8 +3,7 @@
  * Included by the files of extended-ref alone; all code on the path of a put is inline in this
  * file and records.h.
  */
-#ifndef GASNETE_HANDLES_H
-#define GASNETE_HANDLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,5 +97,3 @@ static inline bool gasnete_is_remote(gasnet_node_t node)
  * no such rank; `call` names the call.  */
 bool gasnete_copy_local(const char *call, gasnet_node_t node, void *dst, const void *src,
                         size_t nbytes);
-
-#endif

@@ -5,8 +5,6 @@
  */
 #include "extended-ref/internal_am.h"
 
-#include <stdlib.h>
-
 #include "core/completion.h"
 #include "core/lock.h"
 #include "core/rdma/rdma.h"

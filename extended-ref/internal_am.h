@@ -4,65 +4,49 @@
  * attach.c makes the handler table from this; the files that define the handlers send to the
  * indices.
  */
-#ifndef GASNETE_INTERNAL_AM_H
-#define GASNETE_INTERNAL_AM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/am/am_dispatch.h"
 #include "core/am/system_am.h"
 #include "core/lock.h"
 #include "extended-ref/outstanding.h"
 #include "gasnet.h"
 
-/* Part of the wire protocol: append only.  */
+/* A list of handlers: HANDLER(name, index, direction, category, number of arguments, function). The
+ * indices, which are part of the wire protocol, and the declarations are made from it, and the rows
+ * of the table that attach.c registers.  67 to 72 are of transfer_am.h, 76 and
+ * 77 of messages of words, 80 to 87 of coll/messages.h.  */
+#define GASNETE_HANDLERS(HANDLER)                                                                  \
+    HANDLER(BARRIER, 64, REQUEST, SHORT, 3, gasnete_barrier_handler)                               \
+    HANDLER(MEMSET, 65, REQUEST, SHORT, 6, gasnete_memset_handler)                                 \
+    HANDLER(DONE, 66, REPLY, SHORT, 2, gasnete_done_handler) /* one operation of a counter */      \
+    HANDLER(VIS_PUT, 73, REQUEST, MEDIUM, 3, gasnete_vis_put_handler)                              \
+    HANDLER(VIS_GET, 74, REQUEST, MEDIUM, 3, gasnete_vis_get_handler)                              \
+    HANDLER(VIS_GOT, 75, REPLY, MEDIUM, 2, gasnete_vis_got_handler)
+
+#define GASNETE_HANDLER_INDEX(name, index, ...) GASNETE_H_##name = index,
+#define GASNETE_HANDLER_DECLARE(name, index, direction, category, numargs, function)               \
+    void function(gasnet_token_t token GASNETE_PAYLOAD_##category GASNETC_TYPES_##numargs);
+#define GASNETE_PAYLOAD_SHORT
+#define GASNETE_PAYLOAD_MEDIUM , void *data, size_t nbytes
+#define GASNETE_PAYLOAD_LONG   GASNETE_PAYLOAD_MEDIUM
+#define GASNETE_HANDLER_ROW(name, index, direction, category, numargs, function)                   \
+    GASNETC_INTERNAL_##direction(index, category, numargs, function),
+
+enum { GASNETE_HANDLERS(GASNETE_HANDLER_INDEX) };
+GASNETE_HANDLERS(GASNETE_HANDLER_DECLARE)
+
+/* ex/atomics.c: messages of words.  */
 enum {
-    GASNETE_H_BARRIER = 64,
-    GASNETE_H_MEMSET = 65,
-    GASNETE_H_DONE = 66,
-    /* of transfer_am.c */
-    GASNETE_H_PUT = 67,
-    GASNETE_H_PUT_LONG = 68,
-    GASNETE_H_GET = 69,
-    GASNETE_H_GET_LONG = 70,
-    GASNETE_H_GOT = 71,
-    GASNETE_H_GOT_LONG = 72,
-    /* of vis/packed.c */
-    GASNETE_H_VIS_PUT = 73,
-    GASNETE_H_VIS_GET = 74,
-    GASNETE_H_VIS_GOT = 75,
-    /* of ex/atomics.c */
     GASNETE_H_ATOMIC = 76,
     GASNETE_H_ATOMIC_GOT = 77,
+    GASNETE_ATOMIC_WORDS = 5,
+    GASNETE_ATOMIC_GOT_WORDS = 2
 };
-
-/* barrier/teams.c */
-void gasnete_barrier_handler(gasnet_token_t token, gasnet_handlerarg_t team,
-                             gasnet_handlerarg_t word0, gasnet_handlerarg_t word1);
-
-/* memset.c */
-void gasnete_memset_handler(gasnet_token_t token, gasnet_handlerarg_t dst_high,
-                            gasnet_handlerarg_t dst_low, gasnet_handlerarg_t nbytes,
-                            gasnet_handlerarg_t value, gasnet_handlerarg_t number_high,
-                            gasnet_handlerarg_t number_low);
-
-/* internal_am.c: completes one operation of a counter.  */
-void gasnete_done_handler(gasnet_token_t token, gasnet_handlerarg_t number_high,
-                          gasnet_handlerarg_t number_low);
-
-/* vis/packed.c */
-void gasnete_vis_put_handler(gasnet_token_t token, void *message, size_t length,
-                             gasnet_handlerarg_t nbytes, gasnet_handlerarg_t number_high,
-                             gasnet_handlerarg_t number_low);
-void gasnete_vis_get_handler(gasnet_token_t token, void *request, size_t length,
-                             gasnet_handlerarg_t nbytes, gasnet_handlerarg_t number_high,
-                             gasnet_handlerarg_t number_low);
-void gasnete_vis_got_handler(gasnet_token_t token, void *data, size_t nbytes,
-                             gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
-
-/* ex/atomics.c */
 gasnetc_words_handler_t gasnete_atomic_handler, gasnete_atomic_got_handler;
-enum { GASNETE_ATOMIC_WORDS = 5, GASNETE_ATOMIC_GOT_WORDS = 2 };
 #define GASNETE_ATOMIC_HANDLERS                                                                    \
     GASNETC_INTERNAL_WORDS_REQUEST(GASNETE_H_ATOMIC, GASNETE_ATOMIC_WORDS,                         \
                                    gasnete_atomic_handler),                                        \
@@ -149,5 +133,3 @@ static inline void *gasnete_pointer(gasnet_handlerarg_t high, gasnet_handlerarg_
 {
     return (void *)(uintptr_t)gasnete_word(high, low);
 }
-
-#endif

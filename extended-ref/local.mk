@@ -50,10 +50,9 @@ extended_sources = \
 	extended-ref/internal_am.c extended-ref/internal_am.h \
 	extended-ref/memset.c \
 	extended-ref/outstanding.c extended-ref/outstanding.h \
-	extended-ref/shm_transfer.h $(shm_traced_sources) \
-	extended-ref/progress.c extended-ref/progress.h \
+	extended-ref/shm_traced.c extended-ref/shm_transfer.h \
+	extended-ref/progress.h \
 	extended-ref/putget.c \
-	extended-ref/regions.c \
 	extended-ref/teams/split.c extended-ref/teams/split_order.c extended-ref/teams/split_order.h \
 	extended-ref/teams/tuning.c extended-ref/teams/tuning_text.c extended-ref/teams/tuning_text.h \
 	$(topology_sources) \
@@ -65,7 +64,7 @@ extended_sources = \
 	extended-ref/vis/runs.c extended-ref/vis/vis.c extended-ref/vis/vis.h \
 	extended-ref/vis/walk.c extended-ref/vis/walk.h
 extended_start = extended-ref/ex/start.c
-extended_by_rdma = extended-ref/transfer_rdma.h extended-ref/barrier/puts.c
+extended_by_rdma = extended-ref/barrier/puts.c
 extended_by_am = extended-ref/transfer_am.h extended-ref/transfer_am.c
 
 check_PROGRAMS += tests/unit/extended_barrier

@@ -7,8 +7,7 @@
  * Reply must have (its kind, its sender, the length of its payload) are kept in the table and not
  * sent.
  */
-#ifndef GASNETE_OUTSTANDING_H
-#define GASNETE_OUTSTANDING_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -95,5 +94,3 @@ static inline const char *gasnete_outstanding_take(gasnete_outstanding_t *table,
     table->free = index + 1;
     return NULL;
 }
-
-#endif

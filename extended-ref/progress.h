@@ -5,8 +5,7 @@
  * (core/am/system_am.h). A part that has work sets it, in a handler or when it starts; a part that
  * polls memory sets it again in each call.
  */
-#ifndef GASNETE_PROGRESS_H
-#define GASNETE_PROGRESS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,5 +18,3 @@ void gasnete_barrier_progress(void);
 /* Works on the collectives that are ready; NULL until there are any.  `client`: the calling
  * thread is the client's, not the receive thread. */
 extern void (*_Atomic gasnete_coll_progress_hook)(bool client);
-
-#endif

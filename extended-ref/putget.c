@@ -68,7 +68,7 @@ HOT void putget_start(enum gasnetc_form form, gasnet_node_t node, void *dst, voi
  * written. */
 HOT bool putget_is_far(gasnet_node_t node)
 {
-    return node < gasnetc_reach && (GASNETE_SHARED || node != gasnetc_job.rank);
+    return node < gasnetc_reach && (GASNET_PSHM || node != gasnetc_job.rank);
 }
 
 /* The rare cases: no bytes, this rank, a thread's first operation, an empty pool; and all transfers

@@ -10,8 +10,7 @@
  * an empty pool takes one before it allocates.  So a thread that only starts operations and one
  * that only waits for them need no more records than are outstanding at once, and two batches.
  */
-#ifndef GASNETE_RECORDS_H
-#define GASNETE_RECORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ static inline void gasnete_op_push(gasnete_pool_t *pool, gasnete_op_t *op)
     op->next = pool->free;
     pool->free = op;
 }
-
-#endif

@@ -26,7 +26,7 @@ bool gasnete_shm_put_traced(gasnet_node_t node, void *dst, const void *src, size
     void *here = gasnete_shm_traced_at(node, dst, nbytes);
     if (!here) return false;
     const uint64_t began = gasneti_clock_ns();
-    GASNETE_SHM_STORE(memmove(here, src, nbytes));
+    GASNETI_SHM_STORE(memmove(here, src, nbytes));
     note(began, GASNETI_TRACE_put, node, nbytes);
     return true;
 }
@@ -36,7 +36,7 @@ bool gasnete_shm_get_traced(void *dst, gasnet_node_t node, const void *src, size
     const void *here = gasnete_shm_traced_at(node, src, nbytes);
     if (!here) return false;
     const uint64_t began = gasneti_clock_ns();
-    GASNETE_SHM_LOAD(memmove(dst, here, nbytes));
+    GASNETI_SHM_LOAD(memmove(dst, here, nbytes));
     note(began, GASNETI_TRACE_get, node, nbytes);
     return true;
 }

@@ -6,59 +6,26 @@
  * segment that it has attached.  In a library without PSHM all functions return false, also for
  * this rank.
  */
-#ifndef GASNETE_SHM_H
-#define GASNETE_SHM_H
+#pragma once
 
 #include <string.h>
 
 #include "extended-ref/handles.h"
 
-#if GASNET_PSHM
-#define GASNETE_SHARED    1
-#define GASNETE_SHM_STORE GASNETI_SHM_STORE
-#define GASNETE_SHM_LOAD  GASNETI_SHM_LOAD
 typedef gasneti_shm_peer_t gasnete_shm_peer_t;
+
+/* NULL: the rank shares no memory. */
 static inline const gasnete_shm_peer_t *gasnete_shm_peer(gasnet_node_t node)
 {
-    return GASNETI_SHM_PEER(node).rank == node ? &GASNETI_SHM_PEER(node) : NULL;
+    return GASNET_PSHM && GASNETI_SHM_PEER(node).rank == node ? &GASNETI_SHM_PEER(node) : NULL;
 }
 
 /* While a trace is written, the segments in the table are empty, so that all transfers come to
- * these functions.  The first returns as gasnete_shm_at, the others as gasnete_shm_put.  False, or
- * NULL, also if no trace is written. */
+ * these functions.  The first returns as gasnete_shm_at, the others as gasnete_shm_put.  NULL, or
+ * false, also if no trace is written. */
 void *gasnete_shm_traced_at(gasnet_node_t node, const void *start, size_t nbytes);
 bool gasnete_shm_put_traced(gasnet_node_t node, void *dst, const void *src, size_t nbytes);
 bool gasnete_shm_get_traced(void *dst, gasnet_node_t node, const void *src, size_t nbytes);
-#else
-#define GASNETE_SHARED          0
-#define GASNETE_SHM_STORE(copy) copy
-#define GASNETE_SHM_LOAD(copy)  copy
-typedef struct gasnete_shm_peer {
-    uintptr_t base, inner, mapped;
-} gasnete_shm_peer_t;
-static inline const gasnete_shm_peer_t *gasnete_shm_peer(gasnet_node_t node)
-{
-    (void)node;
-    return NULL;
-}
-static inline void *gasnete_shm_traced_at(gasnet_node_t node, const void *start, size_t nbytes)
-{
-    (void)node, (void)start, (void)nbytes;
-    return NULL;
-}
-static inline bool gasnete_shm_put_traced(gasnet_node_t node, void *dst, const void *src,
-                                          size_t nbytes)
-{
-    (void)node, (void)dst, (void)src, (void)nbytes;
-    return false;
-}
-static inline bool gasnete_shm_get_traced(void *dst, gasnet_node_t node, const void *src,
-                                          size_t nbytes)
-{
-    (void)node, (void)dst, (void)src, (void)nbytes;
-    return false;
-}
-#endif
 
 /* The local address of [start, start+nbytes) of the other rank, or NULL if that range is not in its
  * segment.  */
@@ -78,9 +45,9 @@ static inline bool gasnete_shm_put(const char *call, gasnet_node_t node, void *d
     if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
     void *here = gasnete_shm_at(shm, dst, nbytes);
     if (!here)
-        return gasnete_shm_put_traced(node, dst, src, nbytes) ||
+        return (GASNET_PSHM && gasnete_shm_put_traced(node, dst, src, nbytes)) ||
                gasnete_copy_local(call, node, dst, src, nbytes);
-    GASNETE_SHM_STORE(memmove(here, src, nbytes));
+    GASNETI_SHM_STORE(memmove(here, src, nbytes));
     return true;
 }
 
@@ -92,9 +59,9 @@ static inline bool gasnete_shm_get(const char *call, void *dst, gasnet_node_t no
     if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
     const void *here = gasnete_shm_at(shm, src, nbytes);
     if (!here)
-        return gasnete_shm_get_traced(dst, node, src, nbytes) ||
+        return (GASNET_PSHM && gasnete_shm_get_traced(dst, node, src, nbytes)) ||
                gasnete_copy_local(call, node, dst, src, nbytes);
-    GASNETE_SHM_LOAD(memmove(dst, here, nbytes));
+    GASNETI_SHM_LOAD(memmove(dst, here, nbytes));
     return true;
 }
 
@@ -102,10 +69,8 @@ static inline bool gasnete_shm_fill(gasnet_node_t node, void *dst, int value, si
 {
     const gasnete_shm_peer_t *shm = gasnete_shm_peer(node);
     void *here = shm ? gasnete_shm_at(shm, dst, nbytes) : NULL;
-    if (!here) here = shm ? gasnete_shm_traced_at(node, dst, nbytes) : NULL;
+    if (GASNET_PSHM && shm && !here) here = gasnete_shm_traced_at(node, dst, nbytes);
     if (!here) return false;
-    GASNETE_SHM_STORE(memset(here, value, nbytes));
+    GASNETI_SHM_STORE(memset(here, value, nbytes));
     return true;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Barriers and collectives send across the network from the leaders of supernodes alone.  All
  * members compute the same topology.  Pure.
  */
-#ifndef GASNETE_TOPOLOGY_H
-#define GASNETE_TOPOLOGY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ static inline uint32_t gasnete_topology_leader(const gasnete_topology_t *topolog
 {
     return topology->ranks[topology->first[supernode]];
 }
-
-#endif

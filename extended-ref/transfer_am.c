@@ -169,8 +169,6 @@ void gasnete_got_long_handler(gasnet_token_t token, void *dst, size_t nbytes,
     gasnetc_counter_ack(operation.counter);
 }
 
-/* --- the barrier --- */
-
 const gasnete_barrier_puts_t *gasnete_barrier_by_puts(uint8_t rounds)
 {
     (void)rounds;

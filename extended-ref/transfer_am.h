@@ -1,6 +1,5 @@
 /* transfer_am.h - transfer.h by Active Messages: see transfer_am.c. */
-#ifndef GASNETE_TRANSFER_AM_H
-#define GASNETE_TRANSFER_AM_H
+#pragma once
 
 #include "core/rdma/rdma.h"
 #include "extended-ref/internal_am.h"
@@ -72,29 +71,12 @@ static inline void gasnete_transfer_compare_swap(gasnet_node_t node, void *at, u
     (void)node, (void)at, (void)expected, (void)desired, (void)result, (void)counter;
 }
 
-#define GASNETE_TRANSFER_HANDLERS                                                                  \
-    GASNETC_INTERNAL_REQUEST(GASNETE_H_PUT, MEDIUM, 4, gasnete_put_handler),                       \
-        GASNETC_INTERNAL_REQUEST(GASNETE_H_PUT_LONG, LONG, 2, gasnete_put_long_handler),           \
-        GASNETC_INTERNAL_REQUEST(GASNETE_H_GET, SHORT, 5, gasnete_get_handler),                    \
-        GASNETC_INTERNAL_REQUEST(GASNETE_H_GET_LONG, SHORT, 7, gasnete_get_long_handler),          \
-        GASNETC_INTERNAL_REPLY(GASNETE_H_GOT, MEDIUM, 2, gasnete_got_handler),                     \
-        GASNETC_INTERNAL_REPLY(GASNETE_H_GOT_LONG, LONG, 2, gasnete_got_long_handler),
-
-void gasnete_put_handler(gasnet_token_t token, void *bytes, size_t nbytes,
-                         gasnet_handlerarg_t dst_high, gasnet_handlerarg_t dst_low,
-                         gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
-void gasnete_put_long_handler(gasnet_token_t token, void *dst, size_t nbytes,
-                              gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
-void gasnete_get_handler(gasnet_token_t token, gasnet_handlerarg_t src_high,
-                         gasnet_handlerarg_t src_low, gasnet_handlerarg_t nbytes,
-                         gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
-void gasnete_get_long_handler(gasnet_token_t token, gasnet_handlerarg_t src_high,
-                              gasnet_handlerarg_t src_low, gasnet_handlerarg_t nbytes,
-                              gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low,
-                              gasnet_handlerarg_t dst_high, gasnet_handlerarg_t dst_low);
-void gasnete_got_handler(gasnet_token_t token, void *bytes, size_t nbytes,
-                         gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
-void gasnete_got_long_handler(gasnet_token_t token, void *dst, size_t nbytes,
-                              gasnet_handlerarg_t number_high, gasnet_handlerarg_t number_low);
-
-#endif
+#define GASNETE_TRANSFER_HANDLERS(HANDLER)                                                         \
+    HANDLER(PUT, 67, REQUEST, MEDIUM, 4, gasnete_put_handler)                                      \
+    HANDLER(PUT_LONG, 68, REQUEST, LONG, 2, gasnete_put_long_handler)                              \
+    HANDLER(GET, 69, REQUEST, SHORT, 5, gasnete_get_handler)                                       \
+    HANDLER(GET_LONG, 70, REQUEST, SHORT, 7, gasnete_get_long_handler)                             \
+    HANDLER(GOT, 71, REPLY, MEDIUM, 2, gasnete_got_handler)                                        \
+    HANDLER(GOT_LONG, 72, REPLY, LONG, 2, gasnete_got_long_handler)
+enum { GASNETE_TRANSFER_HANDLERS(GASNETE_HANDLER_INDEX) };
+GASNETE_TRANSFER_HANDLERS(GASNETE_HANDLER_DECLARE)

@@ -3,8 +3,7 @@
  *
  * Each function is one call of libibverbs with its arguments.
  */
-#ifndef VERBS_SHIM_H
-#define VERBS_SHIM_H
+#pragma once
 
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -31,6 +30,15 @@ extern const struct net_ib_manager net_ib_rdmacm;
 #define HCA_MANAGER NULL
 #endif
 
+#define hca_close         ibv_close_device
+#define hca_query_gids    roce_read_table
+#define hca_query_pkeys   roce_read_pkeys
+#define hca_pd_create     ibv_alloc_pd
+#define hca_sleeper_close dapl_set_close
+#define hca_arm           dapl_set_arm
+#define hca_wake          dapl_set_wake
+#define hca_poll          ibv_poll_cq
+
 static inline hca_t hca_open(int i, char name[64])
 {
     int count = 0;
@@ -44,11 +52,6 @@ static inline hca_t hca_open(int i, char name[64])
     errno = error;
     if (hca) fcntl(hca->async_fd, F_SETFL, O_NONBLOCK); /* several threads read events */
     return hca;
-}
-
-static inline void hca_close(hca_t hca)
-{
-    ibv_close_device(hca);
 }
 
 /* Why this library cannot use the device, or NULL: queue pairs of other transports are connected by
@@ -94,16 +97,6 @@ static inline bool hca_query_port(hca_t hca, uint8_t number, hca_port_t *port)
     return true;
 }
 
-static inline size_t hca_query_gids(hca_t hca, uint8_t number, roce_entry_t *table, size_t most)
-{
-    return roce_read_table(hca, number, table, most);
-}
-
-static inline size_t hca_query_pkeys(hca_t hca, uint8_t number, uint16_t *table, size_t most)
-{
-    return roce_read_pkeys(hca, number, table, most);
-}
-
 static inline enum hca_event_kind hca_event_kind(enum ibv_event_type type)
 {
     static const enum hca_event_kind kinds[IBV_EVENT_WQ_FATAL + 1] = {
@@ -136,11 +129,6 @@ static inline bool hca_next_event(hca_t hca, hca_event_t *found)
     return true;
 }
 
-static inline hca_pd_t hca_pd_create(hca_t hca)
-{
-    return ibv_alloc_pd(hca);
-}
-
 static inline hca_mr_t hca_register(hca_pd_t pd, void *start, size_t size, enum hca_access access)
 {
     return ibv_reg_mr(pd, start, size, (int)access);
@@ -168,24 +156,9 @@ static inline int hca_cq_destroy(hca_cq_t cq)
     return cq->channel ? dapl_verbs_cq.destroy(cq) : ibv_destroy_cq(cq);
 }
 
-static inline void hca_sleeper_close(hca_sleeper_t *sleeper)
-{
-    dapl_set_close(sleeper);
-}
-
-static inline void hca_arm(hca_sleeper_t *sleeper)
-{
-    dapl_set_arm(sleeper);
-}
-
 static inline void hca_sleep(hca_sleeper_t *sleeper, int ms)
 {
     dapl_set_sleep(sleeper, ms * INT64_C(1000000));
-}
-
-static inline void hca_wake(hca_sleeper_t *sleeper)
-{
-    dapl_set_wake(sleeper);
 }
 
 static inline hca_srq_t hca_srq_create(hca_pd_t pd, uint32_t depth)
@@ -385,11 +358,6 @@ static inline int hca_post_srq_recv(hca_srq_t srq, hca_recv_t *recv)
     return ibv_post_srq_recv(srq, &recv->wr, &bad);
 }
 
-static inline int hca_poll(hca_cq_t cq, int budget, hca_wc_t *wc)
-{
-    return ibv_poll_cq(cq, budget, wc);
-}
-
 static inline hca_done_t hca_done(const hca_wc_t *wc)
 {
     return (hca_done_t){wc->wr_id,    wc->status == IBV_WC_SUCCESS,   wc->qp_num,
@@ -401,5 +369,3 @@ static inline hca_failure_t hca_wc_failure(const hca_wc_t *wc)
     return (hca_failure_t){hca_status_cause(wc->status), ibv_wc_status_str(wc->status),
                            wc->vendor_err};
 }
-
-#endif

@@ -16,8 +16,6 @@ enum { GASNETI_SHM_DONE, GASNETI_SHM_FAR, GASNETI_SHM_UNKNOWN };
 /* The longest transfer that is inlined, if its length is a constant. */
 #define GASNETI_SHM_INLINE 64
 
-#if GASNET_PSHM
-
 GASNETI_EXPORTS_BEGIN
 
 /* The segment of a rank, as this rank reaches it by loads and stores. */
@@ -57,8 +55,6 @@ GASNETI_EXPORTS_END
         copy;                                                                                      \
         gasneti_local_rmb();                                                                       \
     } while (0)
-
-#endif
 
 #if GASNET_PSHM && defined(__GNUC__) && !GASNET_DEBUG
 

@@ -40,26 +40,18 @@ enum gasnete_vis_form {
     GASNETE_VIS_NBI_GROUPED /* a put that counts in GEX_EC_LC */
 };
 
-extern gasnet_handle_t gasnete_putv(enum gasnete_vis_form form, gasnet_node_t dstnode,
-                                    size_t dstcount, gasnet_memvec_t const *dstlist,
-                                    size_t srccount, gasnet_memvec_t const *srclist);
-extern gasnet_handle_t gasnete_getv(enum gasnete_vis_form form, size_t dstcount,
-                                    gasnet_memvec_t const *dstlist, gasnet_node_t srcnode,
-                                    size_t srccount, gasnet_memvec_t const *srclist);
-extern gasnet_handle_t gasnete_puti(enum gasnete_vis_form form, gasnet_node_t dstnode,
-                                    size_t dstcount, void *const *dstlist, size_t dstlen,
-                                    size_t srccount, void *const *srclist, size_t srclen);
-extern gasnet_handle_t gasnete_geti(enum gasnete_vis_form form, size_t dstcount,
-                                    void *const *dstlist, size_t dstlen, gasnet_node_t srcnode,
-                                    size_t srccount, void *const *srclist, size_t srclen);
-extern gasnet_handle_t gasnete_puts(enum gasnete_vis_form form, gasnet_node_t dstnode,
-                                    void *dstaddr, const size_t *dststrides, void *srcaddr,
-                                    const size_t *srcstrides, const size_t *count,
-                                    size_t stridelevels);
-extern gasnet_handle_t gasnete_gets(enum gasnete_vis_form form, void *dstaddr,
-                                    const size_t *dststrides, gasnet_node_t srcnode, void *srcaddr,
-                                    const size_t *srcstrides, const size_t *count,
-                                    size_t stridelevels);
+/* `tm` NULL: of GASNet-1, and `rank` is a node. */
+extern gasnet_handle_t gasnete_vis_vector(int put, enum gasnete_vis_form form, gex_TM_t tm,
+                                          gex_Rank_t rank, size_t dstcount, const void *dstlist,
+                                          size_t srccount, const void *srclist);
+extern gasnet_handle_t gasnete_vis_indexed(int put, enum gasnete_vis_form form, gex_TM_t tm,
+                                           gex_Rank_t rank, size_t dstcount, void *const *dstlist,
+                                           size_t dstlen, size_t srccount, void *const *srclist,
+                                           size_t srclen);
+extern gasnet_handle_t gasnete_vis_strided(int put, enum gasnete_vis_form form, gasnet_node_t node,
+                                           void *dstaddr, const size_t *dststrides, void *srcaddr,
+                                           const size_t *srcstrides, const size_t *count,
+                                           size_t stridelevels);
 
 /* --- Vector: lists of pieces of any length --- */
 
@@ -72,7 +64,8 @@ GASNETI_INLINE void gasnet_putv_bulk(gasnet_node_t dstnode, size_t dstcount,
                                      gasnet_memvec_t const *dstlist, size_t srccount,
                                      gasnet_memvec_t const *srclist)
 {
-    (void)gasnete_putv(GASNETE_VIS_BULK, dstnode, dstcount, dstlist, srccount, srclist);
+    (void)gasnete_vis_vector(1, GASNETE_VIS_BULK, NULL, dstnode, dstcount, dstlist, srccount,
+                             srclist);
 }
 
 /* gasnet_putv_bulk with an explicit handle: returns when the operation has been started.  */
@@ -83,7 +76,8 @@ GASNETI_INLINE gasnet_handle_t gasnet_putv_nb_bulk(gasnet_node_t dstnode, size_t
                                                    gasnet_memvec_t const *dstlist, size_t srccount,
                                                    gasnet_memvec_t const *srclist)
 {
-    return gasnete_putv(GASNETE_VIS_NB, dstnode, dstcount, dstlist, srccount, srclist);
+    return gasnete_vis_vector(1, GASNETE_VIS_NB, NULL, dstnode, dstcount, dstlist, srccount,
+                              srclist);
 }
 
 /* gasnet_putv_bulk as an implicit put of the calling thread, or in its open access region.  */
@@ -91,7 +85,8 @@ GASNETI_INLINE void gasnet_putv_nbi_bulk(gasnet_node_t dstnode, size_t dstcount,
                                          gasnet_memvec_t const *dstlist, size_t srccount,
                                          gasnet_memvec_t const *srclist)
 {
-    (void)gasnete_putv(GASNETE_VIS_NBI, dstnode, dstcount, dstlist, srccount, srclist);
+    (void)gasnete_vis_vector(1, GASNETE_VIS_NBI, NULL, dstnode, dstcount, dstlist, srccount,
+                             srclist);
 }
 
 /* Reads the pieces of srclist, on srcnode, into the pieces of dstlist on this node, and waits for
@@ -100,7 +95,8 @@ GASNETI_INLINE void gasnet_getv_bulk(size_t dstcount, gasnet_memvec_t const *dst
                                      gasnet_node_t srcnode, size_t srccount,
                                      gasnet_memvec_t const *srclist)
 {
-    (void)gasnete_getv(GASNETE_VIS_BULK, dstcount, dstlist, srcnode, srccount, srclist);
+    (void)gasnete_vis_vector(0, GASNETE_VIS_BULK, NULL, srcnode, dstcount, dstlist, srccount,
+                             srclist);
 }
 
 /* gasnet_getv_bulk with an explicit handle: returns when the operation has been started.  */
@@ -111,7 +107,8 @@ GASNETI_INLINE gasnet_handle_t gasnet_getv_nb_bulk(size_t dstcount, gasnet_memve
                                                    gasnet_node_t srcnode, size_t srccount,
                                                    gasnet_memvec_t const *srclist)
 {
-    return gasnete_getv(GASNETE_VIS_NB, dstcount, dstlist, srcnode, srccount, srclist);
+    return gasnete_vis_vector(0, GASNETE_VIS_NB, NULL, srcnode, dstcount, dstlist, srccount,
+                              srclist);
 }
 
 /* gasnet_getv_bulk as an implicit get of the calling thread, or in its open access region.  */
@@ -119,7 +116,8 @@ GASNETI_INLINE void gasnet_getv_nbi_bulk(size_t dstcount, gasnet_memvec_t const 
                                          gasnet_node_t srcnode, size_t srccount,
                                          gasnet_memvec_t const *srclist)
 {
-    (void)gasnete_getv(GASNETE_VIS_NBI, dstcount, dstlist, srcnode, srccount, srclist);
+    (void)gasnete_vis_vector(0, GASNETE_VIS_NBI, NULL, srcnode, dstcount, dstlist, srccount,
+                             srclist);
 }
 
 /* --- Indexed: lists of addresses of pieces of one length --- */
@@ -134,8 +132,8 @@ GASNETI_INLINE void gasnet_puti_bulk(gasnet_node_t dstnode, size_t dstcount, voi
                                      size_t dstlen, size_t srccount, void *const *srclist,
                                      size_t srclen)
 {
-    (void)gasnete_puti(GASNETE_VIS_BULK, dstnode, dstcount, dstlist, dstlen, srccount, srclist,
-                       srclen);
+    (void)gasnete_vis_indexed(1, GASNETE_VIS_BULK, NULL, dstnode, dstcount, dstlist, dstlen,
+                              srccount, srclist, srclen);
 }
 
 /* gasnet_puti_bulk with an explicit handle: returns when the operation has been started.  */
@@ -148,8 +146,8 @@ GASNETI_INLINE gasnet_handle_t gasnet_puti_nb_bulk(gasnet_node_t dstnode, size_t
                                                    size_t srccount, void *const *srclist,
                                                    size_t srclen)
 {
-    return gasnete_puti(GASNETE_VIS_NB, dstnode, dstcount, dstlist, dstlen, srccount, srclist,
-                        srclen);
+    return gasnete_vis_indexed(1, GASNETE_VIS_NB, NULL, dstnode, dstcount, dstlist, dstlen,
+                               srccount, srclist, srclen);
 }
 
 /* gasnet_puti_bulk as an implicit put of the calling thread, or in its open access region.  */
@@ -157,8 +155,8 @@ GASNETI_INLINE void gasnet_puti_nbi_bulk(gasnet_node_t dstnode, size_t dstcount,
                                          void *const *dstlist, size_t dstlen, size_t srccount,
                                          void *const *srclist, size_t srclen)
 {
-    (void)gasnete_puti(GASNETE_VIS_NBI, dstnode, dstcount, dstlist, dstlen, srccount, srclist,
-                       srclen);
+    (void)gasnete_vis_indexed(1, GASNETE_VIS_NBI, NULL, dstnode, dstcount, dstlist, dstlen,
+                              srccount, srclist, srclen);
 }
 
 /* Reads the pieces of srclist, on srcnode, into the pieces of dstlist on this node, and waits for
@@ -167,8 +165,8 @@ GASNETI_INLINE void gasnet_geti_bulk(size_t dstcount, void *const *dstlist, size
                                      gasnet_node_t srcnode, size_t srccount, void *const *srclist,
                                      size_t srclen)
 {
-    (void)gasnete_geti(GASNETE_VIS_BULK, dstcount, dstlist, dstlen, srcnode, srccount, srclist,
-                       srclen);
+    (void)gasnete_vis_indexed(0, GASNETE_VIS_BULK, NULL, srcnode, dstcount, dstlist, dstlen,
+                              srccount, srclist, srclen);
 }
 
 /* gasnet_geti_bulk with an explicit handle: returns when the operation has been started.  */
@@ -181,8 +179,8 @@ GASNETI_INLINE gasnet_handle_t gasnet_geti_nb_bulk(size_t dstcount, void *const 
                                                    size_t srccount, void *const *srclist,
                                                    size_t srclen)
 {
-    return gasnete_geti(GASNETE_VIS_NB, dstcount, dstlist, dstlen, srcnode, srccount, srclist,
-                        srclen);
+    return gasnete_vis_indexed(0, GASNETE_VIS_NB, NULL, srcnode, dstcount, dstlist, dstlen,
+                               srccount, srclist, srclen);
 }
 
 /* gasnet_geti_bulk as an implicit get of the calling thread, or in its open access region.  */
@@ -190,8 +188,8 @@ GASNETI_INLINE void gasnet_geti_nbi_bulk(size_t dstcount, void *const *dstlist, 
                                          gasnet_node_t srcnode, size_t srccount,
                                          void *const *srclist, size_t srclen)
 {
-    (void)gasnete_geti(GASNETE_VIS_NBI, dstcount, dstlist, dstlen, srcnode, srccount, srclist,
-                       srclen);
+    (void)gasnete_vis_indexed(0, GASNETE_VIS_NBI, NULL, srcnode, dstcount, dstlist, dstlen,
+                              srccount, srclist, srclen);
 }
 
 /* --- Strided: sections of arrays --- */
@@ -209,8 +207,8 @@ GASNETI_INLINE void gasnet_puts_bulk(gasnet_node_t dstnode, void *dstaddr, const
                                      void *srcaddr, const size_t *srcstrides, const size_t *count,
                                      size_t stridelevels)
 {
-    (void)gasnete_puts(GASNETE_VIS_BULK, dstnode, dstaddr, dststrides, srcaddr, srcstrides, count,
-                       stridelevels);
+    (void)gasnete_vis_strided(1, GASNETE_VIS_BULK, dstnode, dstaddr, dststrides, srcaddr,
+                              srcstrides, count, stridelevels);
 }
 
 /* gasnet_puts_bulk with an explicit handle: returns when the operation has been started.  */
@@ -223,8 +221,8 @@ GASNETI_INLINE gasnet_handle_t gasnet_puts_nb_bulk(gasnet_node_t dstnode, void *
                                                    const size_t *srcstrides, const size_t *count,
                                                    size_t stridelevels)
 {
-    return gasnete_puts(GASNETE_VIS_NB, dstnode, dstaddr, dststrides, srcaddr, srcstrides, count,
-                        stridelevels);
+    return gasnete_vis_strided(1, GASNETE_VIS_NB, dstnode, dstaddr, dststrides, srcaddr, srcstrides,
+                               count, stridelevels);
 }
 
 /* gasnet_puts_bulk as an implicit put of the calling thread, or in its open access region.  */
@@ -233,8 +231,8 @@ GASNETI_INLINE void gasnet_puts_nbi_bulk(gasnet_node_t dstnode, void *dstaddr,
                                          const size_t *srcstrides, const size_t *count,
                                          size_t stridelevels)
 {
-    (void)gasnete_puts(GASNETE_VIS_NBI, dstnode, dstaddr, dststrides, srcaddr, srcstrides, count,
-                       stridelevels);
+    (void)gasnete_vis_strided(1, GASNETE_VIS_NBI, dstnode, dstaddr, dststrides, srcaddr, srcstrides,
+                              count, stridelevels);
 }
 
 /* Reads the pieces of srcaddr, on srcnode, into the pieces of dstaddr on this node, and waits for
@@ -243,8 +241,8 @@ GASNETI_INLINE void gasnet_gets_bulk(void *dstaddr, const size_t *dststrides, ga
                                      void *srcaddr, const size_t *srcstrides, const size_t *count,
                                      size_t stridelevels)
 {
-    (void)gasnete_gets(GASNETE_VIS_BULK, dstaddr, dststrides, srcnode, srcaddr, srcstrides, count,
-                       stridelevels);
+    (void)gasnete_vis_strided(0, GASNETE_VIS_BULK, srcnode, dstaddr, dststrides, srcaddr,
+                              srcstrides, count, stridelevels);
 }
 
 /* gasnet_gets_bulk with an explicit handle: returns when the operation has been started.  */
@@ -257,8 +255,8 @@ GASNETI_INLINE gasnet_handle_t gasnet_gets_nb_bulk(void *dstaddr, const size_t *
                                                    const size_t *srcstrides, const size_t *count,
                                                    size_t stridelevels)
 {
-    return gasnete_gets(GASNETE_VIS_NB, dstaddr, dststrides, srcnode, srcaddr, srcstrides, count,
-                        stridelevels);
+    return gasnete_vis_strided(0, GASNETE_VIS_NB, srcnode, dstaddr, dststrides, srcaddr, srcstrides,
+                               count, stridelevels);
 }
 
 /* gasnet_gets_bulk as an implicit get of the calling thread, or in its open access region.  */
@@ -267,8 +265,8 @@ GASNETI_INLINE void gasnet_gets_nbi_bulk(void *dstaddr, const size_t *dststrides
                                          const size_t *srcstrides, const size_t *count,
                                          size_t stridelevels)
 {
-    (void)gasnete_gets(GASNETE_VIS_NBI, dstaddr, dststrides, srcnode, srcaddr, srcstrides, count,
-                       stridelevels);
+    (void)gasnete_vis_strided(0, GASNETE_VIS_NBI, srcnode, dstaddr, dststrides, srcaddr, srcstrides,
+                              count, stridelevels);
 }
 
 /* --- Descriptions as text, for diagnostics --- */
@@ -326,14 +324,6 @@ extern size_t gasnett_format_putsgets(char *buf, void *unused, gasnet_node_t nod
  * Strided: pieces of elemsz bytes, of which level i has count[i], dststrides[i] and srcstrides[i]
  * bytes from each other.  Strides may be negative and in any order; these arrays may change on
  * return.  An elemsz or count of 0: nothing is transferred. */
-extern gasnet_handle_t gasnete_ex_vector(int put, enum gasnete_vis_form form, gex_TM_t tm,
-                                         gex_Rank_t rank, size_t dstcount,
-                                         const gex_Memvec_t *dstlist, size_t srccount,
-                                         const gex_Memvec_t *srclist);
-extern gasnet_handle_t gasnete_ex_indexed(int put, enum gasnete_vis_form form, gex_TM_t tm,
-                                          gex_Rank_t rank, size_t dstcount, void *const *dstlist,
-                                          size_t dstlen, size_t srccount, void *const *srclist,
-                                          size_t srclen);
 extern gasnet_handle_t gasnete_ex_strided(int put, enum gasnete_vis_form form, gex_TM_t tm,
                                           gex_Rank_t rank, void *dst, const ptrdiff_t *dststrides,
                                           void *src, const ptrdiff_t *srcstrides, size_t elemsz,
@@ -365,23 +355,23 @@ extern gasnet_handle_t gasnete_ex_strided(int put, enum gasnete_vis_form form, g
 GASNETI_VIS_FORMS(VectorPut,
                   (gex_TM_t tm, gex_Rank_t rank, size_t dstcount, const gex_Memvec_t dstlist[],
                    size_t srccount, const gex_Memvec_t srclist[], gex_Flags_t flags),
-                  gasnete_ex_vector(1, form, tm, rank, dstcount, dstlist, srccount, srclist))
+                  gasnete_vis_vector(1, form, tm, rank, dstcount, dstlist, srccount, srclist))
 GASNETI_VIS_FORMS(VectorGet,
                   (gex_TM_t tm, size_t dstcount, const gex_Memvec_t dstlist[], gex_Rank_t rank,
                    size_t srccount, const gex_Memvec_t srclist[], gex_Flags_t flags),
-                  gasnete_ex_vector(0, form, tm, rank, dstcount, dstlist, srccount, srclist))
+                  gasnete_vis_vector(0, form, tm, rank, dstcount, dstlist, srccount, srclist))
 GASNETI_VIS_FORMS(IndexedPut,
                   (gex_TM_t tm, gex_Rank_t rank, size_t dstcount, void *const dstlist[],
                    size_t dstlen, size_t srccount, void *const srclist[], size_t srclen,
                    gex_Flags_t flags),
-                  gasnete_ex_indexed(1, form, tm, rank, dstcount, dstlist, dstlen, srccount,
-                                     srclist, srclen))
+                  gasnete_vis_indexed(1, form, tm, rank, dstcount, dstlist, dstlen, srccount,
+                                      srclist, srclen))
 GASNETI_VIS_FORMS(IndexedGet,
                   (gex_TM_t tm, size_t dstcount, void *const dstlist[], size_t dstlen,
                    gex_Rank_t rank, size_t srccount, void *const srclist[], size_t srclen,
                    gex_Flags_t flags),
-                  gasnete_ex_indexed(0, form, tm, rank, dstcount, dstlist, dstlen, srccount,
-                                     srclist, srclen))
+                  gasnete_vis_indexed(0, form, tm, rank, dstcount, dstlist, dstlen, srccount,
+                                      srclist, srclen))
 GASNETI_VIS_FORMS(StridedPut,
                   (gex_TM_t tm, gex_Rank_t rank, void *dst, const ptrdiff_t dststrides[], void *src,
                    const ptrdiff_t srcstrides[], size_t elemsz, const size_t count[],

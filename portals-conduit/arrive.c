@@ -543,8 +543,6 @@ void net_release_system(net_message_t *message)
     (void)message;
 }
 
-/* --- a poll --- */
-
 unsigned net_portals_events(void)
 {
     enum { SYS, SAFE, AM, QUEUES };

@@ -13,8 +13,7 @@
  * `place` is the offset of a Request's chunk at the initiator: the destination of the Reply.  The
  * same number matches the header and the payload of a Long.  `ticket` is a number of the initiator.
  */
-#ifndef PORTALS_BITS_H
-#define PORTALS_BITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -115,5 +114,3 @@ static inline uint64_t bits_system_header(uint32_t source, uint32_t word)
 {
     return (uint64_t)source << 32 | word;
 }
-
-#endif

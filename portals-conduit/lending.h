@@ -13,8 +13,7 @@
  * Invariants: bank + the sum of all loans = total, at every moment; a loan = the credits that its
  * borrower owns + credits in flight to it + credits in flight from it; floor <= loan <= ceiling.
  */
-#ifndef GASNETC_LENDING_H
-#define GASNETC_LENDING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -156,5 +155,3 @@ bool gasnetc_lending_gave_back(gasnetc_lending_t *l, gasnetc_loan_t *loan, uint1
 /* The number of this rank's epochs that ended since the peer was last informed, at most 65535; for
  * a system message that is sent to the peer now. */
 uint16_t gasnetc_lending_epochs(const gasnetc_lending_t *l, gasnetc_loan_t *loan);
-
-#endif

@@ -6,8 +6,7 @@
  * so that it occupies neither a receive buffer nor reply space meanwhile.  The engine holds its
  * poll lock.  Pure.
  */
-#ifndef PORTALS_LONG_ID_H
-#define PORTALS_LONG_ID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ enum long_id_meeting {
 enum long_id_meeting long_ids_meet(long_ids_t *ids, uint32_t source, uint32_t number,
                                    bool is_header, long_id_half_t **half);
 void long_ids_done(long_ids_t *ids, long_id_half_t *half);
-
-#endif

@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "other/base/mapped.h"
@@ -48,12 +47,7 @@ void net_portals_give_temporary(void)
 static int memory_bind(const void *start, size_t length, enum net_role role, unsigned options,
                        ptl_handle_md_t *handle)
 {
-    const ptl_md_t md = {.start = (void *)(uintptr_t)start,
-                         .length = length,
-                         .threshold = PTL_MD_THRESH_INF,
-                         .options = PTL_MD_EVENT_START_DISABLE | options,
-                         .user_ptr = (void *)(uintptr_t)role,
-                         .eq_handle = net_portals.safe_eq};
+    const ptl_md_t md = net_portals_md(start, length, role, net_portals.safe_eq, options);
     return PtlMDBind(net_portals.ni, md, PTL_RETAIN, handle);
 }
 
@@ -101,13 +95,8 @@ static int memory_attach(const net_region_t *region, uint64_t selector, enum net
                          ptl_handle_eq_t queue, unsigned options, ptl_handle_md_t *handle)
 {
     const ptl_process_id_t anybody = {PTL_NID_ANY, PTL_PID_ANY};
-    const ptl_md_t md = {.start = region->start,
-                         .length = region->size,
-                         .threshold = PTL_MD_THRESH_INF,
-                         .options = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE |
-                                    PTL_MD_EVENT_START_DISABLE | options,
-                         .user_ptr = (void *)(uintptr_t)role,
-                         .eq_handle = queue};
+    const ptl_md_t md = net_portals_md(region->start, region->size, role, queue,
+                                       PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | options);
     const bool segment = region->selector == BITS_RAR;
     ptl_handle_me_t me;
     int error = PtlMEAttach(net_portals.ni, NET_PT_SEGMENT, anybody, selector,

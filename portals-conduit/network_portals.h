@@ -6,8 +6,7 @@
  * transfers, one for Replies.  README.md describes how the calls map to descriptors and event
  * queues.
  */
-#ifndef NETWORK_PORTALS_H
-#define NETWORK_PORTALS_H
+#pragma once
 
 #include <portals3.h>
 #include <portals3_ext.h>
@@ -573,5 +572,3 @@ static inline void net_spare_keep(net_spare_t *spare)
 {
     (void)spare;
 }
-
-#endif

@@ -23,7 +23,7 @@ static const ptl_process_id_t anybody = {PTL_NID_ANY, PTL_PID_ANY};
 void net_portals_must(int error, const char *what, const char *remedy)
 {
     if (error == PTL_OK) return;
-    gasneti_fatal("Portals: %s failed: %s; %s", what, net_portals_error(error), remedy);
+    gasneti_fatal("Portals: %s failed: %s; %s", what, PtlErrorStr((unsigned)error), remedy);
 }
 
 /* --- sizes --- */
@@ -142,13 +142,19 @@ static ptl_handle_me_t open_match_entry(ptl_handle_me_t base, enum bits_selector
 static void open_attach_empty(ptl_handle_me_t me, enum net_role role, ptl_handle_eq_t queue,
                               unsigned options)
 {
-    const ptl_md_t md = {.threshold = PTL_MD_THRESH_INF,
-                         .options =
-                             PTL_MD_OP_PUT | PTL_MD_TRUNCATE | PTL_MD_EVENT_START_DISABLE | options,
-                         .user_ptr = (void *)(uintptr_t)role,
-                         .eq_handle = queue};
+    const ptl_md_t md =
+        net_portals_md(NULL, 0, role, queue, PTL_MD_OP_PUT | PTL_MD_TRUNCATE | options);
     net_portals_must(PtlMDAttach(me, md, PTL_RETAIN, NULL), "a descriptor without memory",
                      "see the limits of libportals");
+}
+
+/* For start-up: fatal unless error is PTL_OK.  `variable` determines the size of the memory. */
+static void open_memory(int error, const char *what, const char *variable)
+{
+    char remedy[100];
+    snprintf(remedy, sizeof remedy, "raise the limit on locked memory (ulimit -l) or lower %s",
+             variable);
+    net_portals_must(error, what, remedy);
 }
 
 void net_portals_attach(net_reqrb_t *buffer)
@@ -163,40 +169,24 @@ void net_portals_attach(net_reqrb_t *buffer)
                          .eq_handle = net_portals.am_eq};
     reqrb_attached(&buffer->use);
     ptl_handle_me_t me = open_match_entry(net_portals_rest.cb, BITS_REQRB, PTL_INS_BEFORE);
-    net_portals_must(PtlMDAttach(me, md, PTL_UNLINK, NULL), "a receive buffer",
-                     "raise the limit on locked memory (ulimit -l) or lower "
-                     "GASNET_PORTAL_AMRECV_SPACE");
+    open_memory(PtlMDAttach(me, md, PTL_UNLINK, NULL), "a receive buffer",
+                "GASNET_PORTAL_AMRECV_SPACE");
 }
 
 static void open_attach_reqsb(ptl_handle_me_t me, size_t size)
 {
-    const ptl_md_t md = {.start = net_portals.reqsb_memory,
-                         .length = size,
-                         .threshold = PTL_MD_THRESH_INF,
-                         .options =
-                             PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE,
-                         .user_ptr = (void *)(uintptr_t)NET_ROLE_REQSB,
-                         .eq_handle = net_portals.safe_eq};
-    net_portals_must(PtlMDAttach(me, md, PTL_RETAIN, &net_portals.reqsb),
-                     "the buffer that Requests are sent from",
-                     "raise the limit on locked memory (ulimit -l) or lower "
-                     "GASNET_PORTAL_SB_CHUNKS");
+    const ptl_md_t md = net_portals_md(net_portals.reqsb_memory, size, NET_ROLE_REQSB,
+                                       net_portals.safe_eq, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE);
+    open_memory(PtlMDAttach(me, md, PTL_RETAIN, &net_portals.reqsb),
+                "the buffer that Requests are sent from", "GASNET_PORTAL_SB_CHUNKS");
 }
 
 static void open_bind(void *start, size_t size, enum net_role role, ptl_handle_eq_t queue,
                       unsigned options, ptl_handle_md_t *handle, const char *what,
                       const char *variable)
 {
-    const ptl_md_t md = {.start = start,
-                         .length = size,
-                         .threshold = PTL_MD_THRESH_INF,
-                         .options = PTL_MD_EVENT_START_DISABLE | options,
-                         .user_ptr = (void *)(uintptr_t)role,
-                         .eq_handle = queue};
-    char remedy[100];
-    snprintf(remedy, sizeof remedy, "raise the limit on locked memory (ulimit -l) or lower %s",
-             variable);
-    net_portals_must(PtlMDBind(net_portals.ni, md, PTL_RETAIN, handle), what, remedy);
+    const ptl_md_t md = net_portals_md(start, size, role, queue, options);
+    open_memory(PtlMDBind(net_portals.ni, md, PTL_RETAIN, handle), what, variable);
 }
 
 static size_t open_tickets_size(void)

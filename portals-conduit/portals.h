@@ -1,7 +1,6 @@
 /* portals.h - declarations shared by the files of this folder, in addition to network_portals.h:
  * start-up, callbacks of libportals, memory, messages, credits. */
-#ifndef PORTALS_H
-#define PORTALS_H
+#pragma once
 
 #include "core/network.h"
 #include "other/softhca/include/softhca.h"
@@ -31,8 +30,6 @@ void net_portals_environment(void);
 uint64_t net_portals_library_bytes(void);
 /* Bytes that may be registered under the limit on locked memory; UINT64_MAX: no limit. */
 uint64_t net_portals_memlock(void);
-/* Text of a libportals error code. */
-const char *net_portals_error(int error);
 /* For start-up: fatal unless error is PTL_OK. */
 void net_portals_must(int error, const char *what, const char *remedy);
 
@@ -69,6 +66,19 @@ void net_portals_returned(net_peer_t *peer, uint32_t word);
  */
 bool net_portals_system(net_peer_t *peer, enum bits_message message, uint32_t word, uint32_t more);
 
+/* A descriptor of memory for any number of operations, which log events in the queue but those that
+ * `options` excludes. */
+static inline ptl_md_t net_portals_md(const void *start, size_t length, enum net_role role,
+                                      ptl_handle_eq_t queue, unsigned options)
+{
+    return (ptl_md_t){.start = (void *)(uintptr_t)start,
+                      .length = length,
+                      .threshold = PTL_MD_THRESH_INF,
+                      .options = PTL_MD_EVENT_START_DISABLE | options,
+                      .user_ptr = (void *)(uintptr_t)role,
+                      .eq_handle = queue};
+}
+
 /* Makes a temporary descriptor of [start, start+length); PTL_INVALID_HANDLE and errno on failure.
  * The caller has taken its ticket, by net_portals_take_temporary or in a net_answer_t. */
 ptl_handle_md_t net_portals_temporary(const void *start, size_t length);
@@ -79,5 +89,3 @@ void net_portals_give_temporary(void);
 /* Drops one reference; the last one releases the answer and its unused tickets. */
 void net_portals_answer_used(net_answer_t *answer);
 #pragma GCC visibility pop
-
-#endif

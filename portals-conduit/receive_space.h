@@ -4,8 +4,7 @@
  * They come from a table by the number of ranks, interpolated between its rows, or from the user's
  * parameters.  Every rank computes the same.  Pure.
  */
-#ifndef PORTALS_RECEIVE_SPACE_H
-#define PORTALS_RECEIVE_SPACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ static inline uint32_t receive_cost(size_t length)
     return length <= RECEIVE_CREDIT ? 1
                                     : (uint32_t)((length + RECEIVE_CREDIT - 1) / RECEIVE_CREDIT);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * drops the last reference attaches the buffer again, at the end of the chain.  The engine orders
  * events by its poll lock; any thread may release a Request.  Pure.
  */
-#ifndef PORTALS_REQRB_H
-#define PORTALS_REQRB_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,7 +15,6 @@ typedef struct reqrb {
     _Atomic uint32_t holders;
 } reqrb_t;
 
-/* Records that the buffer is attached. */
 static inline void reqrb_attached(reqrb_t *buffer)
 {
     atomic_store_explicit(&buffer->holders, 1, memory_order_relaxed);
@@ -35,5 +33,3 @@ static inline bool reqrb_given_up(reqrb_t *buffer)
 {
     return atomic_fetch_sub_explicit(&buffer->holders, 1, memory_order_acq_rel) == 1;
 }
-
-#endif

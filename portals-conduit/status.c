@@ -15,16 +15,11 @@
 #include "other/base/uncancelled.h"
 #include "portals.h"
 
-const char *net_portals_error(int error)
-{
-    return PtlErrorStr((unsigned)error);
-}
-
 void net_portals_failed(const char *what, uint32_t rank, int error)
 {
     gasneti_failed("%s %s failed: Portals says %s; look for the messages of the process at the "
                    "other end, and check the device with ibv_devinfo",
-                   what, gasneti_rank_name(rank), net_portals_error(error));
+                   what, gasneti_rank_name(rank), PtlErrorStr((unsigned)error));
 }
 
 /* Called by libportals, in any of its threads and calls.  id.nid PTL_NID_ANY: the failure is of
@@ -100,7 +95,8 @@ void net_portals_queue_failed(const char *queue, int error)
         gasneti_fatal("the %s event queue has overflowed: flow control failed; %s", queue,
                       net_portals.flow ? "do all ranks have the same GASNET_PORTAL_* variables?"
                                        : "set GASNET_PORTAL_FLOW_CONTROL=1");
-    gasneti_fatal("the %s event queue is broken: Portals says %s", queue, net_portals_error(error));
+    gasneti_fatal("the %s event queue is broken: Portals says %s", queue,
+                  PtlErrorStr((unsigned)error));
 }
 
 /* --- counters --- */

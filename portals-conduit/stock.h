@@ -3,8 +3,7 @@
  * The order is last in, first out: the object released last is in the processor's cache.  With
  * several threads the caller holds a lock.
  */
-#ifndef PORTALS_STOCK_H
-#define PORTALS_STOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ static inline void stock_give(stock_t *stock, uint32_t number)
 {
     stock->number[stock->count++] = number;
 }
-
-#endif

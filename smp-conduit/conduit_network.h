@@ -4,8 +4,7 @@
  * connects them, so that the core ends a job whose ranks do not, and makes no call that takes a
  * peer.
  */
-#ifndef NETWORK_SMP_H
-#define NETWORK_SMP_H
+#pragma once
 
 #define NET_HAS_ARRIVED
 
@@ -86,5 +85,3 @@ static inline void net_release(net_message_t *message, net_spare_t *spare) {}
 static inline void net_spare_back(net_spare_t *spare) {}
 
 static inline void net_spare_keep(net_spare_t *spare) {}
-
-#endif

@@ -4,8 +4,7 @@
  * VAPI identifies an object by its handle and the device's handle: the pointers of core/ib point to
  * a record of both.
  */
-#ifndef VERBS_SHIM_H
-#define VERBS_SHIM_H
+#pragma once
 
 #include <evapi.h>
 #include <sys/socket.h>
@@ -496,5 +495,3 @@ static inline hca_failure_t hca_wc_failure(const hca_wc_t *wc)
     return (hca_failure_t){hca_status_cause(shared ? wc->status : HCA_STATUS_GENERAL),
                            VAPI_wc_status_sym(wc->status), wc->vendor_err_syndrome};
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* am.h - shared by the two halves of the AM engine: am_send.c and am_deliver.[ch]. */
-#ifndef GASNETC_AM_H
-#define GASNETC_AM_H
+#pragma once
 
 #include "core/am/system_am.h"
 #include "core/job/job.h"
@@ -126,5 +125,3 @@ void *gasnetc_loop_buffer(bool request);
 /* Sends the Reply to Requests whose handlers have sent none (flow.h).  `answers` as for net_am.
  * am_send.c. */
 void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers);
-
-#endif

@@ -12,7 +12,6 @@
 #include "core/am/context.h"
 #include "core/job/ending.h"
 #include "core/job/thread.h"
-#include "core/rdma/rdma_internal.h"
 #include "core/rdma/segment.h"
 #include "core/report.h"
 #include "core/shm/wake.h"

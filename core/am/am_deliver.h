@@ -3,8 +3,7 @@
  * Most messages are Shorts without flags: this file parses them.  am_deliver.c parses all other
  * messages; gasnetc_act_on then serves both kinds.
  */
-#ifndef GASNETC_AM_DELIVER_H
-#define GASNETC_AM_DELIVER_H
+#pragma once
 
 #include "core/am/am.h"
 #include "core/am/am_dispatch.h"
@@ -224,5 +223,3 @@ HOT bool gasnetc_deliver_from_ring(net_message_t *message)
     gasneti_handler_leave();
     return due;
 }
-
-#endif

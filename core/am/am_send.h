@@ -1,6 +1,5 @@
 /* am_send.h - parts of am_send.c that lent.c uses too.  */
-#ifndef GASNETC_AM_SEND_H
-#define GASNETC_AM_SEND_H
+#pragma once
 
 #include <string.h>
 
@@ -90,5 +89,3 @@ HOT bool post_with_credit(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, ch
 void gasnetc_post_with_credit(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes,
                               size_t length, bool in_bbuf, const flow_message_t *flow,
                               net_message_t *answers);
-
-#endif

@@ -9,16 +9,6 @@
 #include "core/report.h"
 #include "gasnet.h"
 
-/* Declares args and copies the `numargs` variable arguments to it. */
-#define GATHER(args, numargs)                                                                      \
-    gasnet_handlerarg_t args[GASNETC_AM_MAX_ARGS];                                                 \
-    do {                                                                                           \
-        va_list list;                                                                              \
-        va_start(list, numargs);                                                                   \
-        gather(args, numargs, list);                                                               \
-        va_end(list);                                                                              \
-    } while (0)
-
 static void gather(gasnet_handlerarg_t *args, int numargs, va_list list)
 {
     if (numargs < 0 || numargs > GASNETC_AM_MAX_ARGS)
@@ -26,56 +16,42 @@ static void gather(gasnet_handlerarg_t *args, int numargs, va_list list)
     for (int i = 0; i < numargs; i++) args[i] = va_arg(list, gasnet_handlerarg_t);
 }
 
-int gasnet_AMRequestShort(gasnet_node_t dest, gasnet_handler_t handler, int numargs, ...)
-{
-    gasneti_check_request(dest, handler);
-    GATHER(args, numargs);
-    return gasnetc_AMRequestShort(dest, handler, numargs, args);
-}
+/* Defines a call; the last arguments are those to pass on before the variable ones. */
+#define CALL(name, parameters, check, ...)                                                         \
+    int gasnet_##name parameters                                                                   \
+    {                                                                                              \
+        gasnet_handlerarg_t args[GASNETC_AM_MAX_ARGS];                                             \
+        va_list list;                                                                              \
+        check;                                                                                     \
+        va_start(list, numargs);                                                                   \
+        gather(args, numargs, list);                                                               \
+        va_end(list);                                                                              \
+        return gasnetc_##name(__VA_ARGS__, numargs, args);                                         \
+    }
+#define CHECK_REQUEST gasneti_check_request(dest, handler)
+#define CHECK_REPLY   gasneti_check_reply(token, handler)
 
-int gasnet_AMRequestMedium(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
-                           size_t nbytes, int numargs, ...)
-{
-    gasneti_check_request(dest, handler);
-    GATHER(args, numargs);
-    return gasnetc_AMRequestMedium(dest, handler, src, nbytes, numargs, args);
-}
-
-int gasnet_AMRequestLong(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
-                         size_t nbytes, void *dst, int numargs, ...)
-{
-    gasneti_check_request(dest, handler);
-    GATHER(args, numargs);
-    return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, numargs, args);
-}
-
-int gasnet_AMRequestLongAsync(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
-                              size_t nbytes, void *dst, int numargs, ...)
-{
-    gasneti_check_request(dest, handler);
-    GATHER(args, numargs);
-    return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, numargs, args);
-}
-
-int gasnet_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int numargs, ...)
-{
-    gasneti_check_reply(token, handler);
-    GATHER(args, numargs);
-    return gasnetc_AMReplyShort(token, handler, numargs, args);
-}
-
-int gasnet_AMReplyMedium(gasnet_token_t token, gasnet_handler_t handler, const void *src,
-                         size_t nbytes, int numargs, ...)
-{
-    gasneti_check_reply(token, handler);
-    GATHER(args, numargs);
-    return gasnetc_AMReplyMedium(token, handler, src, nbytes, numargs, args);
-}
-
-int gasnet_AMReplyLong(gasnet_token_t token, gasnet_handler_t handler, const void *src,
-                       size_t nbytes, void *dst, int numargs, ...)
-{
-    gasneti_check_reply(token, handler);
-    GATHER(args, numargs);
-    return gasnetc_AMReplyLong(token, handler, src, nbytes, dst, numargs, args);
-}
+CALL(AMRequestShort, (gasnet_node_t dest, gasnet_handler_t handler, int numargs, ...),
+     CHECK_REQUEST, dest, handler)
+CALL(AMRequestMedium,
+     (gasnet_node_t dest, gasnet_handler_t handler, const void *src, size_t nbytes, int numargs,
+      ...),
+     CHECK_REQUEST, dest, handler, src, nbytes)
+CALL(AMRequestLong,
+     (gasnet_node_t dest, gasnet_handler_t handler, const void *src, size_t nbytes, void *dst,
+      int numargs, ...),
+     CHECK_REQUEST, dest, handler, src, nbytes, dst)
+CALL(AMRequestLongAsync,
+     (gasnet_node_t dest, gasnet_handler_t handler, const void *src, size_t nbytes, void *dst,
+      int numargs, ...),
+     CHECK_REQUEST, dest, handler, src, nbytes, dst)
+CALL(AMReplyShort, (gasnet_token_t token, gasnet_handler_t handler, int numargs, ...), CHECK_REPLY,
+     token, handler)
+CALL(AMReplyMedium,
+     (gasnet_token_t token, gasnet_handler_t handler, const void *src, size_t nbytes, int numargs,
+      ...),
+     CHECK_REPLY, token, handler, src, nbytes)
+CALL(AMReplyLong,
+     (gasnet_token_t token, gasnet_handler_t handler, const void *src, size_t nbytes, void *dst,
+      int numargs, ...),
+     CHECK_REPLY, token, handler, src, nbytes, dst)

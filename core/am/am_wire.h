@@ -9,11 +9,10 @@
  *          8 or 16      arguments, 4 bytes each, padded to 8; then the payload, of a Medium or a
  *                       packed Long
  *
- * Integers are in host byte order, which is the same on all hosts of a job.  gasnetc_am_parse has
- * no side effects; tests/fuzz tests it.
+ * Integers are in host byte order, which is the same on all hosts of a job.  Parsing has no
+ * side effects; tests/fuzz tests it.
  */
-#ifndef GASNETC_AM_WIRE_H
-#define GASNETC_AM_WIRE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,7 +92,9 @@ static inline bool gasnetc_am_flags_fit(uint8_t flags, enum gasnetc_am_category 
     return false;
 }
 
-/* gasnetc_am_parse for one category, a constant; `length` is at least that of a header. */
+/* Parses `length` bytes at `message`, at least those of a header, of this category, a constant.
+ * Returns NULL, or the name of the invalid field; `am` is then unspecified.  Does not read beyond
+ * the message. */
 HOT const char *gasnetc_am_parse_as(enum gasnetc_am_category category, void *message, size_t length,
                                     gasnetc_am_t *am)
 {
@@ -132,8 +133,8 @@ static inline void *gasnetc_am_payload(const gasnetc_am_t *am, void *message)
     return (char *)message + am->payload;
 }
 
-/* Parses, as gasnetc_am_parse does, a Short without flags and with fewer than 16 arguments, which
- * most messages are; false for any other message, valid or not. */
+/* Parses, as gasnetc_am_parse_as does, a Short without flags and with fewer than 16 arguments,
+ * which most messages are; false for any other message, valid or not. */
 static inline bool gasnetc_am_parse_plain(const void *message, size_t length, gasnetc_am_t *am)
 {
     uint64_t header;
@@ -155,22 +156,3 @@ static inline bool gasnetc_am_parse_plain(const void *message, size_t length, ga
                          .payload = (uint32_t)length};
     return true;
 }
-
-/* Parses `length` bytes at `message`.  Returns NULL, or the name of the invalid field; `am` is then
- * unspecified.  Does not read beyond the message. */
-static inline const char *gasnetc_am_parse(void *message, size_t length, gasnetc_am_t *am)
-{
-    const gasnetc_am_header_t *header = message;
-    if (length < sizeof *header) return "length (shorter than a header)";
-    switch (header->head & 3) {
-    case GASNETC_AM_SHORT:
-        return gasnetc_am_parse_as(GASNETC_AM_SHORT, message, length, am);
-    case GASNETC_AM_MEDIUM:
-        return gasnetc_am_parse_as(GASNETC_AM_MEDIUM, message, length, am);
-    case GASNETC_AM_LONG:
-        return gasnetc_am_parse_as(GASNETC_AM_LONG, message, length, am);
-    }
-    return "category";
-}
-
-#endif

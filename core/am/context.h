@@ -1,6 +1,5 @@
 /* context.h - checks of debug builds that a call is legal in its context. */
-#ifndef GASNETC_CONTEXT_H
-#define GASNETC_CONTEXT_H
+#pragma once
 
 struct gasnetc_token;
 
@@ -34,6 +33,4 @@ void gasnetc_check_reply(const struct gasnetc_token *token);
 enum { GASNETC_CHECKING = 1 };
 #else
 enum { GASNETC_CHECKING = 0 };
-#endif
-
 #endif

@@ -15,8 +15,7 @@
  * flight, being handled, or (without slack) waiting for a hidden Reply + credits banked at the
  * responder + returned credits in flight = M.
  */
-#ifndef GASNETC_CREDITS_H
-#define GASNETC_CREDITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -132,5 +131,3 @@ static inline void gasnetc_credits_unpiggyback(gasnetc_credits_t *c, uint8_t cre
 {
     c->banked += (uint16_t)(credits - own);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * A lent buffer has the message's credit, so that sending it waits for this rank's own device
  * alone.
  */
-#ifndef GASNETC_LENT_H
-#define GASNETC_LENT_H
+#pragma once
 
 #include "core/am/am.h"
 #include "core/am/flow.h"
@@ -33,5 +32,3 @@ bool gasnetc_send_lent(gasnetc_lent_t *lent, gasnet_handler_t handler, size_t nb
 /* Takes the buffer back without sending.  May send a hidden Reply, and then waits for this rank's
  * own device. */
 void gasnetc_take_back(gasnetc_lent_t *lent);
-
-#endif

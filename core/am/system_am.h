@@ -5,8 +5,7 @@
  * Replies use gasnetc_AMRequestShort and so on: the calls of the client interface without its check
  * of the index.
  */
-#ifndef GASNETC_SYSTEM_AM_H
-#define GASNETC_SYSTEM_AM_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -83,5 +82,3 @@ void gasnete_progress(bool client);
 #pragma GCC visibility push(hidden)
 extern atomic_bool gasnete_progress_due;
 #pragma GCC visibility pop
-
-#endif

@@ -7,8 +7,7 @@
  *
  * On a hot path a counter may cost one instruction: count the rarer branch, derive the rest.
  */
-#ifndef GASNETC_COUNTERS_H
-#define GASNETC_COUNTERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ extern const gasnetc_counter_row_t gasnetc_counter_rows[GASNETC_COUNTERS];
  * peers with operations in flight.  Empty if the process had no traffic.  Defined in core/stats/.
  */
 void gasnetc_counts_summary(char *text, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* exit.h - the exit engine: runs exit_protocol, whatever started the exit.  exit_signals.c has the
  * signal handlers and the alarm, exit_files.c writes what the program's buffers hold.
  */
-#ifndef GASNETC_EXIT_H
-#define GASNETC_EXIT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -60,5 +59,3 @@ void gasnetc_exit_write_streams(void);
 
 /* Writes coverage and profile data, as the end of main would.  Once. */
 void gasnetc_exit_write_profile(void);
-
-#endif

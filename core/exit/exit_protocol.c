@@ -5,8 +5,6 @@
  */
 #include "core/exit/exit_protocol.h"
 
-#include <stddef.h>
-
 typedef gasnetc_exit_protocol_t protocol_t;
 typedef gasnetc_exit_action_t action_t;
 

@@ -14,8 +14,7 @@
  * No I/O, no clock: the engine delivers messages and reports timeouts; each call returns the next
  * action.  Messages: 2N-2 for a collective exit; otherwise at most 4N-2.
  */
-#ifndef GASNETC_EXIT_PROTOCOL_H
-#define GASNETC_EXIT_PROTOCOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ gasnetc_exit_action_t gasnetc_exit_receive(gasnetc_exit_protocol_t *p, uint32_t 
  * rest suffices for the messages that may follow.  After all of it any state but DONE becomes
  * FAILED, with a code that is not 0, since some rank is killed that did not ask to end. */
 gasnetc_exit_action_t gasnetc_exit_passed(gasnetc_exit_protocol_t *p, double part);
-
-#endif

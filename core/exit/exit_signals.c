@@ -295,8 +295,6 @@ static void on_fatal(int number, siginfo_t *info, void *interrupted)
     end_by(number);
 }
 
-/* --- termination signals --- */
-
 static void on_termination(int number, siginfo_t *unused, void *interrupted)
 {
     int saved = errno;

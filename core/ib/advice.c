@@ -2,8 +2,6 @@
  */
 #include "core/ib/advice.h"
 
-#include <stddef.h>
-
 static const char *const causes[HCA_CAUSES] = {
     [HCA_CAUSE_PEER_GONE] =
         "it no longer answers: did it crash, or is the cable or switch at fault? GASNET_QP_TIMEOUT "

@@ -1,8 +1,7 @@
 /* advice.h - why work requests fail, and what to check: the causes and events to which the shims
  * map the codes of their verbs, and a text for each.  Pure.
  */
-#ifndef NET_IB_ADVICE_H
-#define NET_IB_ADVICE_H
+#pragma once
 
 /* Why a work request failed. */
 enum hca_cause {
@@ -46,5 +45,3 @@ const char *net_ib_cause_advice(enum hca_cause cause);
 /* What to check after an event: text that follows a semicolon; NULL for HCA_EVENT_INFO and
  * HCA_EVENT_PORT_ACTIVE. */
 const char *net_ib_event_advice(enum hca_event_kind kind);
-
-#endif

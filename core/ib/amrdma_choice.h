@@ -2,8 +2,7 @@
  *
  * Called by amrdma_rings.c, under the poll lock.
  */
-#ifndef NETWORK_IB_AMRDMA_CHOICE_H
-#define NETWORK_IB_AMRDMA_CHOICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,7 +48,31 @@ static inline bool amrdma_count_arrival(amrdma_choice_t *choice, int64_t peer, u
     return choice->total >= choice->cycle;
 }
 
-/* The next peer to get a ring; -1: no more in this cycle. */
-int64_t amrdma_choose(amrdma_choice_t *choice);
+static inline uint32_t amrdma_most_arrivals(const amrdma_choice_t *choice)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < choice->peers; i++)
+        if (choice->arrivals[i] > choice->arrivals[best]) best = i;
+    return best;
+}
 
-#endif
+static inline int64_t amrdma_end_cycle(amrdma_choice_t *choice)
+{
+    for (uint32_t i = 0; i < choice->peers; i++) choice->arrivals[i] = 0;
+    choice->total = choice->chosen = 0;
+    return -1;
+}
+
+/* The next peer to get a ring; -1: no more in this cycle. */
+static inline int64_t amrdma_choose(amrdma_choice_t *choice)
+{
+    if (choice->given == choice->max_rings) return amrdma_end_cycle(choice);
+    uint32_t best = amrdma_most_arrivals(choice);
+    uint64_t arrivals = choice->arrivals[best];
+    bool enough = choice->chosen ? arrivals * choice->max_rings >= choice->total : true;
+    if (arrivals == 0 || !enough) return amrdma_end_cycle(choice);
+    choice->arrivals[best] = 0;
+    choice->chosen++;
+    choice->given++;
+    return best;
+}

@@ -2,8 +2,7 @@
  *
  * Included by network_ib.h alone, where slots, keys and local memory are known.
  */
-#ifndef NET_IB_ATOMICS_H
-#define NET_IB_ATOMICS_H
+#pragma once
 
 /* Connects this rank to itself, for atomics; returns the queue pair; connect.c.  Peer's lock held.
  */
@@ -39,5 +38,3 @@ HOT enum net_result net_atomic(net_peer_t *peer, const net_atomic_t *atomic, uin
     if (error != 0) net_ib_post_failed(qp, "an atomic operation", error);
     return NET_POSTED;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * .c files only: either start-up connects all peers (connect.c), or connect_on_demand.c connects
  * each at its first use.  Also the path to a peer's port (route.c).
  */
-#ifndef NET_IB_CONNECT_H
-#define NET_IB_CONNECT_H
+#pragma once
 
 #include "core/ib/rail.h"
 
@@ -101,5 +100,3 @@ void net_ib_no_route(uint32_t rank, const struct net_ib_rail *rail, const hca_re
     __attribute__((noreturn, cold));
 void net_ib_cannot_reach(uint32_t rank, const struct net_ib_rail *rail, const hca_remote_t *remote,
                          const char *what, int error) __attribute__((noreturn, cold));
-
-#endif

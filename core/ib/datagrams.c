@@ -5,7 +5,6 @@
  */
 #include "core/ib/datagrams.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>

@@ -1,6 +1,5 @@
 /* datagrams.h - the one UD queue pair that each process has, on its first port. */
-#ifndef NET_IB_DATAGRAMS_H
-#define NET_IB_DATAGRAMS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ int net_ib_datagram_take(void *bytes, uint32_t room);
 void net_ib_datagrams_arm(void);
 void net_ib_datagrams_sleep(double seconds);
 void net_ib_datagrams_wake(void);
-
-#endif

@@ -2,8 +2,7 @@
  * or by a connection manager, which a conduit may have (HCA_MANAGER).  connect_on_demand.c has the
  * thread that runs either.
  */
-#ifndef NET_IB_MEETING_H
-#define NET_IB_MEETING_H
+#pragma once
 
 #include "core/ib/connect.h"
 
@@ -70,5 +69,3 @@ void net_ib_not_met(uint32_t rank, const char *device, const char *address, cons
 /* Seconds to try to meet a peer.  A meeting needs a thread of the peer, which may have to wait for
  * a processor, and not its device alone; so the time is four times that of a connection. */
 double net_ib_meeting_patience(void);
-
-#endif

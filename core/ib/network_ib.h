@@ -5,8 +5,7 @@
  * the reaper the other, and no slot is ever allocated or searched for.  Start-up, registration and
  * errors are in this folder's .c files.
  */
-#ifndef NETWORK_IB_H
-#define NETWORK_IB_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -602,5 +601,3 @@ static inline void net_spare_keep(net_spare_t *spare)
 {
     if (net_ib.shared) net_spare_back(spare);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* ports.h - GASNET_IBV_PORTS / GASNET_VAPI_PORTS: which ports may be used (IB-C3), and how many of
  * them. Pure.
  */
-#ifndef NET_IB_PORTS_H
-#define NET_IB_PORTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ struct net_ib_port_name {
  */
 void net_ib_ports_unmatched(const char *filter, const struct net_ib_port_name *ports, size_t count,
                             char *text, size_t size);
-
-#endif

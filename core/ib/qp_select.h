@@ -4,8 +4,7 @@
  * (`am`, `next_qp`) are known: by network_ib.h, and by tests/sim, which simulates queue pairs.  The
  * queue pairs of one peer keep no order among each other.
  */
-#ifndef NET_IB_QP_SELECT_H
-#define NET_IB_QP_SELECT_H
+#pragma once
 
 /* The queue pair for a transfer.  A put that must arrive before an AM uses the AM queue pair; other
  * transfers use all queue pairs in turn.  If the library was configured for one device, all
@@ -17,5 +16,3 @@ static inline net_qp_t *net_ib_select_qp(net_peer_t *peer, enum net_order order)
     peer->next_qp = qp->next;
     return qp;
 }
-
-#endif

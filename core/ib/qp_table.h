@@ -6,8 +6,7 @@
  * net_ib_qp_table_free, for searches that still use it.  Entries are never removed.  No I/O, no
  * globals.
  */
-#ifndef NET_IB_QP_TABLE_H
-#define NET_IB_QP_TABLE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -59,5 +58,3 @@ bool net_ib_qp_table_enter(net_ib_qp_table_t *owners, uint32_t key, void *owner)
 
 /* Frees the table, when no thread may search any more. */
 void net_ib_qp_table_free(net_ib_qp_table_t *owners);
-
-#endif

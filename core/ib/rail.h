@@ -4,8 +4,7 @@
  * A rail is one active port; a device (HCA) may have several.  Queue pair i of a peer uses rail
  * i modulo their number.
  */
-#ifndef NET_IB_RAIL_H
-#define NET_IB_RAIL_H
+#pragma once
 
 #include "core/network.h"
 
@@ -131,5 +130,3 @@ void net_ib_events_close(void);
 /* Writes into `text` what the devices have reported, as " (reported by ...)", or "", and returns
  * what to check then; NULL: nothing was reported. */
 const char *net_ib_events_report(char *text, size_t size);
-
-#endif

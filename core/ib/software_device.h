@@ -4,8 +4,7 @@
  *
  * net_alloc and net_free are in software_device.c too: on real devices they are anonymous memory.
  */
-#ifndef NET_IB_SOFTWARE_DEVICE_H
-#define NET_IB_SOFTWARE_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ const char *net_ib_software_advice(void);
 /* Why a peer could not be reached, as one line; false if nothing was reported.  From the first call
  * on such lines are kept for this call and not written to stderr. */
 bool net_ib_software_trouble(char *line, size_t size);
-
-#endif

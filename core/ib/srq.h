@@ -1,8 +1,7 @@
 /* srq.h - one receive queue for all peers, where buffers for each peer would be too many (IB-W4).
  * Shared by this folder's .c files only; the hot paths test net_ib.shared.
  */
-#ifndef NET_IB_SRQ_H
-#define NET_IB_SRQ_H
+#pragma once
 
 #include "core/ib/rail.h"
 #include "core/ib/srq_policy.h"
@@ -32,5 +31,3 @@ bool net_ib_shared_reply_recv(void);
 
 /* Buffers in all queues, for net_counts. */
 uint32_t net_ib_shared_buffers(void);
-
-#endif

@@ -5,8 +5,7 @@
  * in flight from this process, system messages by a fixed number for each peer.  So a device never
  * finds the queue empty, and no message delays the operations behind it on its queue pair.
  */
-#ifndef NET_IB_SRQ_POLICY_H
-#define NET_IB_SRQ_POLICY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -75,5 +74,3 @@ static inline uint32_t net_ib_rbuf_default(uint32_t peers)
     const uint64_t grown = ((uint64_t)peers + 1) * NET_IB_RBUF_PER_PROCESS;
     return grown > NET_IB_RBUF_DEFAULT ? (uint32_t)grown : NET_IB_RBUF_DEFAULT;
 }
-
-#endif

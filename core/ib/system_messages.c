@@ -7,7 +7,6 @@
 #include "core/ib/system_messages.h"
 
 #include "core/ib/connect.h"
-#include "core/ib/srq.h"
 
 /* Where the device does not inline: takes a receive buffer that holds the words until the send has
  * completed.  The buffer is not returned to the free list, since a job ends only once, and a

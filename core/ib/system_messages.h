@@ -6,8 +6,7 @@
  * with.  The end that calls sends first, and greets the other by such a word alone; the other may
  * not send before.
  */
-#ifndef NET_IB_SYSTEM_MESSAGES_H
-#define NET_IB_SYSTEM_MESSAGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ static inline bool net_ib_imm_is_system(uint32_t imm)
  * (core/am/am_wire.h). */
 #define NET_IB_WORD_SYSTEM UINT64_MAX
 #define NET_IB_WORD_FIRST  (UINT64_MAX - 256)
-
-#endif

@@ -48,8 +48,7 @@
  *   hca_poll(cq, budget, wc): the number of completions; the budget is not 0.  hca_done(wc),
  *     hca_wc_failure(wc).
  */
-#ifndef NET_IB_VERBS_TYPES_H
-#define NET_IB_VERBS_TYPES_H
+#pragma once
 
 #include <errno.h>
 #include <poll.h>
@@ -207,5 +206,3 @@ typedef struct hca_event {
     unsigned port; /* 0: an event of the device */
     const char *text;
 } hca_event_t;
-
-#endif

@@ -1,8 +1,7 @@
 /* ending.h - calls from the folders below core/exit/ into it: the pending exit that the next poll
  * acts upon, and the end after a fatal error.  core/exit/ defines them.
  */
-#ifndef GASNETC_ENDING_H
-#define GASNETC_ENDING_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -31,5 +30,3 @@ void gasnetc_exit_fatal(int code) __attribute__((noreturn));
 
 /* A system message arrived (poll engine, no lock held).  Does not return if it orders the end. */
 void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1);
-
-#endif

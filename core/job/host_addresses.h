@@ -4,11 +4,9 @@
  * No launcher knows these addresses, so the processes find them together, however they were
  * started.  A network whose devices have addresses of their own ignores them.
  */
-#ifndef GASNETC_HOST_ADDRESSES_H
-#define GASNETC_HOST_ADDRESSES_H
+#pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "other/launch/bootstrap.h"
@@ -43,5 +41,3 @@ const char *gasnetc_hosts_list(void);
 /* This host's IPv4 address that leads to the others; "" when not all hosts have one, NULL without
  * a list. */
 const char *gasnetc_hosts_ipv4(void);
-
-#endif

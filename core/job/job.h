@@ -1,8 +1,7 @@
 /* job.h - the state of the job that all parts of the core share, and no network uses: its phase and
  * its peers.
  */
-#ifndef GASNETC_JOB_H
-#define GASNETC_JOB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ static inline void gasnetc_count_stall(gasnetc_peer_t *peer, enum net_result res
 /* One step of waiting before the post is tried again; no lock held.  gasnetc_stall, after a sleep
  * while the peer is being connected (poll.c). */
 void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool in_handler);
-
-#endif

@@ -1,6 +1,5 @@
 /* progress.h - calls that make progress, and waiting loops that yield the processor. */
-#ifndef GASNETC_PROGRESS_H
-#define GASNETC_PROGRESS_H
+#pragma once
 
 #include "core/completion.h"
 #include "core/job/thread.h"
@@ -94,5 +93,3 @@ static inline void gasnetc_wait(gasnetc_counter_t *counter)
 {
     while (!gasnetc_counter_done(counter)) gasnetc_poll_in_wait();
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* rank.h - this process's rank in the job, and fatal errors about wrong ranks and early calls. Part
  * of the contract with the networks. */
-#ifndef GASNETC_RANK_H
-#define GASNETC_RANK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ void gasnetc_no_such_rank(const char *call, uint32_t rank) __attribute__((noretu
 
 /* Fatal before gasnet_attach has returned, naming the missing call. */
 void gasnetc_require_attached(const char *call) __attribute__((cold));
-
-#endif

@@ -1,7 +1,6 @@
 /* rank_file.h - files that the user names for what each rank reports: GASNET_STATSFILE,
  * GASNET_LOGFILE. */
-#ifndef GASNETI_RANK_FILE_H
-#define GASNETI_RANK_FILE_H
+#pragma once
 
 /* The descriptor of "stdout", "stderr" or "-", which is standard error; -1: the name is of a file.
  */
@@ -10,5 +9,3 @@ int gasneti_standard_stream(const char *name);
 /* The name with each % replaced by this rank's number, absolute, because a program may change its
  * directory.  The caller frees it; NULL when out of memory. */
 char *gasneti_rank_file_name(const char *pattern);
-
-#endif

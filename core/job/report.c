@@ -285,40 +285,35 @@ const char *gasneti_rank_name(uint32_t rank)
     return name;
 }
 
+static const struct error {
+    int code;
+    const char *name, *description;
+} errors[] = {
+    {GASNET_OK, "GASNET_OK", "no error"},
+    {GASNET_ERR_NOT_INIT, "GASNET_ERR_NOT_INIT",
+     "the job is not started, or gasnet_init and gasnet_attach were called out of order"},
+    {GASNET_ERR_RESOURCE, "GASNET_ERR_RESOURCE",
+     "a system or network resource is exhausted or failed"},
+    {GASNET_ERR_BAD_ARG, "GASNET_ERR_BAD_ARG", "an argument is invalid"},
+    {GASNET_ERR_NOT_READY, "GASNET_ERR_NOT_READY", "the operation is not complete yet"},
+    {GASNET_ERR_BARRIER_MISMATCH, "GASNET_ERR_BARRIER_MISMATCH",
+     "the ranks named different barriers"},
+};
+
+static const struct error *find_error(int code)
+{
+    static const struct error unknown = {-1, "*unknown*", "no description available"};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].code == code) return &errors[i];
+    return &unknown;
+}
+
 const char *gasnet_ErrorName(int code)
 {
-    switch (code) {
-    case GASNET_OK:
-        return "GASNET_OK";
-    case GASNET_ERR_NOT_INIT:
-        return "GASNET_ERR_NOT_INIT";
-    case GASNET_ERR_RESOURCE:
-        return "GASNET_ERR_RESOURCE";
-    case GASNET_ERR_BAD_ARG:
-        return "GASNET_ERR_BAD_ARG";
-    case GASNET_ERR_NOT_READY:
-        return "GASNET_ERR_NOT_READY";
-    case GASNET_ERR_BARRIER_MISMATCH:
-        return "GASNET_ERR_BARRIER_MISMATCH";
-    }
-    return "*unknown*";
+    return find_error(code)->name;
 }
 
 const char *gasnet_ErrorDesc(int code)
 {
-    switch (code) {
-    case GASNET_OK:
-        return "no error";
-    case GASNET_ERR_NOT_INIT:
-        return "the job is not started, or gasnet_init and gasnet_attach were called out of order";
-    case GASNET_ERR_RESOURCE:
-        return "a system or network resource is exhausted or failed";
-    case GASNET_ERR_BAD_ARG:
-        return "an argument is invalid";
-    case GASNET_ERR_NOT_READY:
-        return "the operation is not complete yet";
-    case GASNET_ERR_BARRIER_MISMATCH:
-        return "the ranks named different barriers";
-    }
-    return "no description available";
+    return find_error(code)->description;
 }

@@ -1,8 +1,7 @@
 /* secret.h - the key of the job: random bytes that its processes alone know.  Part of the contract
  * with the networks, which seal their messages with it where other processes can send messages.
  */
-#ifndef GASNETC_SECRET_H
-#define GASNETC_SECRET_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ void gasnetc_secret_share(const struct bootstrap_job *job);
 /* The key, GASNETC_SECRET_BYTES; and as text, in hexadecimal digits. */
 const uint8_t *gasnetc_secret(void);
 const char *gasnetc_secret_text(void);
-
-#endif

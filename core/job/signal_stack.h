@@ -1,7 +1,6 @@
 /* signal_stack.h - an alternate stack for handlers of fatal signals, so that a stack overflow can
  * still be reported. */
-#ifndef GASNETC_SIGNAL_STACK_H
-#define GASNETC_SIGNAL_STACK_H
+#pragma once
 
 #include <signal.h>
 
@@ -19,5 +18,3 @@ void *gasnetc_signal_stack_make(void);
 
 /* Frees the stack of the calling thread, which ends; NULL is allowed. */
 void gasnetc_signal_stack_free(void *stack);
-
-#endif

@@ -5,8 +5,7 @@
  * No rank leaves these calls before all are in them, so that no output of the program mixes with
  * the line.
  */
-#ifndef GASNETC_STARTUP_H
-#define GASNETC_STARTUP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ void gasnetc_startup_begin(const char *call, enum gasnetc_startup step);
 /* The step that the call has come to; no effect outside it. */
 void gasnetc_startup_step(enum gasnetc_startup step, uint64_t done, uint64_t total);
 void gasnetc_startup_end(void);
-
-#endif

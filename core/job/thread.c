@@ -32,10 +32,12 @@ void gasneti_note_stall(enum gasneti_stall why, uint32_t peer)
 #if GASNETI_ONE_RECORD
 
 gasneti_thread_t gasneti_the_thread;
+int32_t gasneti_my_handlers;
+void *gasneti_my_extended;
 
 uint32_t gasneti_threads_in_handlers(void)
 {
-    return gasneti_the_thread.handler_depth > 0;
+    return gasneti_my_handlers > 0;
 }
 
 void gasneti_threads_get_signal_stacks(void)
@@ -50,9 +52,9 @@ const gasneti_thread_t *gasneti_all_threads(void)
 
 #else
 
-__thread gasneti_thread_t *gasneti_my_thread;
-__thread int32_t gasneti_my_handlers = GASNETI_NO_RECORD;
-__thread void *gasneti_my_extended; /* copy of gasneti_my_thread->extended */
+GASNETI_OF_THREAD gasneti_thread_t *gasneti_my_thread;
+GASNETI_OF_THREAD int32_t gasneti_my_handlers = GASNETI_NO_RECORD;
+GASNETI_OF_THREAD void *gasneti_my_extended;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -4,8 +4,7 @@
  * the number of threads over time is not limited.  In SEQ without a receive thread there is one
  * static record.
  */
-#ifndef GASNETI_THREAD_H
-#define GASNETI_THREAD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +38,6 @@ typedef struct gasneti_idle {
 
 typedef struct gasneti_thread {
     uint32_t index;              /* 0 .. GASNET_MAX_THREADS-1, stable while the thread lives */
-    int32_t handler_depth;       /* if GASNETI_ONE_RECORD: gasneti_handler_depth() */
     uint32_t lock_misses;        /* polls that found the poll lock taken */
     uint32_t interrupts_held;    /* debug builds: inside a no-interrupt section */
     void *locks;                 /* debug builds: the last handler-safe lock acquired */
@@ -93,8 +91,7 @@ static inline gasneti_thread_t *gasneti_self(void)
 #define GASNETI_ONE_RECORD 0
 #define GASNETI_OF_THREAD  __thread __attribute__((tls_model("initial-exec")))
 #pragma GCC visibility push(hidden)
-extern __thread gasneti_thread_t *gasneti_my_thread __attribute__((tls_model("initial-exec")));
-extern __thread void *gasneti_my_extended __attribute__((tls_model("initial-exec")));
+extern GASNETI_OF_THREAD gasneti_thread_t *gasneti_my_thread;
 #pragma GCC visibility pop
 /* Fatal, naming the limit, when more than GASNET_MAX_THREADS threads are alive at once. */
 gasneti_thread_t *gasneti_thread_enter(void);
@@ -105,72 +102,45 @@ static inline gasneti_thread_t *gasneti_self(void)
 }
 #endif
 
-/* The number of handlers that the calling thread is inside.  Where each thread has a record, the
- * number is not in the record, whose address a poll would have to keep while a handler runs. */
-#if GASNETI_ONE_RECORD
-static inline int32_t gasneti_handler_depth(void)
-{
-    return gasneti_the_thread.handler_depth;
-}
-static inline void gasneti_handler_enter(void)
-{
-    gasneti_the_thread.handler_depth++;
-}
-static inline void gasneti_handler_leave(void)
-{
-    gasneti_the_thread.handler_depth--;
-}
-#else
-/* The number of handlers of a thread without a record: far below 0, so that the result of an
- * increment shows whether a record is missing. */
+/* The number of handlers that the calling thread is inside; not in its record, whose address a poll
+ * would have to keep while a handler runs.  GASNETI_NO_RECORD: the thread has no record, which the
+ * result of an increment shows too, as it is far below 0. */
 enum { GASNETI_NO_RECORD = INT32_MIN };
 #pragma GCC visibility push(hidden)
-extern __thread int32_t gasneti_my_handlers __attribute__((tls_model("initial-exec")));
+extern GASNETI_OF_THREAD int32_t gasneti_my_handlers;
+extern GASNETI_OF_THREAD void *gasneti_my_extended; /* of the calling thread's record, if any */
 #pragma GCC visibility pop
+
 static inline int32_t gasneti_handler_depth(void)
 {
     return gasneti_my_handlers < 0 ? 0 : gasneti_my_handlers;
 }
+
 static inline void gasneti_handler_enter(void)
 {
-    if (++gasneti_my_handlers < 0) {
+    gasneti_my_handlers++;
+#if !GASNETI_ONE_RECORD
+    if (gasneti_my_handlers < 0) {
         gasneti_thread_enter();
         gasneti_my_handlers = 1;
     }
+#endif
 }
+
 static inline void gasneti_handler_leave(void)
 {
     gasneti_my_handlers--;
-}
-#endif
-
-/* The record of the calling thread if it has one, else NULL; for signal handlers. */
-static inline const gasneti_thread_t *gasneti_self_if_any(void)
-{
-#if GASNETI_ONE_RECORD
-    return &gasneti_the_thread;
-#else
-    return gasneti_my_thread;
-#endif
 }
 
 /* The calling thread's `extended`; NULL also when the thread has no record yet.  Makes no record.
  */
 static inline void *gasneti_self_extended(void)
 {
-#if GASNETI_ONE_RECORD
-    return gasneti_the_thread.extended;
-#else
     return gasneti_my_extended;
-#endif
 }
 
 static inline void gasneti_self_extend(void *extended)
 {
     gasneti_self()->extended = extended;
-#if !GASNETI_ONE_RECORD
     gasneti_my_extended = extended;
-#endif
 }
-
-#endif

@@ -6,8 +6,7 @@
  * difference is fatal, naming the variable, two ranks and their values.  GASNET_VERBOSEENV prints
  * each.  An unknown GASNET_* name is a warning with the nearest known name.
  */
-#ifndef GASNETC_PARAMS_H
-#define GASNETC_PARAMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ bool gasnetc_param_of_original(const char *name);
 /* Reads all parameters from the job's environment, compares those that must be equal, warns of
  * unknown names.  Collective.  Fatal after an error. */
 void gasnetc_params_init(const struct bootstrap_job *job);
-
-#endif

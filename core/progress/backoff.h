@@ -14,8 +14,7 @@
  * make the sleep much longer.  The first sleep is armed without the expensive barrier of
  * sleepers.h: where processes follow each other closely, as in a barrier, such a sleep ends early.
  */
-#ifndef GASNETC_BACKOFF_H
-#define GASNETC_BACKOFF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ static inline enum gasnetc_backoff_act gasnetc_backoff_next(gasnetc_backoff_t *b
     if (backoff->us > longest) backoff->us = longest;
     return GASNETC_BACKOFF_ARM;
 }
-
-#endif

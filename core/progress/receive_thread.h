@@ -2,8 +2,7 @@
  * (IB-C8), if GASNET_RCV_THREAD asks for it and the build has it (IB-B3); in SEQ and PARSYNC
  * libraries only with --enable-seq-rcv-thread (IB-C10).
  */
-#ifndef GASNETC_RECEIVE_THREAD_H
-#define GASNETC_RECEIVE_THREAD_H
+#pragma once
 
 /* The number of these threads, if there are to be any. */
 unsigned gasnetc_receive_channels(void);
@@ -13,5 +12,3 @@ void *gasnetc_receive_thread(void *number);
 
 /* Starts the threads, at the end of init.  They live until the process ends. */
 void gasnetc_receive_thread_start(void);
-
-#endif

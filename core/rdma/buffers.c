@@ -34,7 +34,6 @@ static char *arena;
 static size_t arena_size;
 static size_t fresh; /* offset of the first bbuf that was never used; under the pool's lock */
 
-#if !NET_BUFFERS
 void gasnetc_bbuf_init(uint32_t count)
 {
     if (count > gasnetc_caps.region_max / GASNETC_BBUF_SIZE)
@@ -62,14 +61,13 @@ const net_region_t *gasnetc_pin_permanent(void *start, size_t length)
     gasnetc_pool_give(&pins_for_good, &pin->link);
     return &pin->region;
 }
-#endif
 
 _Static_assert((int)GASNETC_FILL_MAX == (int)GASNETC_BBUF_SIZE,
                "one buffer holds the longest fill");
 
 const struct net_region *gasnetc_destination(void *start, size_t nbytes)
 {
-    return bounce_destination(start, nbytes);
+    return NET_BUFFERS ? NULL : gasnetc_pin_permanent(start, nbytes);
 }
 
 /* Takes a bbuf that was never used.  The free list does not hold them from the start: that would
@@ -181,42 +179,24 @@ void gasnetc_copy_nowhere(const void *to, size_t nbytes)
         nbytes, to);
 }
 
-static void free_bbuf(void *bbuf)
-{
-    gasnetc_bbuf_free(bbuf);
-}
-
 HOT void give_bbuf(void *bbuf)
 {
-    if (!gasnetc_pool_give_now(&gasnetc_free_bbufs, bbuf)) free_bbuf(bbuf);
-}
-
-static void copy_and_free(const gasnetc_sent_t *sent, void *bbuf)
-{
-    memcpy(sent->copy_to, bbuf, sent->copy_length);
-    gasnetc_bbuf_free(bbuf);
-}
-
-static __attribute__((cold)) void copy_nowhere(const gasnetc_sent_t *sent, void *bbuf)
-{
-    gasnetc_copy_nowhere(sent->copy_to, sent->copy_length);
-    gasnetc_bbuf_free(bbuf);
+    if (!gasnetc_pool_give_now(&gasnetc_free_bbufs, bbuf)) gasnetc_bbuf_free(bbuf);
 }
 
 /* Copies a bounced get to its destination, and frees the bbuf.  A get of one word is the usual
- * case; all other cases are tail calls, which keeps it short. */
+ * case. */
 HOT void end_get(const gasnetc_sent_t *sent, void *bbuf)
 {
     if ((uintptr_t)sent->copy_to < GASNETC_FIRST_PAGE) {
-        copy_nowhere(sent, bbuf);
-        return;
+        gasnetc_copy_nowhere(sent->copy_to, sent->copy_length);
+    } else {
+        gasnetc_poll_counts.gets_bounced++;
+        if (sent->copy_length == 8)
+            memcpy(sent->copy_to, bbuf, 8);
+        else
+            memcpy(sent->copy_to, bbuf, sent->copy_length);
     }
-    gasnetc_poll_counts.gets_bounced++;
-    if (sent->copy_length != 8) {
-        copy_and_free(sent, bbuf);
-        return;
-    }
-    memcpy(sent->copy_to, bbuf, 8);
     give_bbuf(bbuf);
 }
 

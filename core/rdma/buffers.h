@@ -4,8 +4,7 @@
  * One arena, registered once.  An operation holds its bbuf until its completion is reaped.  So
  * reaping, which runs no handlers, is enough to obtain a bbuf while any is in flight.
  */
-#ifndef GASNETC_BUFFERS_H
-#define GASNETC_BUFFERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,8 +21,8 @@ enum { GASNETC_BBUF_SIZE = 4096 };
 extern net_region_t gasnetc_bbuf_region; /* covers every bbuf */
 #pragma GCC visibility pop
 
-/* Allocates and registers `count` buffers; fatal, naming limit and remedy, when that fails.  Not in
- * a core without buffers (NET_BUFFERS), like gasnetc_pin_permanent. */
+/* Allocates and registers `count` buffers; fatal, naming limit and remedy, when that fails.
+ */
 void gasnetc_bbuf_init(uint32_t count);
 void gasnetc_bbuf_fini(void);
 
@@ -158,5 +157,3 @@ static inline void gasnetc_retire_regions(void)
 
 /* Registers memory for local use, until gasnetc_bbuf_fini; NULL when the network refuses. */
 const net_region_t *gasnetc_pin_permanent(void *start, size_t length);
-
-#endif

@@ -27,7 +27,7 @@ void gasnetc_firehose_invalidate(void *addr, size_t len)
 {
     if (!gasnetc_unmapped_report((uintptr_t)addr, len)) return;
     gasnetc_cache_make_due();
-    gasnetc_remote_make_due();
+    if (REMOTE_PENDS) gasnetc_remote_make_due();
 }
 
 static void drop(uintptr_t start, size_t size)

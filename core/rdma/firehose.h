@@ -4,8 +4,7 @@
  * within a pool.  Puts and gets use it.  A transfer holds its region until its
  * completion is reaped: the region is its gasnetc_sent_t.held.
  */
-#ifndef GASNETC_FIREHOSE_H
-#define GASNETC_FIREHOSE_H
+#pragma once
 
 #include "core/completion.h"
 #include "core/job/job.h"
@@ -148,5 +147,3 @@ HOT bool gasnetc_still_watched(void)
 {
     return !gasnetc_watch_at_use || memory_events_intact();
 }
-
-#endif

@@ -3,10 +3,8 @@
  *
  * What depends on whether peers hold memory of this rank is in remote.h.
  */
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "core/job/job.h"
 #include "core/job/progress.h"
@@ -39,7 +37,8 @@ static firehose_outcome_t cache_pin(void *context, uintptr_t addr, size_t len, v
     GASNETI_UNCANCELLED;
     (void)context;
     gasnetc_unmapped_watch(addr, len);
-    const bool keep = gasnetc_watched((void *)addr, len) || gasnetc_remote_keeps(addr, len);
+    const bool keep =
+        gasnetc_watched((void *)addr, len) || (REMOTE_PENDS && gasnetc_remote_keeps(addr, len));
     const double start = gasneti_clock();
     const firehose_outcome_t outcome = gasnetc_remote_register(addr, len, key);
     spent_since(start);
@@ -58,11 +57,17 @@ static void cache_unpin(void *context, uintptr_t addr, size_t len, void *key)
     gasnetc_unmapped_unwatch(addr, len);
 }
 
+/* One step of waiting for room.  Where peers pin, it only reaps, because completions make room: a
+ * handler or collective that a poll ran could not wait for memory of a peer, since the thread may
+ * be in gasnetc_post_waiting. */
 static void cache_progress(void *context)
 {
     (void)context;
     gasnetc_lease_take_back(GASNETC_LOCAL);
-    gasnetc_remote_wait();
+    if (REMOTE_PENDS)
+        gasnetc_reap();
+    else
+        gasnetc_poll_stalled();
 }
 
 static void cache_lock(void *context)
@@ -78,6 +83,12 @@ static void cache_unlock(void *context)
 }
 
 /* --- begin and end --- */
+
+/* The number of ranks that hold firehoses to each other's memory; 1: no rank does. */
+static uint32_t cache_nodes(void)
+{
+    return REMOTE_PENDS ? gasnetc_job.size : 1;
+}
 
 /* The amount left for the cache when `taken` is registered, at least `least`: if that is too much,
  * the system refuses registrations later. */
@@ -146,7 +157,7 @@ static firehose_sizes_t sizes_of_pools(void)
         .device_regions = device_regions(),
         .device_region = gasnetc_caps.region_max,
         .processes = gasnetc_job.host_size,
-        .nodes = gasnetc_remote_nodes(),
+        .nodes = cache_nodes(),
         .main_pool = FIREHOSE_UNSET,
         .m = setting(p->firehose_m),
         .maxvictim_m = setting(p->firehose_maxvictim_m),
@@ -158,7 +169,7 @@ static firehose_sizes_t sizes_of_pools(void)
     };
     firehose_compute_sizes(&limits, &sizes, why, sizeof why);
     gasneti_fatal_if_any(why);
-    gasnetc_remote_agree(&sizes);
+    if (REMOTE_PENDS) gasnetc_remote_agree(&sizes);
     return sizes;
 }
 
@@ -192,14 +203,14 @@ void gasnetc_firehose_open(void)
 {
     if (gasnetc_job.size == 1 || !gasnetc_params.use_firehose || gasnetc_caps.unreachable[0])
         return;
-    if (!gasnetc_watch_begin() && gasnetc_remote_nodes() == 1) {
+    if (!gasnetc_watch_begin() && !REMOTE_PENDS) {
         gasneti_fatal_if_any(""); /* pairs with sizes_of_pools in other processes */
         return;
     }
     firehose_config_t config = {
         .sizes = sizes_of_pools(),
         .page = GASNET_PAGESIZE,
-        .nodes = gasnetc_remote_nodes(),
+        .nodes = cache_nodes(),
         .key_size = sizeof(gasnetc_cache_key_t),
         .callbacks = {.pin = cache_pin,
                       .unpin = cache_unpin,
@@ -207,7 +218,7 @@ void gasnetc_firehose_open(void)
                       .lock = GASNETC_THREADED ? cache_lock : NULL,
                       .unlock = GASNETC_THREADED ? cache_unlock : NULL},
     };
-    gasnetc_remote_configure(&config);
+    if (REMOTE_PENDS) gasnetc_remote_configure(&config);
     firehose_t *fh = firehose_init(&config, NULL);
     if (!fh)
         gasneti_fatal("out of memory for the records of %llu registrations",

@@ -6,8 +6,7 @@
  * the lease alone, when they are posted and when they are complete.  Leases are taken back when a
  * registration waits for room, and when memory was unmapped.  Used by rdma.c and remote.h.
  */
-#ifndef GASNETC_LEASE_H
-#define GASNETC_LEASE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -93,5 +92,3 @@ void gasnetc_lease_retire(void);
 
 /* Transfers under leases so far; any thread, no lock. */
 uint64_t gasnetc_lease_hits(enum gasnetc_end end);
-
-#endif

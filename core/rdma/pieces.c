@@ -150,7 +150,7 @@ static bool post(const rdma_piece_t *p, const remote_t *remote, enum net_order o
 static void post_in_parts(const rdma_piece_t *p, const remote_t *remote, enum net_order order,
                           bool in_handler)
 {
-    const size_t most = p->put ? bounce_unpinnable_put_max() : bounce_unpinnable_get_max();
+    const size_t most = p->put ? NET_BUFFER_PUT : NET_BUFFER_GET;
     const remote_t unused = {.key = remote->key};
     gasnetc_counter_t earlier = {0};
     rdma_piece_t part = *p;

@@ -4,8 +4,7 @@
  * An address of a rank names its memory whatever the endpoint, so transfers look for the address
  * alone, and here only when neither the peer's window nor its attached segment has it. Thread-safe.
  */
-#ifndef GASNETC_PUBLISHED_H
-#define GASNETC_PUBLISHED_H
+#pragma once
 
 #include "core/job/job.h"
 #include "core/rdma/rdma.h"
@@ -58,5 +57,3 @@ gasnetc_published_t gasnetc_published_by(uint32_t rank, unsigned endpoint);
 
 /* The latest that contains all of a range, which is not empty. */
 gasnetc_published_t gasnetc_published_at(uint32_t rank, uintptr_t start, size_t nbytes);
-
-#endif

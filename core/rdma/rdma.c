@@ -76,7 +76,7 @@ HOT enum outcome put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, s
         if (!bulk || nbytes > gasnetc_caps.transfer_max) return NOT_NOW;
         region = local_region_of(src, nbytes);
         if (!region) return OUTSIDE;
-    } else if (bulk && bounce_inline_copies()) {
+    } else if (bulk && NET_BUFFERS) { /* a put from a region saves the network's copy */
         region = local_region_of(src, nbytes);
         if (!region && nbytes > gasnetc_caps.copy_put_max) return OUTSIDE;
     }
@@ -295,6 +295,7 @@ bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
     char small[128], most[GASNETC_FILL_MAX];
+    if (nbytes > GASNETC_FILL_MAX) return false;
     if (nbytes <= sizeof small && nbytes <= gasnetc_caps.inline_max) {
         memset(small, value, nbytes);
         gasnetc_rdma_put(node, dst, small, nbytes, counter);

@@ -10,8 +10,7 @@
  * `counter` counts one or more operations as issued before the call returns; the transfer is
  * complete when gasnetc_counter_done(counter).
  */
-#ifndef GASNETC_RDMA_H
-#define GASNETC_RDMA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,10 +72,8 @@ bool gasnetc_rdma_atomics(bool favors_remote, bool *global);
  * (published.h). */
 bool gasnetc_is_published(uint32_t rank, uintptr_t start, size_t nbytes);
 
-/* Writes nbytes copies of a byte.  At most GASNETC_FILL_MAX, the size of a bounce buffer;
- * false, with nothing done, if the core has no bounce buffers. */
+/* Writes nbytes copies of a byte.  False, with nothing done, for more than GASNETC_FILL_MAX, the
+ * size of a bounce buffer, or if the core has no bounce buffers. */
 bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
                        gasnetc_counter_t *counter);
 enum { GASNETC_FILL_MAX = 4096 };
-
-#endif

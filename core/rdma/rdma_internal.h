@@ -1,7 +1,6 @@
 /* rdma_internal.h - calls of pieces.c for rdma.c and, for the payload of Longs, for the AM engine.
  */
-#ifndef GASNETC_RDMA_INTERNAL_H
-#define GASNETC_RDMA_INTERNAL_H
+#pragma once
 
 #include "core/job/job.h"
 #include "core/params/params.h"
@@ -35,5 +34,3 @@ void gasnetc_put_copied(gasnetc_peer_t *peer, void *dst, const void *src, size_t
 
 /* The region of this rank's segment that contains all of the range, or NULL; nbytes >= 1. */
 const net_region_t *gasnetc_local_region(const void *start, size_t nbytes);
-
-#endif

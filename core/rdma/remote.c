@@ -13,6 +13,7 @@
 #include "core/rdma/segment.h"
 #include "core/report.h"
 #include "gasnet.h"
+#include "other/base/min.h"
 
 atomic_bool gasnetc_remote_due;
 atomic_uint gasnetc_unmapped_settled;
@@ -46,22 +47,10 @@ firehose_outcome_t gasnetc_remote_register(uintptr_t addr, size_t len, gasnetc_c
     return FIREHOSE_PINNED;
 }
 
-uint32_t gasnetc_remote_nodes(void)
-{
-    return gasnetc_job.size;
-}
-
 bool gasnetc_remote_keeps(uintptr_t addr, size_t len)
 {
     const gasnetc_segment_t *own = &gasnetc_peers[gasnetc_job.rank].segment;
     return addr - own->base < own->size && len <= own->size - (addr - own->base);
-}
-
-/* Only reaps, because completions make room.  A handler or collective that a poll ran could not
- * wait for memory of a peer, since the thread may be in gasnetc_post_waiting. */
-void gasnetc_remote_wait(void)
-{
-    gasnetc_reap();
 }
 
 void gasnetc_remote_make_due(void)
@@ -213,11 +202,6 @@ const char *gasnetc_firehose_message(uint32_t from, const void *bytes, size_t si
 
 /* --- begin --- */
 
-static uint64_t lesser(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Reduces the pools to the least of all ranks, because each rank derives its share of a peer's pool
  * from its own pool. */
 void gasnetc_remote_agree(firehose_sizes_t *sizes)
@@ -226,11 +210,11 @@ void gasnetc_remote_agree(firehose_sizes_t *sizes)
     if (!all) gasneti_fatal("out of memory for %u ranks", gasnetc_job.size);
     bootstrap_exchange(sizes, sizeof *sizes, all);
     for (uint32_t i = 0; i < gasnetc_job.size; i++) {
-        sizes->m = lesser(sizes->m, all[i].m);
-        sizes->r = lesser(sizes->r, all[i].r);
-        sizes->maxvictim_m = lesser(sizes->maxvictim_m, all[i].maxvictim_m);
-        sizes->maxvictim_r = lesser(sizes->maxvictim_r, all[i].maxvictim_r);
-        sizes->max_region = lesser(sizes->max_region, all[i].max_region);
+        sizes->m = gasneti_min(sizes->m, all[i].m);
+        sizes->r = gasneti_min(sizes->r, all[i].r);
+        sizes->maxvictim_m = gasneti_min(sizes->maxvictim_m, all[i].maxvictim_m);
+        sizes->maxvictim_r = gasneti_min(sizes->maxvictim_r, all[i].maxvictim_r);
+        sizes->max_region = gasneti_min(sizes->max_region, all[i].max_region);
     }
     free(all);
 }

@@ -8,10 +8,7 @@
  * Included by puts and gets (rdma.c, pieces.c), by the code that opens the registration cache
  * (firehose_open.c), and by polls.  README.md describes remote_firehose.h.
  */
-#ifndef GASNETC_REMOTE_H
-#define GASNETC_REMOTE_H
-
-#include <errno.h>
+#pragma once
 
 #include "core/job/job.h"
 #include "core/job/progress.h"
@@ -99,20 +96,14 @@ static inline void remote_later(const rdma_piece_t *piece, size_t nbytes);
 
 /* --- the registration cache --- */
 
-/* remote_fast.c and remote.c define these calls, which are rare. */
-
-/* The number of ranks that hold firehoses to each other's memory; 1: no rank does. */
-uint32_t gasnetc_remote_nodes(void);
-
-/* Registers whole pages. */
+/* Registers whole pages; remote_fast.c or remote.c. */
 firehose_outcome_t gasnetc_remote_register(uintptr_t addr, size_t len, gasnetc_cache_key_t *key);
+
+/* --- if REMOTE_PENDS: remote.c, and core/am/firehose_messages.c --- */
 
 /* True if a registration is kept even where unmapped memory cannot be seen.  That is so for the
  * segment, which peers hold: otherwise each of their transfers would register it again. */
 bool gasnetc_remote_keeps(uintptr_t addr, size_t len);
-
-/* One step of waiting for room in the cache. */
-void gasnetc_remote_wait(void);
 
 /* Memory was unmapped that peers may hold: the next poll tells the peers. */
 void gasnetc_remote_make_due(void);
@@ -137,6 +128,4 @@ HOT void remote_progress(void);
 #include "core/rdma/remote_fast.h"
 #else
 #include "core/rdma/remote_firehose.h"
-#endif
-
 #endif

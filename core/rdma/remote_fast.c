@@ -15,38 +15,8 @@ bool gasnetc_move_window(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes)
     return gasnetc_within(peer->window.base, size, start, nbytes);
 }
 
-uint32_t gasnetc_remote_nodes(void)
-{
-    return 1;
-}
-
 firehose_outcome_t gasnetc_remote_register(uintptr_t addr, size_t len, gasnetc_cache_key_t *key)
 {
     if (gasnetc_register((void *)addr, len, NET_LOCAL, key)) return FIREHOSE_PINNED;
     return errno == ENOMEM || errno == EAGAIN ? FIREHOSE_REFUSED : FIREHOSE_INVALID;
 }
-
-bool gasnetc_remote_keeps(uintptr_t addr, size_t len)
-{
-    (void)addr, (void)len;
-    return false;
-}
-
-void gasnetc_remote_wait(void)
-{
-    gasnetc_poll_stalled();
-}
-
-void gasnetc_remote_make_due(void) {}
-
-void gasnetc_remote_agree(firehose_sizes_t *sizes)
-{
-    (void)sizes;
-}
-
-void gasnetc_remote_configure(firehose_config_t *config)
-{
-    (void)config;
-}
-
-void gasnetc_register_firehose_handler(void) {}

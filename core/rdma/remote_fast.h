@@ -2,8 +2,7 @@
  *
  * Included by remote.h alone.
  */
-#ifndef GASNETC_REMOTE_FAST_H
-#define GASNETC_REMOTE_FAST_H
+#pragma once
 
 #include "core/rdma/published.h"
 #include "core/rdma/remote.h"
@@ -100,5 +99,3 @@ static inline void remote_later(const rdma_piece_t *piece, size_t nbytes)
 HOT void remote_settle(void) {}
 
 HOT void remote_progress(void) {}
-
-#endif

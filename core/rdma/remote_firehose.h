@@ -5,8 +5,7 @@
  *   remote_transfers.c   transfers that wait for memory of a peer
  * Included by remote.h, and by these.
  */
-#ifndef GASNETC_REMOTE_FIREHOSE_H
-#define GASNETC_REMOTE_FIREHOSE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -184,5 +183,3 @@ bool gasnetc_post_waiting(void);
 /* The most bytes of a put that are sent with the request for the memory; the destination precedes
  * them. */
 size_t gasnetc_ride_limit(void);
-
-#endif

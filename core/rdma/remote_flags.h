@@ -12,8 +12,7 @@
  * rank writes its words of one index always to the same rank; and it writes the next word only when
  * it knows that the reader has taken the previous one.
  */
-#ifndef GASNETC_REMOTE_FLAGS_H
-#define GASNETC_REMOTE_FLAGS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -48,5 +47,3 @@ static inline bool gasnetc_remote_flag_take(uint32_t index, uint64_t *word)
     *word = found;
     return true;
 }
-
-#endif

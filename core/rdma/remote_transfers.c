@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "core/job/progress.h"
-#include "core/rdma/rdma_internal.h"
 #include "core/rdma/remote.h"
 #include "core/report.h"
 #include "gasnet.h"
@@ -20,7 +19,6 @@ enum { MOST_WAITING = 1024 };
 
 _Static_assert(!NET_BUFFERS && !NET_PAIRS_LONGS, "for networks that use the core's bounce buffers");
 
-/* One piece that waits. */
 typedef struct waiting {
     struct waiting *next;
     rdma_piece_t piece;

@@ -4,8 +4,7 @@
  * segment.c (FAST) or segment_unpinned.c (LARGE, EVERYTHING) has the calls of init, attach and
  * exit, and segments.c the rest.
  */
-#ifndef GASNETC_SEGMENT_H
-#define GASNETC_SEGMENT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -76,5 +75,3 @@ void gasnetc_segment_not_allocated(uintptr_t size) __attribute__((noreturn, cold
 /* Collective: sets address and size of each peer's segment; those of this rank are `base` and
  * `size`. */
 void gasnetc_segment_exchange(uintptr_t base, uintptr_t size);
-
-#endif

@@ -6,8 +6,7 @@
  * decides what a form waits for: tests/unit/synchronisation.c and tests/programs/testsync.c check
  * every row.
  */
-#ifndef GASNETC_SYNCHRONISATION_H
-#define GASNETC_SYNCHRONISATION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -88,5 +87,3 @@ static inline bool gasnetc_blocks(enum gasnetc_form form)
 {
     return gasnetc_needs[form].remote == GASNETC_INITIATING;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * handler: it takes no lock and allocates nothing.  The cache takes the reports before each look-up
  * (firehose.c).
  */
-#ifndef GASNETC_UNMAPPED_H
-#define GASNETC_UNMAPPED_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -45,5 +44,3 @@ static inline bool gasnetc_unmapped_pending(void)
  * all of the address space.  gasnetc_unmapped_pending is true until then.  One thread at a time.
  */
 void gasnetc_unmapped_take(void (*visit)(uintptr_t start, size_t size));
-
-#endif

@@ -13,8 +13,7 @@
  * sender reads memory that sender and receiver share.  No I/O, no lock; the lock that each call
  * needs is given below, and fields used under two different locks are atomic.
  */
-#ifndef RINGS_AMRDMA_H
-#define RINGS_AMRDMA_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -145,7 +144,6 @@ static inline void amrdma_in_init(amrdma_in_t *in, uint32_t slots, amrdma_releas
         atomic_init(&released->number[i], amrdma_before_first(i, slots));
 }
 
-/* True if `trailer` is that of the next message. */
 static inline bool amrdma_is_next(const amrdma_in_t *in, uint64_t trailer)
 {
     return amrdma_trailer_number(trailer) == in->expected;
@@ -188,5 +186,3 @@ static inline uint16_t amrdma_freed(amrdma_in_t *in, bool in_order)
     if (!in_order) in->freed = amrdma_released_to(in->released, in->mask, in->freed);
     return (uint16_t)in->freed;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * Messages from rings have kept_buffer, and are not from net_sys.  core/network.h, whose types
  * these are, is included first.
  */
-#ifndef RINGS_LOCAL_RINGS_H
-#define RINGS_LOCAL_RINGS_H
+#pragma once
 
 #include "core/rings/amrdma.h"
 
@@ -55,7 +54,6 @@ static inline gasnetc_ring_form_t gasnetc_ring_form(uint32_t slots, uint32_t lim
         .slot = amrdma_slot_size(limit), .mask = slots - 1, .limit = limit};
 }
 
-/* Bytes of the slots of a ring. */
 static inline size_t gasnetc_ring_bytes(const gasnetc_ring_form_t *form)
 {
     return (size_t)(form->mask + 1) * form->slot;
@@ -161,5 +159,3 @@ static inline void gasnetc_ring_release(net_message_t *message)
     else
         amrdma_slot_release(record->released, record->number);
 }
-
-#endif

@@ -186,14 +186,3 @@ void gasnetc_shm_block(void)
     while (atomic_load_explicit(&mine->asleep, memory_order_acquire))
         gasneti_futex_sleep(&mine->asleep, GASNETI_FUTEX_SHARED, 1, NULL);
 }
-
-/* --- counters --- */
-
-__attribute__((no_sanitize("thread"))) void gasnetc_shm_counts(const gasnetc_peer_t *peer,
-                                                               struct net_peer_counts *counts)
-{
-    const gasnetc_shm_peer_t *shm = peer->shm;
-    if (!shm) return;
-    for (int kind = 0; kind < GASNETC_SHM_RINGS; kind++) counts->by_ring += shm->out[kind].out.sent;
-    if (atomic_load(&shm->admitted)) counts->rings += GASNETC_SHM_RINGS;
-}

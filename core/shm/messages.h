@@ -11,8 +11,7 @@
  * A message is complete when the call returns.  A slot counts as written only by its trailer, which
  * is stored last: a sender that dies before that has written nothing.
  */
-#ifndef GASNETC_SHM_MESSAGES_H
-#define GASNETC_SHM_MESSAGES_H
+#pragma once
 
 #include "core/job/job.h"
 #include "core/network.h"
@@ -20,8 +19,6 @@
 #include "core/shm/shm_flow.h"
 #include "core/shm/wake.h"
 #include "other/base/hot.h"
-
-#if GASNET_PSHM
 
 enum gasnetc_shm_kind { GASNETC_SHM_REQUESTS, GASNETC_SHM_REPLIES, GASNETC_SHM_RINGS };
 
@@ -83,7 +80,7 @@ void gasnetc_shm_block(void);
 /* The record of a peer that has its messages by shared memory; NULL: by the network. */
 static inline gasnetc_shm_peer_t *gasnetc_shm_of(const gasnetc_peer_t *peer)
 {
-    return peer->shm;
+    return GASNET_PSHM ? peer->shm : NULL;
 }
 
 /* True if `ring`, in which a message seems to be ready, is the door: gasnetc_shm_admit is to be
@@ -149,65 +146,12 @@ HOT void gasnetc_shm_unanswered(const gasnetc_peer_t *peer)
     shm_flow_count_unanswered(peer->shm->unanswered_here);
 }
 
-/* --- counters --- */
-
 /* Adds the messages written into rings of the peer, and the local rings that the peer writes. */
-void gasnetc_shm_counts(const gasnetc_peer_t *peer, struct net_peer_counts *counts);
-
-#else
-
-/* Without shared memory no peer has a record, and the calls that take one are not reached. */
-static inline struct gasnetc_shm_peer *gasnetc_shm_of(const gasnetc_peer_t *peer)
+__attribute__((no_sanitize("thread"))) static inline void
+gasnetc_shm_counts(const gasnetc_peer_t *peer, struct net_peer_counts *counts)
 {
-    (void)peer;
-    return NULL;
+    const gasnetc_shm_peer_t *shm = gasnetc_shm_of(peer);
+    if (!shm) return;
+    for (int kind = 0; kind < GASNETC_SHM_RINGS; kind++) counts->by_ring += shm->out[kind].out.sent;
+    if (atomic_load(&shm->admitted)) counts->rings += GASNETC_SHM_RINGS;
 }
-
-static inline bool gasnetc_shm_is_door(const gasnetc_ring_t *ring)
-{
-    (void)ring;
-    return false;
-}
-
-static inline void gasnetc_shm_admit(void) {}
-
-static inline bool gasnetc_shm_has_sleeper(void)
-{
-    return false;
-}
-
-static inline void gasnetc_shm_arm(void) {}
-static inline void gasnetc_shm_block(void) {}
-
-enum gasnetc_shm_kind { GASNETC_SHM_REQUESTS, GASNETC_SHM_REPLIES };
-
-static inline char *gasnetc_shm_request_slot(gasnetc_peer_t *peer, size_t length)
-{
-    (void)peer, (void)length;
-    return NULL;
-}
-
-static inline char *gasnetc_shm_reply_slot(gasnetc_peer_t *peer, size_t length)
-{
-    (void)peer, (void)length;
-    return NULL;
-}
-
-static inline void gasnetc_shm_written(gasnetc_peer_t *peer, enum gasnetc_shm_kind kind,
-                                       size_t length)
-{
-    (void)peer, (void)kind, (void)length;
-}
-
-static inline void gasnetc_shm_unanswered(const gasnetc_peer_t *peer)
-{
-    (void)peer;
-}
-
-static inline void gasnetc_shm_counts(const gasnetc_peer_t *peer, struct net_peer_counts *counts)
-{
-    (void)peer, (void)counts;
-}
-
-#endif
-#endif

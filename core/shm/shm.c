@@ -145,7 +145,8 @@ static void report(void)
 void gasnetc_shm_find(void)
 {
     gasneti_shm_peers[0].rank = UINT32_MAX; /* 0 would be that of a member */
-    if (gasnetc_params.supernode_maxsize != 1 && job_shares_hosts()) find_supernodes();
+    if (GASNET_PSHM && gasnetc_params.supernode_maxsize != 1 && job_shares_hosts())
+        find_supernodes();
     count_near();
     report();
     gasneti_info(shm, "shares memory with %u ranks of this host", shm_count ? shm_count - 1 : 0);

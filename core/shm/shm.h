@@ -4,8 +4,7 @@
  * SEGMENT_FAST alone; elsewhere, and with --disable-pshm, each process is a supernode.  Called by
  * init, attach and segment.c; the fast paths read gasneti_shm_peers (gasnet_pshm.h).
  */
-#ifndef GASNETC_SHM_H
-#define GASNETC_SHM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,8 +13,6 @@
 
 #include "core/network.h"
 #include "gasnet.h"
-
-#if GASNET_PSHM
 
 /* Init, collective: decides which processes form supernodes. */
 void gasnetc_shm_find(void);
@@ -43,6 +40,7 @@ _Atomic uint64_t *gasnetc_shm_barrier(void);
  * another one.  The caller has checked the range. */
 static inline bool gasnetc_shm_put(uint32_t rank, void *dst, const void *src, size_t nbytes)
 {
+    if (!GASNET_PSHM) return false;
     const gasneti_shm_peer_t *shm = &gasneti_shm_peers[rank];
     if (shm->number == 0) return false;
     void *here = (void *)(shm->mapped + ((uintptr_t)dst - shm->base));
@@ -50,46 +48,11 @@ static inline bool gasnetc_shm_put(uint32_t rank, void *dst, const void *src, si
     return true;
 }
 
-/* The `offset` and the `supernode` of gasnet_getNodeInfo. */
+/* The `supernode` and the `offset` of gasnet_getNodeInfo. */
 static inline void gasnetc_shm_info(uint32_t rank, gasnet_nodeinfo_t *info)
 {
     info->supernode = (gasnet_node_t)gasnetc_shm_supernode(rank);
+#if GASNET_PSHM
     info->offset = gasneti_shm_peers[rank].mapped - gasneti_shm_peers[rank].base;
-}
-
-#else
-
-static inline void gasnetc_shm_find(void) {}
-
-static inline void gasnetc_shm_open(void) {}
-
-static inline uint32_t gasnetc_shm_supernode(uint32_t rank)
-{
-    return rank;
-}
-
-static inline void *gasnetc_shm_alloc(size_t size)
-{
-    return size ? net_alloc(size) : NULL;
-}
-
-static inline void gasnetc_shm_enter(void) {}
-
-static inline _Atomic uint64_t *gasnetc_shm_barrier(void)
-{
-    return NULL;
-}
-
-static inline bool gasnetc_shm_put(uint32_t rank, void *dst, const void *src, size_t nbytes)
-{
-    (void)rank, (void)dst, (void)src, (void)nbytes;
-    return false;
-}
-
-static inline void gasnetc_shm_info(uint32_t rank, gasnet_nodeinfo_t *info)
-{
-    info->supernode = (gasnet_node_t)rank;
-}
-
 #endif
-#endif
+}

@@ -7,8 +7,7 @@
  * is written only while fewer earlier ones are open than a ring has slots.  So each Reply finds a
  * slot, whatever other messages wait for, and a handler never waits.
  */
-#ifndef GASNETC_SHM_FLOW_H
-#define GASNETC_SHM_FLOW_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -48,5 +47,3 @@ static inline void shm_flow_count_unanswered(_Atomic uint32_t *unanswered)
     atomic_store_explicit(unanswered, atomic_load_explicit(unanswered, memory_order_relaxed) + 1,
                           memory_order_release);
 }
-
-#endif

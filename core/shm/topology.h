@@ -2,8 +2,7 @@
  *
  * Pure: no globals, no I/O.  All ranks compute the same from the same records.
  */
-#ifndef GASNETC_TOPOLOGY_H
-#define GASNETC_TOPOLOGY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ void gasnetc_supernodes_group(gasnetc_location_t *locations, uint32_t n, uint32_
  * ranks of a group, but ranks with alone[r] have one each.  `number` has room for n numbers. */
 void gasnetc_supernodes_number(const uint32_t *group, const uint8_t *alone, uint32_t n,
                                uint32_t *number, uint32_t *supernode);
-
-#endif

@@ -8,8 +8,11 @@
  */
 #include "core/shm/wake.h"
 
+#include <time.h>
+
 #include "core/job/job.h"
 #include "core/network.h"
+#include "other/base/uncancelled.h"
 
 static _Atomic uint32_t awake; /* 0 */
 
@@ -22,7 +25,7 @@ static _Atomic uint32_t *sleeper; /* the network's word of this process */
 
 void gasnetc_wakeup_prepare(void)
 {
-    prepared = hostmem_sleepers_prepare();
+    prepared = GASNET_PSHM && hostmem_sleepers_prepare();
 }
 
 size_t gasnetc_wakeup_size(uint32_t processes)
@@ -62,12 +65,15 @@ uint32_t gasnetc_wakeup_arm(bool brief)
     return hostmem_sleepers_arm(&gasnetc_wakeup->sleepers, index_of(me), sleeper, me + 1, brief);
 }
 
+/* Where no peer wakes the process, sleeps all of the time. */
 void gasnetc_wakeup_sleep(uint32_t wakes, uint32_t us)
 {
+    GASNETI_UNCANCELLED;
+    const struct timespec time = {.tv_nsec = us * 1000L};
     if (has_sleepers())
         hostmem_sleepers_sleep(&gasnetc_wakeup->sleepers, index_of(gasnetc_job.rank), wakes, us);
     else
-        gasnetc_wakeup_sleep_alone(us);
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
 void gasnetc_wakeup_watch(void)
@@ -79,4 +85,9 @@ void gasnetc_wakeup_watch(void)
 void gasnetc_wakeup_rank(uint32_t rank)
 {
     hostmem_wake(&gasnetc_wakeup->sleepers, index_of(rank));
+}
+
+void gasnetc_wakeup_all(void)
+{
+    hostmem_wake_all(&gasnetc_wakeup->sleepers);
 }

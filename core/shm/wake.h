@@ -4,27 +4,13 @@
  * A supernode of one process has no such memory.  Called by attach, the poll engine, the barrier
  * and all code that stores what a shared-memory peer may wait for.
  */
-#ifndef GASNETC_WAKE_H
-#define GASNETC_WAKE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "gasnet.h"
-#include "other/base/uncancelled.h"
-
-/* Sleeps `us` microseconds, less than a second. */
-static inline void gasnetc_wakeup_sleep_alone(uint32_t us)
-{
-    GASNETI_UNCANCELLED;
-    const struct timespec time = {.tv_nsec = us * 1000L};
-    clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
-}
-
-#if GASNET_PSHM
-
 #include "other/base/hostmem/sleepers.h"
 
 typedef struct gasnetc_wakeup {
@@ -51,7 +37,8 @@ void gasnetc_wakeup_open(void *memory, bool whole, bool all);
 
 /* Arms, before the thread's last look at what it waits for.  The result is for
  * gasnetc_wakeup_sleep, which returns when the process was woken after arming, or when the time is
- * over.  `brief`: arming is cheaper, but may miss a wake-up that comes while it runs. */
+ * over, less than a second.  `brief`: arming is cheaper, but may miss a wake-up that comes while it
+ * runs. */
 uint32_t gasnetc_wakeup_arm(bool brief);
 void gasnetc_wakeup_sleep(uint32_t wakes, uint32_t us);
 
@@ -77,44 +64,4 @@ static inline void gasnetc_wakeup_own(void)
 }
 
 /* Wakes all processes of the supernode, after data was stored for all of them. */
-static inline void gasnetc_wakeup_all(void)
-{
-    hostmem_wake_all(&gasnetc_wakeup->sleepers);
-}
-
-#else
-
-enum { gasnetc_wakeup_always = false };
-
-static inline void gasnetc_wakeup_prepare(void) {}
-
-static inline uint32_t gasnetc_wakeup_arm(bool brief)
-{
-    (void)brief;
-    return 0;
-}
-
-static inline void gasnetc_wakeup_sleep(uint32_t wakes, uint32_t us)
-{
-    (void)wakes;
-    gasnetc_wakeup_sleep_alone(us);
-}
-
-static inline void gasnetc_wakeup_watch(void) {}
-
-static inline bool gasnetc_wakeup_quiet(void)
-{
-    return false;
-}
-
-static inline void gasnetc_wakeup_rank(uint32_t rank)
-{
-    (void)rank;
-}
-
-static inline void gasnetc_wakeup_own(void) {}
-
-static inline void gasnetc_wakeup_all(void) {}
-
-#endif
-#endif
+void gasnetc_wakeup_all(void);

@@ -3,8 +3,7 @@
  *
  * Called by start-up and exit.
  */
-#ifndef GASNETC_STATS_H
-#define GASNETC_STATS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -54,5 +53,3 @@ void gasnete_write_waits(FILE *out);
 
 /* Appends this process's counters to the file, if any; `when` is the occasion, in words. */
 void gasnetc_stats_write(const char *when);
-
-#endif

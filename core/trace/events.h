@@ -1,7 +1,6 @@
 /* events.h - the events of a trace, the letters that select them, and their lines in the file
  * (pure).  README.md describes the file. */
-#ifndef GASNETI_TRACE_EVENTS_H
-#define GASNETI_TRACE_EVENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ size_t gasneti_trace_line(char line[GASNETI_TRACE_LINE], const gasneti_trace_eve
 /* Writes a text of any bytes as a JSON string with its quotes, at most `room` bytes, of which it
  * needs 2; returns the length. */
 size_t gasneti_trace_string(char *to, size_t room, const char *text);
-
-#endif

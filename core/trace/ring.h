@@ -3,8 +3,7 @@
  * The thread adds, one other thread takes.  An event that finds the ring full is counted and lost:
  * the traced program never waits for the file.
  */
-#ifndef GASNETI_TRACE_RING_H
-#define GASNETI_TRACE_RING_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -67,5 +66,3 @@ static inline void gasneti_trace_ring_take(gasneti_trace_ring_t *ring)
     const uint32_t taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);
     atomic_store_explicit(&ring->taken, taken + 1, memory_order_release);
 }
-
-#endif

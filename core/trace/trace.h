@@ -8,8 +8,7 @@
  * delivered as those of the library's own handlers; the table of shared-memory peers has empty
  * segments (extended-ref/shm_transfer.h); and gasnetc_poll_in_wait is another function.
  */
-#ifndef GASNETI_TRACE_H
-#define GASNETI_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ void gasneti_trace_note(uint64_t began, const gasneti_trace_event_t *event) __at
 void gasneti_trace_step(enum gasneti_trace_for reason, uint32_t peer) __attribute__((cold));
 void gasneti_trace_stepped(void) __attribute__((cold));
 #pragma GCC visibility pop
-
-#endif

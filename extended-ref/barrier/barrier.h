@@ -4,10 +4,7 @@
  * ranks of a supernode share (words.h), by puts (puts.c) or by Active Messages.  teams.c makes
  * the barriers of teams, and calls.c has the client's calls and lets the images of this rank meet.
  */
-#ifndef GASNETE_BARRIER_BARRIER_H
-#define GASNETE_BARRIER_BARRIER_H
-
-#include <stdatomic.h>
+#pragma once
 
 #include "core/lock.h"
 #include "extended-ref/barrier/words.h"
@@ -102,5 +99,3 @@ void gasnete_team_barrier_delete(struct gasnete_coll_team *team);
 
 /* Called by attach on every rank; `rounds`: of the leaders.  NULL if the network has no puts. */
 const gasnete_barrier_puts_t *gasnete_barrier_by_puts(uint8_t rounds);
-
-#endif

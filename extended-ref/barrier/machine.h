@@ -19,8 +19,7 @@
  *
  * No I/O, no lock, no globals: barrier.c runs it.
  */
-#ifndef GASNETE_BARRIER_MACHINE_H
-#define GASNETE_BARRIER_MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -151,5 +150,3 @@ static inline bool gasnete_barrier_unpack(const int32_t words[2],
     message->value = (gasnete_barrier_value_t){(enum gasnete_barrier_kind)kind, words[1]};
     return true;
 }
-
-#endif

@@ -9,8 +9,7 @@
  * the previous phase, since all have notified this one, and none enters the next phase before this
  * one is complete.
  */
-#ifndef GASNETE_BARRIER_WORDS_H
-#define GASNETE_BARRIER_WORDS_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -117,5 +116,3 @@ gasnete_barrier_words_send(gasnete_barrier_words_t *words, const gasnete_barrier
     gasnete_barrier_words_end(words, message->parity, all);
     return GASNETE_WAKE_ALL;
 }
-
-#endif

@@ -6,7 +6,6 @@
 #include "core/report.h"
 #include "extended-ref/coll/op.h"
 
-/* The team that a call works on.  */
 static inline gasnete_team_t *calls_team(const char *name, gasnet_team_handle_t team, int flags)
 {
     gasnete_coll_check_team(name, team);
@@ -68,81 +67,64 @@ static gasnete_coll_call_t calls_reduce(const char *name, gasnet_team_handle_t t
 
 /* Defines the blocking and the non-blocking form of a collective: the parameters of both, and the
  * call that both make. */
-#define CALLS(blocking, nonblocking, parameters, filled_in)                                        \
-    void blocking parameters                                                                       \
+#define CALLS(name, parameters, filled_in)                                                         \
+    void name parameters                                                                           \
     {                                                                                              \
         const gasnete_coll_call_t call = filled_in;                                                \
         gasnete_coll_execute(&call);                                                               \
     }                                                                                              \
-    gasnet_coll_handle_t nonblocking parameters                                                    \
+    gasnet_coll_handle_t name##_nb parameters                                                      \
     {                                                                                              \
         const gasnete_coll_call_t call = filled_in;                                                \
         return gasnete_coll_start(&call);                                                          \
     }
 
-CALLS(gasnet_coll_broadcast, gasnet_coll_broadcast_nb,
-      (gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src, size_t nbytes,
-       int flags),
-      calls_move(__func__, GASNETE_COLL_BROADCAST, team, srcimage, dst, src, nbytes, flags))
+/* The forms of a collective that moves data: with the address of the calling image, and (M) with
+ * lists of addresses. */
+#define FROM_ROOT(name, KIND)                                                                      \
+    CALLS(gasnet_coll_##name,                                                                      \
+          (gasnet_team_handle_t team, void *dst, gasnet_image_t root, void *src, size_t nbytes,    \
+           int flags),                                                                             \
+          calls_move(__func__, KIND, team, root, dst, src, nbytes, flags))                         \
+    CALLS(gasnet_coll_##name##M,                                                                   \
+          (gasnet_team_handle_t team, void *const dst[], gasnet_image_t root, void *src,           \
+           size_t nbytes, int flags),                                                              \
+          calls_move(__func__, KIND, team, root, calls_own(__func__, team, dst, flags), src,       \
+                     nbytes, flags))
+#define TO_ROOT(name, KIND)                                                                        \
+    CALLS(gasnet_coll_##name,                                                                      \
+          (gasnet_team_handle_t team, gasnet_image_t root, void *dst, void *src, size_t nbytes,    \
+           int flags),                                                                             \
+          calls_move(__func__, KIND, team, root, dst, src, nbytes, flags))                         \
+    CALLS(gasnet_coll_##name##M,                                                                   \
+          (gasnet_team_handle_t team, gasnet_image_t root, void *dst, void *const src[],           \
+           size_t nbytes, int flags),                                                              \
+          calls_move(__func__, KIND, team, root, dst, calls_own(__func__, team, src, flags),       \
+                     nbytes, flags))
+#define TO_ALL(name, KIND)                                                                         \
+    CALLS(gasnet_coll_##name,                                                                      \
+          (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags),             \
+          calls_move(__func__, KIND, team, 0, dst, src, nbytes, flags))                            \
+    CALLS(gasnet_coll_##name##M,                                                                   \
+          (gasnet_team_handle_t team, void *const dst[], void *const src[], size_t nbytes,         \
+           int flags),                                                                             \
+          calls_move(__func__, KIND, team, 0, calls_own(__func__, team, dst, flags),               \
+                     calls_own(__func__, team, src, flags), nbytes, flags))
 
-CALLS(gasnet_coll_broadcastM, gasnet_coll_broadcastM_nb,
-      (gasnet_team_handle_t team, void *const dstlist[], gasnet_image_t srcimage, void *src,
-       size_t nbytes, int flags),
-      calls_move(__func__, GASNETE_COLL_BROADCAST, team, srcimage,
-                 calls_own(__func__, team, dstlist, flags), src, nbytes, flags))
+FROM_ROOT(broadcast, GASNETE_COLL_BROADCAST)
+FROM_ROOT(scatter, GASNETE_COLL_SCATTER)
+TO_ROOT(gather, GASNETE_COLL_GATHER)
+TO_ALL(gather_all, GASNETE_COLL_GATHER_ALL)
+TO_ALL(exchange, GASNETE_COLL_EXCHANGE)
 
-CALLS(gasnet_coll_scatter, gasnet_coll_scatter_nb,
-      (gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src, size_t nbytes,
-       int flags),
-      calls_move(__func__, GASNETE_COLL_SCATTER, team, srcimage, dst, src, nbytes, flags))
-
-CALLS(gasnet_coll_scatterM, gasnet_coll_scatterM_nb,
-      (gasnet_team_handle_t team, void *const dstlist[], gasnet_image_t srcimage, void *src,
-       size_t nbytes, int flags),
-      calls_move(__func__, GASNETE_COLL_SCATTER, team, srcimage,
-                 calls_own(__func__, team, dstlist, flags), src, nbytes, flags))
-
-CALLS(gasnet_coll_gather, gasnet_coll_gather_nb,
-      (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src, size_t nbytes,
-       int flags),
-      calls_move(__func__, GASNETE_COLL_GATHER, team, dstimage, dst, src, nbytes, flags))
-
-CALLS(gasnet_coll_gatherM, gasnet_coll_gatherM_nb,
-      (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *const srclist[],
-       size_t nbytes, int flags),
-      calls_move(__func__, GASNETE_COLL_GATHER, team, dstimage, dst,
-                 calls_own(__func__, team, srclist, flags), nbytes, flags))
-
-CALLS(gasnet_coll_gather_all, gasnet_coll_gather_all_nb,
-      (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags),
-      calls_move(__func__, GASNETE_COLL_GATHER_ALL, team, 0, dst, src, nbytes, flags))
-
-CALLS(gasnet_coll_gather_allM, gasnet_coll_gather_allM_nb,
-      (gasnet_team_handle_t team, void *const dstlist[], void *const srclist[], size_t nbytes,
-       int flags),
-      calls_move(__func__, GASNETE_COLL_GATHER_ALL, team, 0,
-                 calls_own(__func__, team, dstlist, flags),
-                 calls_own(__func__, team, srclist, flags), nbytes, flags))
-
-CALLS(gasnet_coll_exchange, gasnet_coll_exchange_nb,
-      (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags),
-      calls_move(__func__, GASNETE_COLL_EXCHANGE, team, 0, dst, src, nbytes, flags))
-
-CALLS(gasnet_coll_exchangeM, gasnet_coll_exchangeM_nb,
-      (gasnet_team_handle_t team, void *const dstlist[], void *const srclist[], size_t nbytes,
-       int flags),
-      calls_move(__func__, GASNETE_COLL_EXCHANGE, team, 0,
-                 calls_own(__func__, team, dstlist, flags),
-                 calls_own(__func__, team, srclist, flags), nbytes, flags))
-
-CALLS(gasnet_coll_reduce, gasnet_coll_reduce_nb,
+CALLS(gasnet_coll_reduce,
       (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src, size_t src_blksz,
        size_t src_offset, size_t elem_size, size_t elem_count, gasnet_coll_fn_handle_t func,
        int func_arg, int flags),
       calls_reduce(__func__, team, dstimage, dst, src, src_blksz, src_offset, elem_size, elem_count,
                    func, func_arg, flags))
 
-CALLS(gasnet_coll_reduceM, gasnet_coll_reduceM_nb,
+CALLS(gasnet_coll_reduceM,
       (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *const srclist[],
        size_t src_blksz, size_t src_offset, size_t elem_size, size_t elem_count,
        gasnet_coll_fn_handle_t func, int func_arg, int flags),

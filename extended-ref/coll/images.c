@@ -126,7 +126,7 @@ static void images_pack_src(const gasnete_coll_op_t *op, char *to)
     }
 }
 
-static void images_pack_some(gasnete_coll_op_t *op)
+void gasnete_coll_pack(gasnete_coll_op_t *op)
 {
     const images_layout_t layout = images_layout(op);
     const size_t src = plan_aligned(layout.src), dst = plan_aligned(layout.dst);
@@ -142,19 +142,6 @@ static void images_pack_some(gasnete_coll_op_t *op)
     if (dst) op->buffer[GASNETE_COLL_DST] = memory + src;
     op->buffer[GASNETE_COLL_TMP] = memory + src + dst;
     if (src) images_pack_src(op, memory);
-}
-
-void gasnete_coll_pack(gasnete_coll_op_t *op)
-{
-    const size_t scratch = op->schedule->scratch;
-    if (op->call.team->local == 1 && op->call.kind != GASNETE_COLL_REDUCE) {
-        op->buffer[GASNETE_COLL_SRC] = op->one.src;
-        op->buffer[GASNETE_COLL_DST] = op->one.dst;
-        op->memory = NULL;
-        if (scratch) op->buffer[GASNETE_COLL_TMP] = images_alloc(op, scratch);
-    } else {
-        images_pack_some(op);
-    }
 }
 
 /* Copies the data that one image has received to the other images.  */

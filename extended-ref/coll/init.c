@@ -1,6 +1,5 @@
 /* init.c - gasnet_coll_init: makes GASNET_TEAM_ALL, gives each calling thread its image, and waits
  * until all images have called.  */
-#include <stdlib.h>
 
 #include "core/job/progress.h"
 #include "core/job/rank.h"

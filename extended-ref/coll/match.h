@@ -11,8 +11,7 @@
  * answers with pieces, or offers its memory; the receiver acknowledges, unless the pieces were
  * copied when they were sent.
  */
-#ifndef GASNETE_COLL_MATCH_H
-#define GASNETE_COLL_MATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -103,5 +102,3 @@ gasnete_coll_item_t *gasnete_coll_match_announced(gasnete_coll_match_t *match,
 gasnete_coll_item_t *gasnete_coll_match_acknowledged(gasnete_coll_match_t *match,
                                                      const gasnete_coll_key_t *key,
                                                      const char **wrong);
-
-#endif

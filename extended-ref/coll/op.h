@@ -8,8 +8,7 @@
  * the operation, works on it and owns the fields that are not marked.  Handlers only copy to posted
  * memory and change fields marked (L).
  */
-#ifndef GASNETE_COLL_OP_H
-#define GASNETE_COLL_OP_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -192,5 +191,3 @@ void gasnete_coll_check_peers(const gasnete_coll_op_t *op);
 extern gasnete_coll_match_t gasnete_coll_match;
 gasnete_coll_item_t *gasnete_coll_item_new(void);
 void gasnete_coll_item_free(gasnete_coll_item_t *item);
-
-#endif

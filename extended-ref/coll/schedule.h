@@ -3,8 +3,7 @@
  * Programs repeat few different calls, and to evaluate a plan costs more than to send a small
  * message.  So the actions of short plans are kept, by the plan's arguments.
  */
-#ifndef GASNETE_COLL_SCHEDULE_H
-#define GASNETE_COLL_SCHEDULE_H
+#pragma once
 
 #include "extended-ref/coll/plans/plan.h"
 
@@ -56,5 +55,3 @@ gasnete_coll_schedule_action(const gasnete_coll_schedule_t *schedule, uint32_t r
     }
     return gasnete_coll_plan_action(&schedule->plan, round, i, space) ? space : NULL;
 }
-
-#endif

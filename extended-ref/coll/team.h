@@ -9,8 +9,7 @@
  * GASNET_COLL_NO_IMAGES; a team that has one image a node is its own twin.  The twin has the next
  * id.
  */
-#ifndef GASNETE_COLL_TEAM_H
-#define GASNETE_COLL_TEAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -140,5 +139,3 @@ void gasnete_coll_check_team(const char *call, const gasnete_team_t *team);
 /* The number of the calling thread among the images of its node; fatal, naming the call, if it has
  * not called gasnet_coll_init.  */
 uint32_t gasnete_coll_local_image(const char *call);
-
-#endif

@@ -1,8 +1,7 @@
 /* atomics.h - the operations of remote atomics on memory of this process (atomic_kernels.c, pure),
  * and the checks of debug builds.
  */
-#ifndef GASNETE_EX_ATOMICS_H
-#define GASNETE_EX_ATOMICS_H
+#pragma once
 
 #include <gasnet_ratomic.h>
 #include <stdbool.h>
@@ -61,5 +60,3 @@ int gasnete_adapter_nbi(gex_AD_t ad, void *result, gex_Rank_t node, void *addr, 
 /* checks.c, in checking builds only: fatal if the call or an argument of it is wrong. */
 void gasnete_check_atomic(const char *call, gex_AD_t ad, gex_DT_t dt, const void *result,
                           gex_Rank_t rank, const void *addr, gex_OP_t op, gex_Flags_t flags);
-
-#endif

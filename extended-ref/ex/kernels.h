@@ -1,6 +1,5 @@
 /* kernels.h - the operations of reductions on the built-in types; pure.  */
-#ifndef GASNETE_EX_KERNELS_H
-#define GASNETE_EX_KERNELS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@ typedef void (*gasnete_kernel_t)(void *to, const void *left, const void *right, 
 
 /* NULL: the type has no such operation.  *size: bytes of an element; 0 for an unknown type. */
 gasnete_kernel_t gasnete_kernel(gex_DT_t dt, gex_OP_t op, size_t *size);
-
-#endif

@@ -1,6 +1,5 @@
 /* negotiated.h - what a thread has prepared: of each, a Request and a Reply, at most one.  */
-#ifndef GASNETE_EX_NEGOTIATED_H
-#define GASNETE_EX_NEGOTIATED_H
+#pragma once
 
 #include "core/am/lent.h"
 #include "gasnet.h"
@@ -28,5 +27,3 @@ typedef struct gasnete_negotiated {
     gasnetc_lent_t network;
     gasnetc_in_place_t in_place;
 } gasnete_negotiated_t;
-
-#endif

@@ -1,6 +1,5 @@
 /* objects.h - what start and attach do for the objects of GASNet-EX.  */
-#ifndef GASNETE_EX_OBJECTS_H
-#define GASNETE_EX_OBJECTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void gasnete_check_team(const char *call, gex_TM_t tm);
 /* Gathers `nbytes` bytes of each member, in the order of ranks, on all. */
 void gasnete_coll_gather_bytes(const char *call, gex_TM_t tm, void *all, const void *mine,
                                size_t nbytes);
-
-#endif

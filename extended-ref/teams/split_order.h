@@ -1,10 +1,8 @@
 /* split_order.h - which ranks form a team in gasnet_coll_team_split and gex_TM_Split, and in which
  * order.  Pure.
  */
-#ifndef GASNETE_SPLIT_ORDER_H
-#define GASNETE_SPLIT_ORDER_H
+#pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 /* The arguments of one image.  All images of a node pass the same color and relrank.  */
@@ -37,5 +35,3 @@ uint32_t gasnete_coll_split_id(const gasnete_coll_split_t *entries, uint32_t ima
 /* The first rank whose images pass different arguments; `size` if all agree.  */
 uint32_t gasnete_coll_split_discord(const gasnete_coll_split_t *entries, const uint32_t *first,
                                     uint32_t size);
-
-#endif

@@ -9,8 +9,7 @@
  *                                  reduce: flat, tree, scatter_first, dissemination or pairwise
  * Numbers are decimal.  Settings that the text does not mention are left to the library.
  */
-#ifndef GASNETE_TUNING_TEXT_H
-#define GASNETE_TUNING_TEXT_H
+#pragma once
 
 #include "extended-ref/coll/plans/plan_choose.h"
 
@@ -24,5 +23,3 @@ size_t gasnete_coll_tuning_write(const gasnete_coll_settings_t *settings,
  * what is wrong in *why; *settings is undefined then.  */
 unsigned gasnete_coll_tuning_read(const char *text, gasnete_coll_settings_t *settings,
                                   const char **why);
-
-#endif

@@ -5,8 +5,7 @@
  * copy of 200 bytes to the buffer of a put, or of 380 bytes from that of a get; with the software
  * device included 480 and 190.
  */
-#ifndef GASNETE_VIS_CHOOSE_H
-#define GASNETE_VIS_CHOOSE_H
+#pragma once
 
 #include "extended-ref/vis/walk.h"
 
@@ -62,5 +61,3 @@ static inline enum gasnete_vis_way gasnete_vis_choose(const gasnete_vis_shape_t 
         return GASNETE_VIS_PACK;
     return GASNETE_VIS_EACH;
 }
-
-#endif

@@ -7,8 +7,7 @@
  * Contiguous pieces are joined.  So a section of an array is one group, and a piece at a random
  * address takes some four bytes.
  */
-#ifndef GASNETE_VIS_PIECES_H
-#define GASNETE_VIS_PIECES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,5 +106,3 @@ enum gasnete_vis_read gasnete_vis_read(gasnete_vis_reader_t *reader, gasnete_vis
 void gasnete_vis_gather(char *to, const char *first, size_t length, ptrdiff_t stride, size_t times);
 void gasnete_vis_scatter(char *first, size_t length, ptrdiff_t stride, size_t times,
                          const char *from);
-
-#endif

@@ -14,24 +14,15 @@
 /* The most bytes of the buffer.  */
 enum { RUNS_BUFFER = 64 * 1024 };
 
-void gasnete_vis_put_each(gasnet_node_t node, gasnete_vis_pair_t *pair, gasnetc_counter_t *counter)
+void gasnete_vis_each(gasnet_node_t node, bool put, gasnete_vis_pair_t *pair,
+                      gasnetc_counter_t *counter)
 {
     gasnete_vis_match_t match;
     while (gasnete_vis_next(pair, SIZE_MAX, &match))
         for (size_t i = 0; i < match.times; i++)
-            gasnete_transfer_put_bulk(node, match.dst + (ptrdiff_t)i * match.dst_stride,
-                                      match.src + (ptrdiff_t)i * match.src_stride, match.length,
-                                      counter);
-}
-
-void gasnete_vis_get_each(gasnet_node_t node, gasnete_vis_pair_t *pair, gasnetc_counter_t *counter)
-{
-    gasnete_vis_match_t match;
-    while (gasnete_vis_next(pair, SIZE_MAX, &match))
-        for (size_t i = 0; i < match.times; i++)
-            gasnete_transfer_get(node, match.dst + (ptrdiff_t)i * match.dst_stride,
-                                 match.src + (ptrdiff_t)i * match.src_stride, match.length,
-                                 counter);
+            (put ? gasnete_transfer_put_bulk : gasnete_transfer_get)(
+                node, match.dst + (ptrdiff_t)i * match.dst_stride,
+                match.src + (ptrdiff_t)i * match.src_stride, match.length, counter);
 }
 
 /* The buffer is used again as soon as its put has returned.  */

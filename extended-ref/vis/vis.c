@@ -109,12 +109,13 @@ static bool vis_copy_shm(const vis_call_t *call, gasnete_vis_pair_t *pair,
     if (!shm) return false;
     const void *low = (const void *)remote->low;
     const size_t extent = remote->high - remote->low;
-    if (!gasnete_shm_at(shm, low, extent) && !gasnete_shm_traced_at(call->node, low, extent))
+    if (!gasnete_shm_at(shm, low, extent) &&
+        !(GASNET_PSHM && gasnete_shm_traced_at(call->node, low, extent)))
         return false;
     if (call->direction == PUT)
-        GASNETE_SHM_STORE(vis_copy(pair, shm->mapped - shm->base, 0));
+        GASNETI_SHM_STORE(vis_copy(pair, shm->mapped - shm->base, 0));
     else
-        GASNETE_SHM_LOAD(vis_copy(pair, 0, shm->mapped - shm->base));
+        GASNETI_SHM_LOAD(vis_copy(pair, 0, shm->mapped - shm->base));
     return true;
 }
 
@@ -134,7 +135,7 @@ static void vis_start(const vis_call_t *call, gasnete_vis_pair_t *pair,
                                    vis_may_list(local, put), (size_t)gasnetc_params.vis_maxchunk};
     switch (gasnete_vis_choose(local, remote, put, call->form == GASNETE_VIS_BULK, limits)) {
     case GASNETE_VIS_EACH:
-        (put ? gasnete_vis_put_each : gasnete_vis_get_each)(call->node, pair, counter);
+        gasnete_vis_each(call->node, put, pair, counter);
         break;
     case GASNETE_VIS_PACK:
         (put ? gasnete_vis_put_packed : gasnete_vis_get_packed)(call->node, pair, counter);
@@ -216,7 +217,13 @@ static gasnet_handle_t vis_call(const vis_call_t *call)
 
 /* --- the calls --- */
 
-static gasnete_vis_side_t vis_vector(size_t count, gasnet_memvec_t const *list)
+static gasnet_node_t vis_node(gex_TM_t tm, gex_Rank_t rank)
+{
+    return tm ? gasneti_jobrank(tm, rank) : rank;
+}
+
+/* list: of gasnet_memvec_t or gex_Memvec_t. */
+static gasnete_vis_side_t vis_vector(size_t count, const void *list)
 {
     return (gasnete_vis_side_t){.kind = GASNETE_VIS_VECTOR, .count = count, .list = list};
 }
@@ -238,80 +245,35 @@ static gasnete_vis_side_t vis_strided(void *start, const void *strides, const si
                                 .counts = count};
 }
 
-gasnet_handle_t gasnete_putv(enum gasnete_vis_form form, gasnet_node_t dstnode, size_t dstcount,
-                             gasnet_memvec_t const *dstlist, size_t srccount,
-                             gasnet_memvec_t const *srclist)
+gasnet_handle_t gasnete_vis_vector(int put, enum gasnete_vis_form form, gex_TM_t tm,
+                                   gex_Rank_t rank, size_t dstcount, const void *dstlist,
+                                   size_t srccount, const void *srclist)
 {
     gasnete_vis_side_t dst = vis_vector(dstcount, dstlist), src = vis_vector(srccount, srclist);
-    return vis_call(&(vis_call_t){PUT, form, dstnode, &dst, &src, NULL});
+    return vis_call(&(vis_call_t){put ? PUT : GET, form, vis_node(tm, rank), &dst, &src, tm});
 }
 
-gasnet_handle_t gasnete_getv(enum gasnete_vis_form form, size_t dstcount,
-                             gasnet_memvec_t const *dstlist, gasnet_node_t srcnode, size_t srccount,
-                             gasnet_memvec_t const *srclist)
-{
-    gasnete_vis_side_t dst = vis_vector(dstcount, dstlist), src = vis_vector(srccount, srclist);
-    return vis_call(&(vis_call_t){GET, form, srcnode, &dst, &src, NULL});
-}
-
-gasnet_handle_t gasnete_puti(enum gasnete_vis_form form, gasnet_node_t dstnode, size_t dstcount,
-                             void *const *dstlist, size_t dstlen, size_t srccount,
-                             void *const *srclist, size_t srclen)
+gasnet_handle_t gasnete_vis_indexed(int put, enum gasnete_vis_form form, gex_TM_t tm,
+                                    gex_Rank_t rank, size_t dstcount, void *const *dstlist,
+                                    size_t dstlen, size_t srccount, void *const *srclist,
+                                    size_t srclen)
 {
     gasnete_vis_side_t dst = vis_indexed(dstcount, dstlist, dstlen),
                        src = vis_indexed(srccount, srclist, srclen);
-    return vis_call(&(vis_call_t){PUT, form, dstnode, &dst, &src, NULL});
+    return vis_call(&(vis_call_t){put ? PUT : GET, form, vis_node(tm, rank), &dst, &src, tm});
 }
 
-gasnet_handle_t gasnete_geti(enum gasnete_vis_form form, size_t dstcount, void *const *dstlist,
-                             size_t dstlen, gasnet_node_t srcnode, size_t srccount,
-                             void *const *srclist, size_t srclen)
-{
-    gasnete_vis_side_t dst = vis_indexed(dstcount, dstlist, dstlen),
-                       src = vis_indexed(srccount, srclist, srclen);
-    return vis_call(&(vis_call_t){GET, form, srcnode, &dst, &src, NULL});
-}
-
-gasnet_handle_t gasnete_puts(enum gasnete_vis_form form, gasnet_node_t dstnode, void *dstaddr,
-                             const size_t *dststrides, void *srcaddr, const size_t *srcstrides,
-                             const size_t *count, size_t stridelevels)
+gasnet_handle_t gasnete_vis_strided(int put, enum gasnete_vis_form form, gasnet_node_t node,
+                                    void *dstaddr, const size_t *dststrides, void *srcaddr,
+                                    const size_t *srcstrides, const size_t *count,
+                                    size_t stridelevels)
 {
     gasnete_vis_side_t dst = vis_strided(dstaddr, dststrides, count, stridelevels),
                        src = vis_strided(srcaddr, srcstrides, count, stridelevels);
-    return vis_call(&(vis_call_t){PUT, form, dstnode, &dst, &src, NULL});
+    return vis_call(&(vis_call_t){put ? PUT : GET, form, node, &dst, &src, NULL});
 }
 
-gasnet_handle_t gasnete_gets(enum gasnete_vis_form form, void *dstaddr, const size_t *dststrides,
-                             gasnet_node_t srcnode, void *srcaddr, const size_t *srcstrides,
-                             const size_t *count, size_t stridelevels)
-{
-    gasnete_vis_side_t dst = vis_strided(dstaddr, dststrides, count, stridelevels),
-                       src = vis_strided(srcaddr, srcstrides, count, stridelevels);
-    return vis_call(&(vis_call_t){GET, form, srcnode, &dst, &src, NULL});
-}
-
-/* --- GASNet-EX --- */
-
-gasnet_handle_t gasnete_ex_vector(int put, enum gasnete_vis_form form, gex_TM_t tm, gex_Rank_t rank,
-                                  size_t dstcount, const gex_Memvec_t *dstlist, size_t srccount,
-                                  const gex_Memvec_t *srclist)
-{
-    gasnete_vis_side_t dst = vis_vector(dstcount, (const gasnet_memvec_t *)(const void *)dstlist),
-                       src = vis_vector(srccount, (const gasnet_memvec_t *)(const void *)srclist);
-    return vis_call(
-        &(vis_call_t){put ? PUT : GET, form, gasneti_jobrank(tm, rank), &dst, &src, tm});
-}
-
-gasnet_handle_t gasnete_ex_indexed(int put, enum gasnete_vis_form form, gex_TM_t tm,
-                                   gex_Rank_t rank, size_t dstcount, void *const *dstlist,
-                                   size_t dstlen, size_t srccount, void *const *srclist,
-                                   size_t srclen)
-{
-    gasnete_vis_side_t dst = vis_indexed(dstcount, dstlist, dstlen),
-                       src = vis_indexed(srccount, srclist, srclen);
-    return vis_call(
-        &(vis_call_t){put ? PUT : GET, form, gasneti_jobrank(tm, rank), &dst, &src, tm});
-}
+/* --- strided, of GASNet-EX --- */
 
 /* The levels that are repeated, of which memory has no more than fit in these arrays. */
 typedef struct vis_levels {

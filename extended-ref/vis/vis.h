@@ -4,8 +4,7 @@
  * Each function starts all of the transfer before it returns, and counts its operations in
  * `counter`; it may poll.  The descriptions are not read afterwards.
  */
-#ifndef GASNETE_VIS_VIS_H
-#define GASNETE_VIS_VIS_H
+#pragma once
 
 #include "core/completion.h"
 #include "extended-ref/vis/walk.h"
@@ -13,8 +12,8 @@
 
 /* runs.c: a put or get of each run.  The source of a put must not change until the counter is done.
  */
-void gasnete_vis_put_each(gasnet_node_t node, gasnete_vis_pair_t *pair, gasnetc_counter_t *counter);
-void gasnete_vis_get_each(gasnet_node_t node, gasnete_vis_pair_t *pair, gasnetc_counter_t *counter);
+void gasnete_vis_each(gasnet_node_t node, bool put, gasnete_vis_pair_t *pair,
+                      gasnetc_counter_t *counter);
 
 /* runs.c: puts from a buffer to the nbytes of contiguous memory that are the destination, and gets
  * into a buffer from the source.  The get is complete on return.  */
@@ -36,5 +35,3 @@ void gasnete_vis_get_packed(gasnet_node_t node, gasnete_vis_pair_t *pair,
 
 /* Allocates `nbytes`, to be freed with free; fatal without memory.  */
 void *gasnete_vis_buffer(size_t nbytes);
-
-#endif

@@ -7,8 +7,7 @@
  * in the order of the walk, are the stream that gasnet_vis.h defines.  The description must stay
  * unchanged until the walk ends.
  */
-#ifndef GASNETE_VIS_WALK_H
-#define GASNETE_VIS_WALK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -196,5 +195,3 @@ static inline size_t gasnete_vis_next(gasnete_vis_pair_t *pair, size_t most,
     gasnete_vis_advance(src, length, times);
     return length * times;
 }
-
-#endif

@@ -1,8 +1,9 @@
-/* am_header.c - fuzzes gasnetc_am_parse: whatever arrives, nothing outside it is read, and what is
+/* am_header.c - fuzzes am_parse: whatever arrives, nothing outside it is read, and what is
  * accepted lies inside it.
  */
 #include "core/am/am_wire.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/am_parse.h"
 
 const fuzz_seed_t fuzz_seeds[] = {
     FUZZ_SEED("\x04\x80\0\0\0\0\0\0"),                       /* Short Request */
@@ -20,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t *message = fuzz_copy(data, size), *end = message + size;
     gasnetc_am_t am;
-    const char *wrong = gasnetc_am_parse(message, size, &am);
+    const char *wrong = am_parse(message, size, &am);
     if (wrong) {
         fuzz_require(*wrong != 0, "a refusal names the field");
         free(message);

@@ -69,6 +69,8 @@ gasnet_node_t gasneti_mynode = 1, gasneti_nodes = 2;
 struct bootstrap_job gasnetc_job = {.size = 2, .rank = 1};
 uint32_t gasnetc_reach = 2;
 gasneti_thread_t gasneti_the_thread;
+int32_t gasneti_my_handlers;
+void *gasneti_my_extended;
 atomic_bool gasnete_progress_due;
 static jmp_buf job_ended;
 static uint64_t numbers[8]; /* of operations, by the Requests that were sent */
@@ -304,7 +306,8 @@ static const gasnetc_internal_t handlers[] = {
     GASNETC_INTERNAL_REQUEST(GASNETE_H_VIS_PUT, MEDIUM, 3, gasnete_vis_put_handler),
     GASNETC_INTERNAL_REQUEST(GASNETE_H_VIS_GET, MEDIUM, 3, gasnete_vis_get_handler),
     GASNETC_INTERNAL_REPLY(GASNETE_H_VIS_GOT, MEDIUM, 2, gasnete_vis_got_handler),
-    GASNETE_TRANSFER_HANDLERS GASNETE_COLL_HANDLERS GASNETE_ATOMIC_HANDLERS{0},
+    GASNETE_TRANSFER_HANDLERS(GASNETE_HANDLER_ROW) GASNETE_COLL_HANDLERS(GASNETE_HANDLER_ROW)
+        GASNETE_ATOMIC_HANDLERS{0},
 };
 
 /* gasnete_coll_check_handler is that of debug builds, for which checks.c is needed. */

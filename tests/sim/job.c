@@ -46,6 +46,7 @@ __attribute__((weak)) void gasnete_progress(bool client)
 static struct {
     gasnetc_peer_t *peers;
     gasneti_thread_t thread;
+    int32_t handlers; /* that the thread is inside */
     gasnetc_link_t *free_bbufs;
     bool finished; /* the node's script is finished */
 } own[SIM_NODES];
@@ -63,6 +64,8 @@ static void enter(uint32_t node)
     gasnetc_job.rank = node;
     gasneti_mynode = (gasnet_node_t)node;
     gasneti_the_thread = own[node].thread;
+    gasneti_my_handlers = own[node].handlers;
+    gasneti_my_extended = own[node].thread.extended;
     gasnetc_free_bbufs.first = own[node].free_bbufs;
     if (enter_too) enter_too(node);
 }
@@ -70,6 +73,7 @@ static void enter(uint32_t node)
 static void leave(uint32_t node)
 {
     own[node].thread = gasneti_the_thread;
+    own[node].handlers = gasneti_my_handlers;
     own[node].free_bbufs = gasnetc_free_bbufs.first;
     if (leave_too) leave_too(node);
 }
@@ -161,6 +165,7 @@ void sim_job_begin(const sim_job_t *job)
     sim_net_begin();
     for (uint32_t i = 0; i < job->nodes; i++) {
         own[i].thread = (gasneti_thread_t){0};
+        own[i].handlers = 0;
         own[i].finished = false;
     }
 }

@@ -10,8 +10,8 @@ sim_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-con
 	-I$(top_srcdir)/tests/sim/network $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETI_PSHM=0 -DGASNET_SEQ
 tests_sim_libjob_a_SOURCES = \
 	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/rdma/buffers.c core/rdma/firehose.c core/rdma/unmapped.c core/rdma/lease.c core/am/context.c core/progress/poll.c core/rdma/atomics.c core/rings/local_rings.c core/rdma/pieces.c core/rdma/published.c core/rdma/rdma.c core/rdma/remote_fast.c core/job/thread.c core/job/signal_stack.c \
-	tests/unit/no_log.c tests/unit/no_trace.c tests/sim/job.c tests/sim/job.h tests/sim/network.c tests/sim/rings.c tests/sim/rings.h \
-	tests/sim/network/network_sim.h core/rings/amrdma.h core/ib/amrdma_choice.c
+	tests/unit/no_log.c tests/unit/no_shm.c tests/unit/no_trace.c tests/sim/job.c tests/sim/job.h tests/sim/network.c tests/sim/rings.c tests/sim/rings.h \
+	tests/sim/network/network_sim.h core/rings/amrdma.h core/ib/amrdma_choice.h
 tests_sim_libjob_a_CPPFLAGS = $(sim_cppflags)
 
 # The Extended API as for networks with RDMA, but for the job's barrier, which goes by Active Messages.

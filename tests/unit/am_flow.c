@@ -10,6 +10,7 @@
 #include "core/am/am_wire.h"
 #include "core/job/progress.h"
 #include "tests/unit/am_compose.h"
+#include "tests/unit/am_parse.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"
 
@@ -158,7 +159,7 @@ static void model_receive(uint32_t rank, const net_script_event_t *event)
 {
     model_t *model = &models[rank];
     gasnetc_am_t am;
-    const char *wrong = gasnetc_am_parse(event->bytes, event->length, &am);
+    const char *wrong = am_parse(event->bytes, event->length, &am);
     check_each(!wrong, "the core sent a bad %s", wrong ? wrong : "");
     if (wrong) return;
     if (am.credits || !am.request)

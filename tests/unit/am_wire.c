@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "tests/unit/am_compose.h"
+#include "tests/unit/am_parse.h"
 #include "tests/unit/check.h"
 
 /* Parses a copy of exactly the right size, so that a sanitizer sees a read past it. */
@@ -14,7 +15,7 @@ static const char *parse(const uint8_t *bytes, size_t length, gasnetc_am_t *am, 
     *copy = malloc(length ? length : 1);
     if (!*copy) abort();
     memcpy(*copy, bytes, length);
-    return gasnetc_am_parse(*copy, length, am);
+    return am_parse(*copy, length, am);
 }
 
 static bool same(const message_t *m, const gasnetc_am_t *am, void *message)

@@ -10,7 +10,7 @@ script_sources = \
 	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/lent.c core/am/am_variadic.c core/rdma/remote_flags.c \
 	core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/unmapped.c core/rdma/lease.c core/rdma/watched.c core/am/context.c core/stats/tally.c core/params/log_levels.c core/params/params.c core/params/params_init.c core/progress/poll.c core/rings/local_rings.c core/rdma/pieces.c core/rdma/published.c core/rdma/rdma.c \
 	core/job/log.c core/job/rank_file.c core/job/report.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
-	tests/unit/net_script.c tests/unit/net_script.h tests/unit/script_record.h tests/unit/script/network_script.h \
+	tests/unit/no_shm.c tests/unit/net_script.c tests/unit/net_script.h tests/unit/script_record.h tests/unit/script/network_script.h \
 	tests/unit/stubs.c tests/unit/stubs.h tests/unit/no_trace.c tests/unit/am_compose.h
 tests_unit_libscript_a_SOURCES = $(script_sources) core/rdma/remote_fast.c core/rdma/segment.c
 tests_unit_libscript_a_CPPFLAGS = $(unit_cppflags)
@@ -38,7 +38,7 @@ tests_unit_atomic_kernels_SOURCES = tests/unit/atomic_kernels.c extended-ref/ex/
 tests_unit_atomic_kernels_CPPFLAGS = $(unit_cppflags)
 tests_unit_atomic_kernels_LDADD = tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/outstanding
-tests_unit_outstanding_SOURCES = tests/unit/outstanding.c extended-ref/outstanding.c extended-ref/outstanding.h
+tests_unit_outstanding_SOURCES = tests/unit/outstanding.c extended-ref/outstanding.c
 tests_unit_outstanding_CPPFLAGS = $(unit_cppflags)
 tests_unit_outstanding_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/records
@@ -103,7 +103,7 @@ check_PROGRAMS += tests/unit/patience
 tests_unit_patience_SOURCES = tests/unit/patience.c
 tests_unit_patience_LDADD = tests/unit/libcheck.a other/base/libtools.la -lpthread -lm
 check_PROGRAMS += tests/unit/handshake
-connect_payloads = core/ib/connect_payload.c core/ib/connect_payload.h \
+connect_payloads = core/ib/connect_payload.h \
 	other/portals3/src/transport/connect_payload.c other/portals3/src/transport/connect_payload.h \
 	other/portals3/src/transport/connect_guard.c other/portals3/src/transport/connect_guard.h
 tests_unit_handshake_SOURCES = tests/unit/handshake.c $(handshake_sources) $(connect_payloads)
@@ -149,7 +149,7 @@ tests_unit_roce_SOURCES = tests/unit/roce.c $(roce_sources) $(roce_table_sources
 tests_unit_roce_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_unit_roce_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
 check_PROGRAMS += tests/unit/connect_on_demand
-tests_unit_connect_on_demand_SOURCES = tests/unit/connect_on_demand.c core/ib/connect_on_demand.c core/ib/connect_greetings.c core/ib/connect_payload.c core/ib/route.c $(handshake_sources) $(roce_sources) tests/unit/no_log.c
+tests_unit_connect_on_demand_SOURCES = tests/unit/connect_on_demand.c core/ib/connect_on_demand.c core/ib/connect_greetings.c core/ib/connect_payload.h core/ib/route.c $(handshake_sources) $(roce_sources) tests/unit/no_log.c
 tests_unit_connect_on_demand_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ
 tests_unit_connect_on_demand_LDADD = tests/unit/libcheck.a other/base/libenv_table.la $(VERBS_LIBS) -lpthread
 check_PROGRAMS += tests/unit/datagrams
@@ -158,7 +158,7 @@ tests_unit_datagrams_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ
 tests_unit_datagrams_LDADD = tests/unit/libcheck.a other/base/completion-queues/libcompletion_queues.la libsofthca.la $(VERBS_LIBS)
 
 check_PROGRAMS += tests/unit/amrdma tests/unit/amrdma_sim
-tests_unit_amrdma_SOURCES = tests/unit/amrdma.c core/rings/amrdma.h core/ib/amrdma_choice.c
+tests_unit_amrdma_SOURCES = tests/unit/amrdma.c core/rings/amrdma.h core/ib/amrdma_choice.h
 tests_unit_amrdma_LDADD = tests/unit/libcheck.a
 tests_unit_amrdma_sim_SOURCES = tests/unit/amrdma_sim.c core/rings/amrdma.h core/am/credits.h
 tests_unit_amrdma_sim_LDADD = tests/unit/libcheck.a
@@ -190,14 +190,14 @@ tests_unit_am_pairs_LDADD = $(unit_ldadd)
 # With the Extended API above.
 check_PROGRAMS += tests/unit/synchronisation
 tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/programs/synchronisation_rows.h extended-ref/handles.c extended-ref/records.c \
-	extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c extended-ref/putget.c extended-ref/regions.c \
-	extended-ref/transfer.h extended-ref/transfer_rdma.h extended-ref/value.c
+	extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c extended-ref/putget.c \
+	extended-ref/transfer.h extended-ref/value.c
 tests_unit_synchronisation_CPPFLAGS = $(unit_cppflags)
 tests_unit_synchronisation_LDADD = $(unit_ldadd)
 check_PROGRAMS += tests/unit/ex_events
 tests_unit_ex_events_SOURCES = tests/unit/ex_events.c extended-ref/ex/messages.c extended-ref/ex/puts.c extended-ref/handles.c extended-ref/records.c \
-	extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c extended-ref/putget.c extended-ref/regions.c \
-	extended-ref/transfer.h extended-ref/transfer_rdma.h extended-ref/value.c
+	extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c extended-ref/putget.c \
+	extended-ref/transfer.h extended-ref/value.c
 tests_unit_ex_events_CPPFLAGS = $(unit_cppflags)
 tests_unit_ex_events_LDADD = $(unit_ldadd)
 check_PROGRAMS += tests/unit/advice
@@ -220,7 +220,7 @@ tests_unit_counters_LDADD = $(unit_ldadd)
 check_PROGRAMS += tests/unit/reference
 tests_unit_reference_SOURCES = tests/unit/reference.c tests/unit/no_trace.c tests/programs/synchronisation_rows.h tests/unit/toy/gasnet_conduit.h \
 	extended-ref/handles.c extended-ref/records.c extended-ref/internal_am.c extended-ref/memset.c extended-ref/outstanding.c extended-ref/putget.c \
-	extended-ref/regions.c extended-ref/transfer.h $(extended_by_am) extended-ref/value.c
+	extended-ref/transfer.h $(extended_by_am) extended-ref/value.c
 tests_unit_reference_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/tests/unit/toy \
 	$(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ -DGASNETE_BY_AM
 tests_unit_reference_LDADD = tests/unit/libcheck.a
@@ -289,7 +289,7 @@ tests_unit_portals_parts_LDADD = tests/unit/libcheck.a
 portals_job_sources = tests/unit/portals_job.c tests/unit/portals_job.h tests/unit/ptl_script.c tests/unit/ptl_script.h tests/unit/script_record.h \
 	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/lent.c core/am/am_variadic.c core/rdma/buffers.c core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/unmapped.c core/rdma/lease.c core/rdma/watched.c core/am/context.c \
 	core/stats/tally.c core/params/log_levels.c core/params/params.c core/progress/poll.c core/rings/local_rings.c core/rdma/pieces.c core/rdma/published.c core/rdma/rdma.c core/rdma/remote_fast.c core/job/log.c core/job/rank_file.c core/job/report.c core/rdma/segment.c core/rdma/segments.c core/job/thread.c core/job/signal_stack.c \
-	$(portals_network_sources) tests/unit/no_trace.c tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
+	$(portals_network_sources) tests/unit/no_shm.c tests/unit/no_trace.c tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
 portals_job_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/portals-conduit \
 	-I$(top_srcdir)/portals-conduit -DGASNETC_PARAMS_DEF='"portals-conduit/params.def"' \
 	$(portals_network_cppflags) $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETI_PSHM=0

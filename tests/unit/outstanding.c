@@ -1,4 +1,4 @@
-/* outstanding.c - unit test of extended-ref/outstanding.c: numbers of operations, what a Reply must
+/* outstanding.c - unit test of extended-ref/outstanding.h: numbers of operations, what a Reply must
  * fit, growth, reuse, the wrap of a generation, and a random mixture against a model.
  */
 #include "extended-ref/outstanding.h"

@@ -12,11 +12,14 @@
 #include "core/job/progress.h"
 #include "core/network.h"
 #include "core/report.h"
+#include "core/shm/messages.h"
 #include "tests/unit/check.h"
 
 enum { US = 1000, MS = 1000 * US, MOST = 200000 };
 
 gasneti_thread_t gasneti_the_thread;
+int32_t gasneti_my_handlers;
+void *gasneti_my_extended;
 
 static struct {
     long arrives[MOST]; /* in order */
@@ -42,6 +45,14 @@ static int arrived(void)
     while (n < world.count && world.arrives[n] <= world.now) n++;
     return n;
 }
+
+bool gasnetc_shm_has_sleeper(void)
+{
+    return false;
+}
+
+void gasnetc_shm_arm(void) {}
+void gasnetc_shm_block(void) {}
 
 unsigned net_rx_channels(void)
 {

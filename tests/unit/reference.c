@@ -48,6 +48,8 @@ gasnet_node_t gasneti_mynode, gasneti_nodes = 2;
 struct bootstrap_job gasnetc_job = {.size = 2};
 uint32_t gasnetc_reach = 2;
 gasneti_thread_t gasneti_the_thread;
+int32_t gasneti_my_handlers;
+void *gasneti_my_extended;
 static char segments[2][SEGMENT], outside[SEGMENT];
 static message_t *bag;
 static unsigned in_bag, polls;
@@ -59,7 +61,8 @@ static void on_client_long(gasnet_token_t token, void *bytes, size_t nbytes,
 static const gasnetc_internal_t handlers[] = {
     GASNETC_INTERNAL_REQUEST(GASNETE_H_MEMSET, SHORT, 6, gasnete_memset_handler),
     GASNETC_INTERNAL_REPLY(GASNETE_H_DONE, SHORT, 2, gasnete_done_handler),
-    GASNETC_INTERNAL_REQUEST(200, LONG, 1, on_client_long), GASNETE_TRANSFER_HANDLERS};
+    GASNETC_INTERNAL_REQUEST(200, LONG, 1, on_client_long),
+    GASNETE_TRANSFER_HANDLERS(GASNETE_HANDLER_ROW)};
 
 static void send(bool request, gasnet_node_t to, enum category category, gasnet_handler_t handler,
                  const void *source, size_t nbytes, void *dst, int numargs,

@@ -215,7 +215,7 @@ void unit_job_begin(const unit_job_t *job)
         gasnetc_credits_init(&gasnetc_peers[i].credits, job->credits, job->slack);
         make_segment(i, job->segment, job->shift);
     }
-    bounce_init(UNIT_BBUFS);
+    if (!NET_BUFFERS) gasnetc_bbuf_init(UNIT_BBUFS);
     gasnetc_phase = GASNETC_RUNNING;
     net_script_forget();
 }

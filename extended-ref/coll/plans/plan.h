@@ -20,8 +20,7 @@
  * images(b) blocks, and in DST, for each rank a in order, images(a) x images(r).  TMP is scratch of
  * gasnete_coll_plan_scratch bytes, aligned to 16.
  */
-#ifndef GASNETE_COLL_PLAN_H
-#define GASNETE_COLL_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ size_t gasnete_coll_plan_scratch(const gasnete_coll_plan_t *plan);
 /* Action `i` of `round`, both from 0; false if the round has no more.  */
 bool gasnete_coll_plan_action(const gasnete_coll_plan_t *plan, uint32_t round, uint32_t i,
                               gasnete_coll_action_t *action);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The thresholds come from `make bench`; GASNET_COLL_* variables override them (settings).
  */
-#ifndef GASNETE_COLL_PLAN_CHOOSE_H
-#define GASNETE_COLL_PLAN_CHOOSE_H
+#pragma once
 
 #include "extended-ref/coll/plans/plan.h"
 
@@ -39,5 +38,3 @@ void gasnete_coll_choose(gasnete_coll_plan_t *plan, const gasnete_coll_settings_
  * the order of combination counts; DISSEMINATION for EXCHANGE of even images.  */
 bool gasnete_coll_plan_possible(const gasnete_coll_plan_t *plan,
                                 enum gasnete_coll_algorithm algorithm);
-
-#endif

@@ -5,8 +5,7 @@
  * the caller asked for.  Where a round has an action for each of many ranks, the action is computed
  * from its number instead, so that each takes about constant time.
  */
-#ifndef GASNETE_COLL_PLAN_PARTS_H
-#define GASNETE_COLL_PLAN_PARTS_H
+#pragma once
 
 #include "extended-ref/coll/plans/plan.h"
 #include "extended-ref/coll/plans/plan_choose.h"
@@ -31,7 +30,6 @@ extern const gasnete_coll_method_t gasnete_coll_method_barrier, gasnete_coll_met
     gasnete_coll_method_reduce_all_pieces, gasnete_coll_method_doubling, gasnete_coll_method_pairs,
     gasnete_coll_method_stages, gasnete_coll_method_stages_in_segments;
 
-/* The method of a plan.  */
 const gasnete_coll_method_t *gasnete_coll_method(const gasnete_coll_plan_t *plan);
 /* True if a plan is carried out in the stages of plan_stages.c.  */
 bool gasnete_coll_in_stages(const gasnete_coll_plan_t *plan);
@@ -126,7 +124,6 @@ static inline size_t plan_images(const gasnete_coll_plan_t *plan, uint32_t rank)
     return plan_first(plan, rank + 1) - plan_first(plan, rank);
 }
 
-/* Bytes of the blocks of a rank.  */
 static inline size_t plan_blocks(const gasnete_coll_plan_t *plan, uint32_t rank)
 {
     return plan_images(plan, rank) * plan->nbytes;
@@ -284,5 +281,3 @@ static inline bool plan_is_root(const gasnete_coll_plan_t *plan)
 {
     return plan->rank == plan->root;
 }
-
-#endif

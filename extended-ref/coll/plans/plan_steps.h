@@ -7,8 +7,7 @@
  * Blocks, or pieces, lie in the order of nodes.  A range that wraps around the end is two parts,
  * which are two messages; parts of few bytes are copied into one message.
  */
-#ifndef GASNETE_COLL_PLAN_STEPS_H
-#define GASNETE_COLL_PLAN_STEPS_H
+#pragma once
 
 #include "extended-ref/coll/plans/plan_parts.h"
 
@@ -122,5 +121,3 @@ static inline bool offer_unpacking(offer_t *o, const plan_message_t *m,
             offer_copy(o, address(whole, m->part[1].offset), plan_behind(copy, m->part[0].nbytes),
                        m->part[1].nbytes));
 }
-
-#endif
