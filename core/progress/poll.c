@@ -70,17 +70,12 @@ static inline uint32_t longest_sleep(void)
     return atomic_load_explicit(&longest_sleep_us, memory_order_relaxed);
 }
 
-/* True if the network is open and used; a library with locks asks the poll lock instead. */
-HOT bool network_used(void)
-{
-    return GASNETC_THREADED || gasnetc_job.size > 1;
-}
-
 /* True, with the poll lock held, if this thread may look at the network.  False: another thread
  * polls, or the network is not open, or not used. */
 HOT bool may_look(void)
 {
-    return network_used() && gasneti_trylock(&poll_lock);
+    if (!GASNETC_THREADED && gasnetc_job.size <= 1) return false;
+    return gasneti_trylock(&poll_lock);
 }
 
 void gasnetc_set_waiting(unsigned polls, uint32_t sleep_us)
@@ -325,13 +320,11 @@ static int poll_ring(gasnetc_ring_t *ring)
     return GASNET_OK;
 }
 
-/* A job without a network has no rings either. */
 HOT int poll_once(void)
 {
-    if (!gasneti_trylock(&poll_lock)) return poll_nothing(true);
+    if (!may_look()) return poll_nothing(true);
     gasnetc_ring_t *ring = gasnetc_ring_ready();
-    if (ring) return poll_ring(ring);
-    return network_used() ? poll_arrivals() : poll_nothing(true);
+    return ring ? poll_ring(ring) : poll_arrivals();
 }
 
 void gasnetc_poll(void)

@@ -86,7 +86,7 @@ reap|implicit ops: reap, per op (16 outstanding)|40|53 58 70
 am_short|AM Short request, injection|160|370 321 106
 am_receive|AM Short receive + handler|150|294 283 113
 am_answer|AM Short, automatic Reply|40|- - -
-am_round|AM Short request + reply, all processors|477|973 898 312
+am_round|AM Short request + reply, all processors|480|973 898 312
 am_medium|AM Medium 64 B, injection|200|385 384 -
 ex_put|gex_RMA_PutNB + gex_Event_Wait|put_nb+8|- 463 -
 ex_short|gex_AM_RequestShort, injection|am_short+8|- 321 -
