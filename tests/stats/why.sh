@@ -171,7 +171,7 @@ done
 
 if [ -x "$TEST_BUILD/gasnetrun_smp" ]; then
     rm -rf "$here" && mkdir "$here"
-    GASNET_PSHM_NODES=3 "$TEST_BUILD/tests/testwhy-smp-seq" missing "$here" >"$log" 2>&1 </dev/null &
+    GASNET_SUPERNODE_MAXSIZE=0 GASNET_PSHM_NODES=3 "$TEST_BUILD/tests/testwhy-smp-seq" missing "$here" >"$log" 2>&1 </dev/null &
     job=$!
     prints "a program that forks its ranks prints it too" 1 'testwhy-smp-seq: no rank has got on' "$barrier"
     finish
