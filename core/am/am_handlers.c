@@ -80,15 +80,6 @@ const gasnetc_internal_t *gasnetc_internal_handler(unsigned index, uint8_t head,
     return internal;
 }
 
-static void run_internal(gasnetc_token_t *token, unsigned index, uint8_t head, const void *args)
-{
-    const gasnetc_internal_t *internal = gasnetc_internal_handler(index, head, token->peer);
-    if (internal->words)
-        ((gasnetc_words_handler_t *)internal->function)(token, args);
-    else
-        gasnetc_run_short(internal->function, token, head >> 3, args);
-}
-
 /* The client's handler that is to be traced, or NULL. */
 static handler_fn traced_client(unsigned index)
 {
@@ -108,21 +99,33 @@ static void traced_end(uint64_t began, uint32_t peer, unsigned index, size_t nby
                                                        .handler = (uint8_t)index});
 }
 
-/* The index is read again, for the sake of row "AM Short receive + handler": the two readings may
- * differ, if the peer writes the message, but the handler is one of this head. */
-void gasnetc_run_unlisted(gasnetc_token_t *token, uint8_t head)
+/* Runs the client's handler for a Short, if that is what is unlisted. */
+static __attribute__((cold, noinline)) bool run_traced(gasnetc_token_t *token, uint8_t head)
 {
     const gasnetc_am_header_t *header = token->message->data;
     const unsigned index = header->handler;
     const handler_fn client = traced_client(index);
-    if (!client) {
-        run_internal(token, index, head, header + 1);
-        return;
-    }
+    if (!client) return false;
     const uint64_t began = gasneti_clock_ns();
     traced_begin(token);
     gasnetc_run_short(client, token, head >> 3, (const int32_t *)(const void *)(header + 1));
     traced_end(began, token->peer->net.rank, index, 0);
+    return true;
+}
+
+/* The index is read again, for the sake of row "AM Short receive + handler": the two readings may
+ * differ, if the peer writes the message, but the handler is one of this head. */
+void gasnetc_run_unlisted(gasnetc_token_t *token, uint8_t head)
+{
+    if (gasneti_trace_on && run_traced(token, head)) return;
+    const gasnetc_am_header_t *header = token->message->data;
+    const gasnetc_internal_t *internal =
+        gasnetc_internal_handler(header->handler, head, token->peer);
+    const void *args = header + 1;
+    if (internal->words)
+        ((gasnetc_words_handler_t *)internal->function)(token, args);
+    else
+        gasnetc_run_short(internal->function, token, head >> 3, args);
 }
 
 void gasnetc_run_unlisted_payload(gasnetc_token_t *token, uint8_t head, const gasnetc_am_t *am,

@@ -174,7 +174,7 @@ void *gasnete_atomic_at(gex_DT_t dt, gex_Rank_t node, void *addr)
     const gasnete_shm_peer_t *shm = gasnete_shm_peer(node);
     const size_t nbytes = gasnete_atomic_types[GASNETE_BIT(dt)].size;
     void *at = shm ? gasnete_shm_at(shm, addr, nbytes) : NULL;
-    if (GASNET_PSHM && !at) at = gasnete_shm_traced_at(node, addr, nbytes);
+    if (GASNET_PSHM && gasneti_trace_on && !at) at = gasnete_shm_traced_at(node, addr, nbytes);
     return !at && node == gasnetc_job.rank ? addr : at;
 }
 
