@@ -55,19 +55,13 @@ extern void gasneti_trace_set_mask(const char *letters);
 /* GASNET_TRACELOCAL: whether transfers within this rank are traced. */
 extern int gasneti_trace_local;
 
-GASNETI_INLINE const char *gasneti_stats_nomask(void)
-{
-    return "";
-}
-GASNETI_INLINE void gasneti_stats_ignore(const char *mask)
-{
-    (void)mask;
-}
-GASNETI_INLINE int gasneti_stats_none(void (*callback)(void (*print)(const char *fmt, ...)))
-{
-    (void)callback;
-    return 0;
-}
+/* Lines behind the counters of GASNET_STATSFILE: the callback is called when they are written, and
+ * calls `print` for each, with a format as of printf.  The result: whether GASNET_STATSFILE is
+ * written and GASNET_STATSMASK has H.  At most 16 callbacks. */
+extern int gasneti_stats_init(void (*callback)(void (*print)(const char *format, ...)));
+/* The letters of GASNET_STATSMASK; "": all, or nothing is written. */
+extern const char *gasneti_stats_get_mask(void);
+extern void gasneti_stats_set_mask(const char *letters);
 
 GASNETI_EXPORTS_END
 
@@ -83,8 +77,8 @@ GASNETI_EXPORTS_END
 #define GASNETT_TRACE_SETMASK(mask)               gasneti_trace_set_mask(mask)
 #define GASNETT_TRACE_GET_TRACELOCAL()            gasneti_trace_local
 #define GASNETT_TRACE_SET_TRACELOCAL(newval)      ((void)(gasneti_trace_local = (newval)))
-#define GASNETT_STATS_INIT(callback)              gasneti_stats_none(callback)
-#define GASNETT_STATS_GETMASK()                   gasneti_stats_nomask()
-#define GASNETT_STATS_SETMASK(mask)               gasneti_stats_ignore(mask)
+#define GASNETT_STATS_INIT(callback)              gasneti_stats_init(callback)
+#define GASNETT_STATS_GETMASK()                   gasneti_stats_get_mask()
+#define GASNETT_STATS_SETMASK(mask)               gasneti_stats_set_mask(mask)
 
 #endif

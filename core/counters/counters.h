@@ -17,7 +17,7 @@
 #define GASNETC_FIELD_PROCESS_COUNTED(name) /* in gasnetc_counts_t */
 #define GASNETC_FIELD_PROCESS_FOUND(name)
 typedef struct gasnetc_peer_counts {
-#define COUNTER(name, scope, source, ...) GASNETC_FIELD_##scope##_##source(name)
+#define COUNTER(name, letter, scope, source, ...) GASNETC_FIELD_##scope##_##source(name)
 #include "core/counters/counters.def"
 #undef COUNTER
 } gasnetc_peer_counts_t;
@@ -27,7 +27,7 @@ typedef struct gasnetc_peer_counts {
 #define GASNETC_FIELD_PEER_COUNTED(name)
 #define GASNETC_FIELD_PROCESS_COUNTED(name) uint64_t name;
 typedef struct gasnetc_counts {
-#define COUNTER(name, scope, source, ...) GASNETC_FIELD_##scope##_##source(name)
+#define COUNTER(name, letter, scope, source, ...) GASNETC_FIELD_##scope##_##source(name)
 #include "core/counters/counters.def"
 #undef COUNTER
 } gasnetc_counts_t;
@@ -50,6 +50,7 @@ enum gasnetc_counter_fold { GASNETC_FOLD_SUM, GASNETC_FOLD_MOST, GASNETC_FOLD_LE
 /* A row of counters.def, as data. */
 typedef struct gasnetc_counter_row {
     const char *name;
+    char letter;
     enum gasnetc_counter_scope scope;
     enum gasnetc_counter_fold fold;
     const char *unit;

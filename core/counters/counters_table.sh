@@ -10,7 +10,7 @@ here=$(dirname "$0")
 {
     echo '| counter | of | unit | meaning |'
     echo '|---|---|---|---|'
-    def_rows "$here/counters.def" 'COUNTER(name, scope, source, fold, unit, help)' \
+    def_rows "$here/counters.def" 'COUNTER(name, letter, scope, source, fold, unit, help)' \
         'S(name) @ S(scope) @ unit @ help' |
         awk -F'\t' '{ printf "| `%s` | %s | %s | %s |\n", $1, $2 == "PEER" ? "each peer" : "the process", $3, $4 }'
 } | put_table "$1" counters core/counters/counters_table.sh "$check"

@@ -65,9 +65,8 @@ enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
 
 /* Documented variables that have no effect, unless the conduit has a row for them: accepted with a
  * warning. */
-static const char *const idle_names[] = {"GASNET_FIREHOSE_M",   "GASNET_FIREHOSE_R",
-                                         "GASNET_PORTAL_ACCEL", "GASNET_TRACEFLUSH",
-                                         "GASNET_STATSMASK",    "GASNET_STATSNODES"};
+static const char *const idle_names[] = {"GASNET_FIREHOSE_M", "GASNET_FIREHOSE_R",
+                                         "GASNET_PORTAL_ACCEL", "GASNET_TRACEFLUSH"};
 enum { IDLE_NAMES = sizeof idle_names / sizeof *idle_names };
 
 /* Variables of other releases of GASNet, which job scripts set for all releases: no mistakes, and

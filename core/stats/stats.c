@@ -30,14 +30,21 @@ static int stream = -1;
 
 /* --- text --- */
 
-static void row(FILE *out, const char *peer, int i, uint64_t value)
+/* Where a report goes, and the letters of the counters that it has; "": all. */
+typedef struct report {
+    FILE *out;
+    const char *letters;
+} report_t;
+
+static void row(const report_t *report, const char *peer, int i, uint64_t value)
 {
     const gasnetc_counter_row_t *r = &gasnetc_counter_rows[i];
-    fprintf(out, "%6u %6s %-24s %14llu %s\n", gasnetc_job.rank, peer, r->name,
+    if (*report->letters && !strchr(report->letters, r->letter)) return;
+    fprintf(report->out, "%6u %6s %-24s %14llu %s\n", gasnetc_job.rank, peer, r->name,
             (unsigned long long)value, r->unit);
 }
 
-static void rows_of_peer(FILE *out, uint32_t node)
+static void rows_of_peer(const report_t *report, uint32_t node)
 {
     gasnetc_tally_t tally;
     char peer[12];
@@ -50,7 +57,7 @@ static void rows_of_peer(FILE *out, uint32_t node)
     for (int i = 0; i < GASNETC_COUNTERS; i++)
         if (gasnetc_counter_rows[i].scope == GASNETC_SCOPE_PEER &&
             (tally.value[i] || gasnetc_counter_rows[i].fold == GASNETC_FOLD_LEAST))
-            row(out, peer, i, tally.value[i]);
+            row(report, peer, i, tally.value[i]);
 }
 
 static void head(FILE *out, const char *when)
@@ -62,16 +69,16 @@ static void head(FILE *out, const char *when)
             when);
 }
 
-static void counters(FILE *out)
+static void counters(const report_t *report)
 {
     gasnetc_tally_t tally;
-    fputs("# rank   peer counter                           value unit\n", out);
+    fputs("# rank   peer counter                           value unit\n", report->out);
     gasnetc_tally_process(&tally);
     for (int i = 0; i < GASNETC_COUNTERS; i++)
-        row(out, gasnetc_counter_rows[i].scope == GASNETC_SCOPE_PEER ? "all" : "-", i,
+        row(report, gasnetc_counter_rows[i].scope == GASNETC_SCOPE_PEER ? "all" : "-", i,
             tally.value[i]);
     for (uint32_t node = 0; node < gasnetc_job.size; node++)
-        if (node != gasnetc_job.rank) rows_of_peer(out, node);
+        if (node != gasnetc_job.rank) rows_of_peer(report, node);
 }
 
 /* Whether a thread polls within `patience` seconds; *when: the moment of the report, in words. */
@@ -88,7 +95,19 @@ static bool look_at_phase(double patience, const char **when)
     return polls;
 }
 
-/* A text; the caller frees it.  NULL when out of memory. */
+/* The report for GASNET_STATSFILE; the caller frees it.  NULL when out of memory. */
+static char *compose_file(const char *when, size_t *length)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, length);
+    if (!out) return NULL;
+    head(out, when);
+    counters(&(report_t){out, gasneti_stats_get_mask()});
+    gasneti_stats_print_clients(out);
+    return fclose(out) ? NULL : text;
+}
+
+/* The answer to a question; the caller frees it.  NULL when out of memory. */
 static char *compose(const char *when, enum bootstrap_question question, bool polls, size_t *length)
 {
     char *text = NULL;
@@ -98,7 +117,7 @@ static char *compose(const char *when, enum bootstrap_question question, bool po
     if (question == BOOTSTRAP_TOP)
         gasnetc_write_top(out, polls);
     else
-        counters(out);
+        counters(&(report_t){out, ""});
     if (question == BOOTSTRAP_WHY) gasnetc_write_waits(out, polls);
     return fclose(out) ? NULL : text;
 }
@@ -116,7 +135,9 @@ void gasnetc_stats_init(void)
 {
     const char *name = gasnetc_params.statsfile;
     started = gasneti_clock();
-    if (!name) return;
+    const char *ranks = gasnetc_params.statsnodes;
+    if (!name || (ranks && !gasneti_list_names_rank(ranks, (int)gasnetc_job.rank))) return;
+    gasneti_stats_begin(gasnetc_params.statsmask);
     stream = gasneti_standard_stream(name);
     if (stream < 0 && (path = gasneti_rank_file_name(name))) {
         /* If all ranks share the file, rank 0 truncates it. */
@@ -136,9 +157,7 @@ void gasnetc_stats_write(const char *when)
 {
     size_t length = 0;
     char *text;
-    if ((!path && stream < 0) || !gasnetc_peers ||
-        !(text = compose(when, BOOTSTRAP_STATS, false, &length)))
-        return;
+    if ((!path && stream < 0) || !gasnetc_peers || !(text = compose_file(when, &length))) return;
     /* One write: sections of several ranks do not interleave. */
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : stream;
     bool written = fd >= 0 && gasneti_write_all(fd, text, length);

@@ -18,8 +18,8 @@
 #define READS_WHILE_WRITTEN __attribute__((no_sanitize("thread")))
 
 const gasnetc_counter_row_t gasnetc_counter_rows[GASNETC_COUNTERS] = {
-#define COUNTER(name, scope, source, fold, unit, help)                                             \
-    {#name, GASNETC_SCOPE_##scope, GASNETC_FOLD_##fold, unit},
+#define COUNTER(name, letter, scope, source, fold, unit, help)                                     \
+    {#name, letter, GASNETC_SCOPE_##scope, GASNETC_FOLD_##fold, unit},
 #include "core/counters/counters.def"
 #undef COUNTER
 };
@@ -37,7 +37,7 @@ READS_WHILE_WRITTEN static void read_peer(const gasnetc_peer_t *peer, uint64_t *
 #define READ_PEER_FOUND(name)
 #define READ_PROCESS_COUNTED(name)
 #define READ_PROCESS_FOUND(name)
-#define COUNTER(name, scope, source, ...) READ_##scope##_##source(name)
+#define COUNTER(name, letter, scope, source, ...) READ_##scope##_##source(name)
 #include "core/counters/counters.def"
 #undef COUNTER
     value[GASNETC_COUNT_credits] = peer->credits.limit;
@@ -52,8 +52,8 @@ READS_WHILE_WRITTEN static void add_counts(const gasnetc_counts_t *counts, uint6
 #undef READ_PEER_COUNTED
 #undef READ_PROCESS_COUNTED
 #define READ_PEER_COUNTED(name)
-#define READ_PROCESS_COUNTED(name)        value[GASNETC_COUNT_##name] += counts->name;
-#define COUNTER(name, scope, source, ...) READ_##scope##_##source(name)
+#define READ_PROCESS_COUNTED(name)                value[GASNETC_COUNT_##name] += counts->name;
+#define COUNTER(name, letter, scope, source, ...) READ_##scope##_##source(name)
 #include "core/counters/counters.def"
 #undef COUNTER
 }

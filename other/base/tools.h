@@ -20,6 +20,7 @@
 #endif
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "other/base/numbers.h"
 
@@ -54,6 +55,13 @@ typedef struct gasneti_trace_hooks {
     char letters[40];
 } gasneti_trace_hooks_t;
 extern gasneti_trace_hooks_t *gasneti_trace_hooks;
+
+/* Statistics are written, with these letters; NULL or "": all.  Before, the mask is "", and
+ * GASNETT_STATS_INIT returns 0. */
+void gasneti_stats_begin(const char *letters);
+/* Writes what the callbacks of GASNETT_STATS_INIT print, a line "# client: ..." each, if the mask
+ * has H. */
+void gasneti_stats_print_clients(FILE *out);
 
 /* Prints or drops the kept reports, once the hook returns 1 or 0. */
 void gasneti_verboseenv_flush(void);

@@ -265,6 +265,8 @@ done
 elsewhere GASNET_FREEZE tools/run.sh 'GASNET_FREEZE' "a job that waits for a debugger"
 elsewhere GASNET_WATCHDOG stats/why.sh 'GASNET_WATCHDOG=1' "the report of a job that stands still"
 elsewhere GASNET_STATSFILE am/flow.sh 'GASNET_STATSFILE=' "counters of a job in a file"
+elsewhere GASNET_STATSMASK stats/stats.sh 'GASNET_STATSMASK=GH' "which counters"
+elsewhere GASNET_STATSNODES stats/stats.sh 'GASNET_STATSNODES=1' "who writes"
 
 # ---- every row of the table
 

@@ -64,6 +64,20 @@ done
 run seq end GASNET_STATSFILE="$tap_scratch/each.%"
 grep -q '^# rank 0 ' "$tap_scratch/each.0" && grep -q '^# rank 1 ' "$tap_scratch/each.1" && ! grep -q '^# rank 1 ' "$tap_scratch/each.0"
 tap_ok $? "% in the name is the rank"
+[ "$(grep -c '^# client: ' "$tap_scratch/each.1")" = 2 ] && grep -qx '# client: 11 messages have arrived' "$tap_scratch/each.1" &&
+    [ "$(grep -c '^statistics of the client: 1$' "$log")" = 2 ]
+tap_ok $? "GASNETT_STATS_INIT: the program's own lines"
+run seq end GASNET_STATSFILE="$tap_scratch/some.%" GASNET_STATSMASK=GH
+names=$(awk '!/^#/ { print $3 }' "$tap_scratch/some.0" | sort -u | tr '\n' ' ')
+[ "$names" = 'get_bytes gets gets_bounced ' ] && grep -q '^# client: ' "$tap_scratch/some.0"
+tap_ok $? "GASNET_STATSMASK=GH: gets and the program's own lines alone"
+run seq end GASNET_STATSFILE="$tap_scratch/some.%" GASNET_STATSMASK=A
+! grep -q '^# client: ' "$tap_scratch/some.0" && grep -q requests_short "$tap_scratch/some.0" && grep -q '^statistics of the client: 0$' "$log"
+tap_ok $? "GASNET_STATSMASK=A: not the program's"
+rm -f "$tap_scratch"/some.*
+run seq end GASNET_STATSFILE="$tap_scratch/some.%" GASNET_STATSNODES=1
+[ ! -e "$tap_scratch/some.0" ] && [ -s "$tap_scratch/some.1" ]
+tap_ok $? "GASNET_STATSNODES=1: one file"
 (cd "$tap_scratch" && run seq end GASNET_STATSFILE=relative) && [ -s "$tap_scratch/relative" ]
 tap_ok $? "a relative name is taken from where the job was started"
 run seq end GASNET_STATSFILE=-

@@ -8,6 +8,7 @@
  * error.
  */
 #include <gasnet.h>
+#include <gasnet_tools.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,13 @@ static void on_payload(gasnet_token_t t, void *bytes, size_t n)
     arrived++;
 }
 
+/* Of this program, behind the counters. */
+static void own_statistics(void (*print)(const char *format, ...))
+{
+    print("%d messages have arrived", arrived);
+    print("%s", "of rank 1\n");
+}
+
 static void traffic(void)
 {
     static char bytes[20000];
@@ -49,6 +57,8 @@ int main(int argc, char **argv)
     if (argc != 3 || gasnet_nodes() != 2) gasnet_exit(2);
     gasnet_getSegmentInfo(segment, 2);
     const char *what = argv[1], *folder = argv[2];
+    const int told = GASNETT_STATS_INIT(own_statistics);
+    printf("statistics of the client: %d\n", told);
     if ((int)gasnet_mynode() == 0) traffic();
     if ((int)gasnet_mynode() == 1) GASNET_BLOCKUNTIL(arrived == 11);
     gasnet_barrier_notify(0, 0);

@@ -151,9 +151,9 @@ static void warnings(void)
         (struct setting){.name = {"GASNET_FLUX_CAPACITOR", "GASNET_QUIET"}, .value = {"9", "1"}},
         "depth 64", NULL);
     goes_on("7.3 variables that nothing acts upon are named, in one line",
-            (struct setting){.name = {"GASNET_TRACEFLUSH", "GASNET_STATSMASK"},
+            (struct setting){.name = {"GASNET_PORTAL_ACCEL", "GASNET_TRACEFLUSH"},
                              .value = {"trace.%", "GPB"}},
-            "depth 64", "GASNET_TRACEFLUSH, GASNET_STATSMASK have no effect in this release");
+            "depth 64", "GASNET_PORTAL_ACCEL, GASNET_TRACEFLUSH have no effect in this release");
     goes_on("params.h: a variable of other releases is no mistake",
             (struct setting){.name = {"GASNET_PHYSMEM_PROBE"}, .value = {"0"}}, "depth 64", NULL);
     goes_on("params.h: it is noted where details are asked for",
