@@ -476,6 +476,7 @@ int gasnetc_attach_segment(uintptr_t segsize, void (*at_last)(void))
     gasnetc_startup_step(GASNETC_STARTUP_WAITS, 0, 0);
     if (result != GASNET_OK) {
         gasnetc_startup_end();
+        if (began_ns) gasneti_trace_forget();
         return result;
     }
     gasnetc_firehose_open();

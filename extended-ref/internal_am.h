@@ -31,7 +31,7 @@
 #define GASNETE_HANDLER_DECLARE(name, index, direction, category, numargs, function)               \
     void function(gasnet_token_t token GASNETE_PAYLOAD_##category GASNETC_TYPES_##numargs);
 #define GASNETE_PAYLOAD_SHORT
-#define GASNETE_PAYLOAD_MEDIUM , void *data, size_t nbytes
+#define GASNETE_PAYLOAD_MEDIUM , void *, size_t
 #define GASNETE_PAYLOAD_LONG   GASNETE_PAYLOAD_MEDIUM
 #define GASNETE_HANDLER_ROW(name, index, direction, category, numargs, function)                   \
     GASNETC_INTERNAL_##direction(index, category, numargs, function),

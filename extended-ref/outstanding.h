@@ -82,9 +82,9 @@ static inline const char *gasnete_outstanding_take(gasnete_outstanding_t *table,
                                                    size_t nbytes, gasnete_operation_t *operation)
 {
     const uint32_t index = (uint32_t)number;
+    if (index >= table->made) return gasnete_outstanding_wrong(table, number, reply, node);
     gasnete_slot_t *slot = &table->slots[index];
-    if (index >= table->made || slot->number != number || slot->operation.reply != reply ||
-        slot->operation.node != node ||
+    if (slot->number != number || slot->operation.reply != reply || slot->operation.node != node ||
         (nbytes != GASNETE_ANY_LENGTH && slot->operation.nbytes != nbytes))
         return gasnete_outstanding_wrong(table, number, reply, node);
     *operation = slot->operation;

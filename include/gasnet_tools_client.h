@@ -34,8 +34,8 @@
 
 GASNETI_EXPORTS_BEGIN
 
-/* Whether lines of gasneti_trace_printf are written. */
-extern int gasneti_trace_lines;
+/* Whether a trace is written, and whether lines of gasneti_trace_printf are. */
+extern int gasneti_trace_written, gasneti_trace_lines;
 /* A line, a moment in the trace.  The format need not be a literal. */
 extern void gasneti_trace_printf(const char *format, ...);
 /* The same, whatever GASNET_TRACEMASK says. */
@@ -48,7 +48,9 @@ extern void gasneti_trace_set_source(const char *file, unsigned int line);
 extern void gasneti_trace_get_source(const char **file, unsigned int *line);
 extern void gasneti_trace_freeze_source(int frozen);
 
-/* The letters of GASNET_TRACEMASK; "" if no trace is written. */
+/* The letters of GASNET_TRACEMASK, all of them if it selects all; "" if no trace is written.  To
+ * set
+ * "" ends all but gasneti_trace_printf_forced; NULL: all. */
 extern const char *gasneti_trace_get_mask(void);
 extern void gasneti_trace_set_mask(const char *letters);
 
@@ -69,7 +71,7 @@ GASNETI_EXPORTS_END
 #define GASNETT_TRACE_PRINTF       gasneti_trace_printf
 #define GASNETT_TRACE_PRINTF_FORCE gasneti_trace_printf_forced
 #define GASNETT_TRACE_SETSOURCELINE(file, line)                                                    \
-    (gasneti_trace_lines ? gasneti_trace_set_source(file, line) : (void)0)
+    (gasneti_trace_written ? gasneti_trace_set_source(file, line) : (void)0)
 #define GASNETT_TRACE_GETSOURCELINE(pfile, pline) gasneti_trace_get_source(pfile, pline)
 #define GASNETT_TRACE_FREEZESOURCELINE()          gasneti_trace_freeze_source(1)
 #define GASNETT_TRACE_UNFREEZESOURCELINE()        gasneti_trace_freeze_source(0)

@@ -205,7 +205,7 @@ unsigned net_portals_noted_all(ptl_note_t *first)
     gasnetc_counter_t *counter = NULL;
     net_peer_t *peer = ((net_slot_t *)first)->peer;
     uint32_t reaped = 0, landed = 0, count = 0; /* operations of `counter`, of `peer`, and all */
-    net_slot_t *slot = NULL;
+    net_slot_t *slot = (net_slot_t *)first;
     for (ptl_note_t *note = first; note; note = note->next, count++) {
         slot = (net_slot_t *)note;
         if (slot->peer != peer) {

@@ -138,7 +138,7 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
                              .handler = out.handler,
                              .numargs = numargs};
     gasnetc_handler_fn handler = gasnetc_handler_of(am.handler, token.head, me);
-    const bool traced = gasneti_trace_on && gasneti_trace_local && am.handler >= GASNETC_AM_CLIENT;
+    const bool traced = gasneti_trace_on && am.handler >= GASNETC_AM_CLIENT;
     const uint64_t began = traced ? gasneti_clock_ns() : 0;
     void *payload = NULL;
     if (out.category == GASNETC_AM_MEDIUM) {

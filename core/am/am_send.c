@@ -332,7 +332,8 @@ static void send_to_self(gasnetc_outgoing_t am, bool immediate)
 HOT bool send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit,
                       gasnetc_sending_t how)
 {
-    if (GASNETC_CHECKING) gasnetc_check_may_communicate("an Active Message Request");
+    if (GASNETC_CHECKING && am->handler >= GASNETC_AM_CLIENT)
+        gasnetc_check_may_communicate("an Active Message Request");
     if (am->nbytes > limit || (unsigned)am->numargs > GASNETC_AM_MAX_ARGS)
         check_outgoing(dest, *am, limit);
     remote_settle();
@@ -344,10 +345,14 @@ HOT bool send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t l
     return true;
 }
 
-/* The event of a message of the client; none if it is the library's own. */
-static void note_sent(uint64_t began, enum gasneti_trace_kind of_short, uint32_t peer,
+/* The end of sending a message, which is an event unless it is the library's own or was refused. */
+static void note_sent(bool sent, uint64_t began, enum gasneti_trace_kind of_short, uint32_t peer,
                       const gasnetc_outgoing_t *am)
 {
+    if (began && !sent) {
+        gasneti_trace_forget();
+        return;
+    }
     gasneti_trace_end(began, .kind = (uint8_t)((int)of_short + am->category - GASNETC_AM_SHORT),
                       .peer = peer, .bytes = am->nbytes, .handler = am->handler);
 }
@@ -360,7 +365,7 @@ static __attribute__((cold)) bool request_traced(gasnet_node_t dest, const gasne
     if (dest >= gasnetc_job.size) check_outgoing(dest, *am, limit);
     const uint64_t began = am->handler >= GASNETC_AM_CLIENT ? gasneti_trace_begin() : 0;
     const bool sent = send_request(dest, am, limit, how);
-    note_sent(began, GASNETI_TRACE_request_short, dest, am);
+    note_sent(sent, began, GASNETI_TRACE_request_short, dest, am);
     return sent;
 }
 
@@ -396,7 +401,7 @@ static __attribute__((cold)) bool reply_traced(gasnetc_token_t *token, const gas
     if (token->answer != GASNETC_ANSWER_TRACED) gasnetc_no_reply(token);
     const uint64_t began = am->handler >= GASNETC_AM_CLIENT ? gasneti_trace_begin() : 0;
     const bool sent = send_reply(token, am, limit, how);
-    note_sent(began, GASNETI_TRACE_reply_short, token->peer->net.rank, am);
+    note_sent(sent, began, GASNETI_TRACE_reply_short, token->peer->net.rank, am);
     return sent;
 }
 

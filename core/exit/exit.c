@@ -460,8 +460,11 @@ void gasnetc_exit_fatal(int code)
     if (!the_exit.joined || gasnetc_exit_of_child()) _exit(code);
     while (!first && !is_ours()) pause();
     fflush(stderr);
-    if (first) gasnetc_stats_write("at a fatal error");
-    if (first) gasneti_trace_close();
+    if (first) {
+        gasnetc_exit_arm(exit_timeout()); /* files may not take writes, and others wait */
+        gasnetc_stats_write("at a fatal error");
+        gasneti_trace_close();
+    }
     gasnetc_exit_abort(gasnetc_exit_code() ? gasnetc_exit_code() : code);
 }
 

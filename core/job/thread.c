@@ -102,6 +102,7 @@ static void leave(void *slot)
     thread->signal_stack = NULL;
     pthread_mutex_lock(&lock);
     thread->handlers = NULL;
+    thread->trace_is_left = true;
     thread->next = free_slots;
     free_slots = thread;
     pthread_mutex_unlock(&lock); /* not the last call: the thread sanitizer would take it for a call

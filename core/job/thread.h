@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,6 +54,7 @@ typedef struct gasneti_thread {
     void *signal_stack;        /* signal_stack.h; NULL: not set, or the program's own */
     gasneti_stalled_t stalled;
     struct gasneti_trace_thread *trace; /* core/trace/trace.c; NULL: no event yet */
+    bool trace_is_left;                 /* the thread that used it has ended */
     gasneti_idle_t idle;
     const int32_t *handlers; /* if not GASNETI_ONE_RECORD: gasneti_my_handlers of the thread, or
                                 NULL; under the lock of thread.c */

@@ -26,7 +26,7 @@ static const char *const reasons[GASNETI_TRACE_FORS] = {
 
 uint32_t gasneti_trace_mask(const char *letters)
 {
-    if (!letters || !*letters) return UINT32_MAX;
+    if (!letters) return UINT32_MAX;
     uint32_t mask = 1u << GASNETI_TRACE_forced_line;
     for (int i = 0; i < GASNETI_TRACE_KINDS; i++)
         if (strchr(letters, kinds[i].letter)) mask |= 1u << i;
@@ -52,6 +52,10 @@ static size_t character(const unsigned char *text)
                                     : 0;
     for (size_t i = 1; i < n; i++)
         if ((text[i] & 0xc0) != 0x80) return 0;
+    /* Longer than need be, a surrogate, or beyond the last one. */
+    if ((*text == 0xe0 && text[1] < 0xa0) || (*text == 0xed && text[1] >= 0xa0) ||
+        (*text == 0xf0 && text[1] < 0x90) || (*text == 0xf4 && text[1] >= 0x90))
+        return 0;
     return n;
 }
 

@@ -40,8 +40,8 @@ typedef struct gasneti_trace_event {
     uint8_t handler; /* or GASNETI_TRACE_NO_HANDLER */
 } gasneti_trace_event_t;
 
-/* Reads the letters of GASNET_TRACEMASK, a bit for each kind of event: all kinds if the text is
- * NULL or empty, as it is documented.  Unknown letters are ignored, as their meaning differs
+/* Reads the letters of GASNET_TRACEMASK, a bit for each kind of event; NULL: all.  Lines that are
+ * forced are always selected.  Unknown letters are ignored, as their meaning differs
  * between releases of GASNet. */
 uint32_t gasneti_trace_mask(const char *letters);
 

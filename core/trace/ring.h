@@ -45,12 +45,11 @@ static inline void gasneti_trace_ring_add(gasneti_trace_ring_t *ring)
     atomic_store_explicit(&ring->added, added + 1, memory_order_release);
 }
 
-/* For the thread that takes. */
-static inline bool gasneti_trace_ring_is_half_full(gasneti_trace_ring_t *ring)
+/* The number of events in the ring, for the thread that takes. */
+static inline uint32_t gasneti_trace_ring_count(gasneti_trace_ring_t *ring)
 {
-    return atomic_load_explicit(&ring->added, memory_order_relaxed) -
-               atomic_load_explicit(&ring->taken, memory_order_relaxed) >
-           GASNETI_TRACE_RING / 2;
+    return atomic_load_explicit(&ring->added, memory_order_acquire) -
+           atomic_load_explicit(&ring->taken, memory_order_relaxed);
 }
 
 /* The oldest event, which gasneti_trace_ring_take removes; NULL: the ring is empty. */

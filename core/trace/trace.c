@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,15 +36,16 @@ typedef struct gasneti_trace_thread {
     gasneti_trace_ring_t ring;
     struct gasneti_trace_thread *next; /* all */
     uint32_t number;
+    pthread_t owner;
     bool named;                 /* the file has its name */
     unsigned depth;             /* spans that the thread is inside */
-    bool stepping;              /* a step of `wait` goes on */
+    unsigned stepping;          /* steps of `wait` that go on: a handler in one may wait too */
     gasneti_trace_event_t wait; /* the wait whose steps may go on; `reason` 0: none */
     gasneti_trace_source_t source;
 } thread_t;
 
 bool gasneti_trace_on;
-static uint32_t mask;
+static _Atomic uint32_t mask; /* the program may change it at any time */
 static _Atomic(thread_t *) threads;
 
 /* --- the events of a thread --- */
@@ -54,22 +56,17 @@ static thread_t *make_thread(gasneti_thread_t *self)
     if (!me) gasneti_fatal("out of memory for the trace of a thread (GASNET_TRACEFILE)");
     memset(me, 0, sizeof *me);
     me->number = self->index;
+    me->owner = pthread_self();
     me->next = atomic_load(&threads);
     while (!atomic_compare_exchange_weak(&threads, &me->next, me)) continue;
     self->trace = me;
     return me;
 }
 
-static thread_t *mine(void)
-{
-    gasneti_thread_t *self = gasneti_self();
-    return self->trace ? self->trace : make_thread(self);
-}
-
 /* Where the event is copied to, for gasneti_trace_ring_add; NULL: it is not wanted, or lost. */
 static gasneti_trace_event_t *place_of(thread_t *me, const gasneti_trace_event_t *event)
 {
-    if (!(mask & 1u << event->kind)) return NULL;
+    if (!(atomic_load_explicit(&mask, memory_order_relaxed) & 1u << event->kind)) return NULL;
     gasneti_trace_event_t *place = gasneti_trace_ring_next(&me->ring);
     if (place) *place = *event;
     return place;
@@ -83,10 +80,34 @@ static void end_wait(thread_t *me)
     me->wait.reason = GASNETI_TRACE_FOR_NOTHING;
 }
 
+/* A thread begins to use what the one before with its record has left. */
+static void renew(gasneti_thread_t *self)
+{
+    thread_t *me = self->trace;
+    me->depth = me->stepping = 0;
+    end_wait(me);
+    me->source = (gasneti_trace_source_t){.file = NULL};
+    me->owner = pthread_self();
+    self->trace_is_left = false;
+}
+
+static thread_t *mine(void)
+{
+    gasneti_thread_t *self = gasneti_self();
+    if (!self->trace) return make_thread(self);
+    if (self->trace_is_left) renew(self);
+    return self->trace;
+}
+
 uint64_t gasneti_trace_enter(void)
 {
     mine()->depth++;
     return gasneti_clock_ns();
+}
+
+void gasneti_trace_forget(void)
+{
+    mine()->depth--;
 }
 
 bool gasneti_trace_within(void)
@@ -98,7 +119,7 @@ static void set_site(gasneti_trace_event_t *event, const thread_t *me)
 {
     if (!me->source.file) return;
     event->site = me->source.file;
-    event->line = me->source.line;
+    event->line = me->source.line ? me->source.line : 1;
 }
 
 void gasneti_trace_note(uint64_t began, const gasneti_trace_event_t *event)
@@ -132,13 +153,12 @@ void gasneti_trace_step(enum gasneti_trace_for reason, uint32_t peer)
 {
     thread_t *me = mine();
     const uint64_t now = gasneti_clock_ns();
-    if (me->stepping) return; /* a wait inside of a wait's poll */
+    if (me->stepping++) return;
     if (me->wait.reason != reason || me->wait.peer != peer || now - me->wait.ended > STEP_GAP_NS) {
         end_wait(me);
         me->wait = (gasneti_trace_event_t){
             .kind = kind_of(reason), .began = now, .peer = peer, .reason = (uint8_t)reason};
     }
-    me->stepping = true;
 }
 
 /* Notes who waits, in a wait that turns out to be long. */
@@ -153,7 +173,7 @@ static void find_site(thread_t *me)
 void gasneti_trace_stepped(void)
 {
     thread_t *me = mine();
-    me->stepping = false;
+    if (--me->stepping) return;
     me->wait.ended = gasneti_clock_ns();
     if (!me->wait.site && me->wait.ended - me->wait.began > LONG_WAIT_NS) find_site(me);
 }
@@ -204,7 +224,7 @@ static struct {
     bool aligned;
     uint64_t events, dropped;
     char text[1 << 16];
-    size_t length;
+    size_t length, most; /* bytes of one write */
 } file = {.fd = -1};
 
 static struct {
@@ -229,7 +249,7 @@ static void flush(void)
 
 static void write_text(const char *text, size_t n)
 {
-    if (sizeof file.text - file.length < n) flush();
+    if (file.most - file.length < n) flush();
     memcpy(file.text + file.length, text, n);
     file.length += n;
 }
@@ -313,7 +333,9 @@ static void write_thread(thread_t *thread)
             "\"thread %u\"}},\n",
             gasnetc_job.rank, thread->number, thread->number);
     thread->named = true;
-    while ((event = gasneti_trace_ring_first(&thread->ring))) {
+    /* No more than there are now: the thread may add them faster than they are written. */
+    for (uint32_t n = gasneti_trace_ring_count(&thread->ring); n; n--) {
+        event = gasneti_trace_ring_first(&thread->ring);
         write_event(event, thread->number);
         gasneti_trace_ring_take(&thread->ring);
     }
@@ -361,7 +383,7 @@ static void wait_for(const bool *condition, long ms)
 static bool half_full(void)
 {
     for (thread_t *thread = atomic_load(&threads); thread; thread = thread->next)
-        if (gasneti_trace_ring_is_half_full(&thread->ring)) return true;
+        if (gasneti_trace_ring_count(&thread->ring) > GASNETI_TRACE_RING / 2) return true;
     return false;
 }
 
@@ -369,10 +391,10 @@ static bool half_full(void)
 static void *write_on(void *unused)
 {
     static const bool never = false;
-    enum { LOOK_MS = 100, PERIOD_MS = 5 };
+    enum { PERIOD_MS = 5 };
     (void)unused;
     pthread_mutex_lock(&writer.lock);
-    while (!writer.ends && !writer.ready && !half_full()) wait_for(&writer.ready, LOOK_MS);
+    while (!writer.ends && !writer.ready && !half_full()) wait_for(&writer.ready, PERIOD_MS);
     writer.ready = true; /* from now on the times do not change */
     pthread_mutex_unlock(&writer.lock);
     write_head();
@@ -415,6 +437,9 @@ static bool open_file(const char *pattern)
                      file.path ? file.path : pattern, strerror(errno));
         return false;
     }
+    /* A pipe that ranks share keeps no more than PIPE_BUF bytes together. */
+    struct stat found;
+    file.most = fstat(file.fd, &found) == 0 && S_ISREG(found.st_mode) ? sizeof file.text : PIPE_BUF;
     begin_array();
     return true;
 }
@@ -429,6 +454,7 @@ int64_t gasneti_trace_zero(void)
 void gasneti_trace_init(void)
 {
     const char *pattern = gasnetc_params.tracefile, *ranks = gasnetc_params.tracenodes;
+    const char *letters = gasnetc_params.tracemask;
     file.zero = (int64_t)gasneti_clock_ns();
     if (!pattern || (ranks && !gasneti_list_names_rank(ranks, (int)gasnetc_job.rank))) return;
     if (!open_file(pattern)) return;
@@ -443,7 +469,7 @@ void gasneti_trace_init(void)
     }
     writer.running = true;
     gasneti_trace_hooks = &hooks;
-    gasneti_trace_set_mask(gasnetc_params.tracemask);
+    gasneti_trace_set_mask(letters && *letters ? letters : NULL);
     gasneti_trace_local = gasnetc_params.tracelocal;
 }
 
@@ -464,8 +490,12 @@ void gasneti_trace_close(void)
 {
     if (!writer.running) return;
     writer.running = false;
-    for (thread_t *thread = atomic_load(&threads); thread; thread = thread->next)
-        if (thread == gasneti_self()->trace) end_wait(thread);
+    for (thread_t *thread = atomic_load(&threads); thread; thread = thread->next) {
+        if (!pthread_equal(thread->owner, pthread_self())) continue;
+        if (thread->stepping) thread->wait.ended = gasneti_clock_ns(); /* an exit inside a poll */
+        thread->stepping = 0;
+        end_wait(thread);
+    }
     pthread_mutex_lock(&writer.lock);
     writer.ends = true;
     pthread_cond_signal(&writer.wake);

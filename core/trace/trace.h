@@ -47,6 +47,9 @@ void gasneti_trace_leave(uint64_t began, const gasneti_trace_event_t *event) __a
         if (start) gasneti_trace_leave(start, &(gasneti_trace_event_t){__VA_ARGS__});              \
     } while (0)
 
+/* The end of a span that is no event. */
+void gasneti_trace_forget(void) __attribute__((cold));
+
 /* True inside such a span: its parts are no events of their own. */
 bool gasneti_trace_within(void);
 

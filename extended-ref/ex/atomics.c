@@ -162,7 +162,7 @@ void gasnete_atomic_got_handler(gasnet_token_t token, const uint64_t *words)
     const uint64_t earlier = gasnetc_word(words, GOT_EARLIER);
     if (operation.nbytes == sizeof earlier)
         memcpy(operation.memory, &earlier, sizeof earlier);
-    else
+    else if (operation.nbytes)
         memcpy(operation.memory, &earlier, operation.nbytes);
     gasnetc_counter_ack(operation.counter);
 }

@@ -97,10 +97,13 @@ static void adapter_order(gex_Flags_t flags)
 gex_Event_t gasnete_adapter_nb(gex_AD_t ad, void *result, gex_Rank_t node, void *addr, gex_OP_t op,
                                uint64_t operand1, uint64_t operand2, gex_Flags_t flags)
 {
-    if (adapter_spared(ad, result, node, addr, op, operand1, operand2)) return GEX_EVENT_INVALID;
+    const uint64_t began = gasneti_trace_begin();
+    if (adapter_spared(ad, result, node, addr, op, operand1, operand2)) {
+        gasnete_atomic_trace(began, ad->dt, node);
+        return GEX_EVENT_INVALID;
+    }
     gasnete_op_t *record = gasnete_op_new(gasnete_self(), GASNETE_OP_HANDLE);
     adapter_order(flags);
-    const uint64_t began = gasneti_trace_begin();
     adapter_start(&record->counter, result, node, addr, op, operand1, operand2);
     gasnete_atomic_trace(began, ad->dt, node);
     return record;
@@ -110,9 +113,12 @@ int gasnete_adapter_nbi(gex_AD_t ad, void *result, gex_Rank_t node, void *addr, 
                         uint64_t operand1, uint64_t operand2, gex_Flags_t flags)
 {
     const enum gasnete_set set = op == GEX_OP_GET ? GASNETE_GETS : GASNETE_ATOMICS;
-    if (adapter_spared(ad, result, node, addr, op, operand1, operand2)) return 0;
-    adapter_order(flags);
     const uint64_t began = gasneti_trace_begin();
+    if (adapter_spared(ad, result, node, addr, op, operand1, operand2)) {
+        gasnete_atomic_trace(began, ad->dt, node);
+        return 0;
+    }
+    adapter_order(flags);
     adapter_start(gasnete_self()->implicit[set], result, node, addr, op, operand1, operand2);
     gasnete_atomic_trace(began, ad->dt, node);
     return 0;

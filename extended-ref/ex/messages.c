@@ -276,6 +276,10 @@ static bool negotiated_send(gasnete_negotiated_t *sd, gex_AM_Index_t handler, si
     const bool sent =
         gasnetc_send_lent(&sd->network, handler, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
     if (sent && sd->token) sd->token->answer = GASNETC_ANSWERED;
+    if (began && !sent) {
+        gasneti_trace_forget();
+        return false;
+    }
     gasneti_trace_end(
         began, .kind = sd->token ? GASNETI_TRACE_reply_medium : GASNETI_TRACE_request_medium,
         .peer = sd->network.peer->net.rank, .bytes = nbytes, .handler = (uint8_t)handler);

@@ -8,7 +8,7 @@
 #include "tools.h"
 
 gasneti_trace_hooks_t *gasneti_trace_hooks;
-int gasneti_trace_lines;
+int gasneti_trace_written, gasneti_trace_lines;
 int gasneti_trace_local = 1;
 
 void gasneti_trace_printf(const char *format, ...)
@@ -31,8 +31,8 @@ void gasneti_trace_printf_forced(const char *format, ...)
 
 void gasneti_trace_set_source(const char *file, unsigned int line)
 {
-    gasneti_trace_source_t *source = gasneti_trace_hooks->source();
-    if (source->frozen) return;
+    gasneti_trace_source_t *source = gasneti_trace_hooks ? gasneti_trace_hooks->source() : NULL;
+    if (!source || source->frozen) return;
     source->file = file;
     source->line = line;
 }
@@ -58,6 +58,7 @@ const char *gasneti_trace_get_mask(void)
 void gasneti_trace_set_mask(const char *letters)
 {
     if (!gasneti_trace_hooks) return;
+    gasneti_trace_written = 1;
     gasneti_trace_hooks->set_mask(letters);
     gasneti_trace_lines = strchr(gasneti_trace_hooks->letters, 'H') != NULL;
 }
