@@ -78,12 +78,12 @@ void gasnetc_release_pinned(const gasnetc_sent_t *sent);
 /* The operation is complete: releases what it held, and sets sent->held to 0. */
 static inline void gasnetc_sent_end(gasnetc_sent_t *sent)
 {
-    const bool pins = GASNETC_SENT_PINS && sent->remote_pin;
-    if (!pins && !sent->held) return;
-    if (pins)
+    if (GASNETC_SENT_PINS && sent->remote_pin)
         gasnetc_release_pinned(sent);
-    else
+    else if (sent->held)
         gasnetc_release_held(sent);
+    else
+        return;
     sent->held = 0;
 }
 

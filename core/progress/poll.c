@@ -26,6 +26,7 @@
 #include "core/trace/trace.h"
 #include "other/base/clock.h"
 #include "other/base/hot.h"
+#include "other/base/stacks.h"
 #include "other/base/uncancelled.h"
 
 /* The poll lock is held until gasnetc_poll_open, and always in a job of one process: the attempt to
@@ -108,6 +109,7 @@ static void idle(void)
     note_idle();
     idle_rounds++;
     if (GASNETI_ONE_THREAD) gasneti_note_thread();
+    gasneti_stacks_tell();
     gasnetc_retire_regions(); /* unmapped memory is deregistered without traffic too */
     sched_yield();
 }

@@ -184,14 +184,14 @@ static void write_locks(FILE *out)
 
 /* --- stacks --- */
 
-/* The frames of callers are the addresses behind their calls. */
-static void write_stack(void *to, int thread, void *const *frames, int count)
+/* Frames are the addresses behind calls. */
+static void write_stack(void *to, int thread, void *const *frames, int count, const char *kernel)
 {
     FILE *out = to;
-    fprintf(out, "# why %" PRIu32 " stack %d ", gasnetc_job.rank, thread);
+    fprintf(out, "# why %" PRIu32 " stack %d %s", gasnetc_job.rank, thread, kernel ? kernel : "");
     for (int i = 0; i < count; i++) {
         char name[256];
-        gasneti_symbol_name((uintptr_t)frames[i] - (i > 0), name, sizeof name);
+        gasneti_symbol_name((uintptr_t)frames[i] - 1, name, sizeof name);
         if (i && strcmp(name, "start_thread") == 0) break;
         fprintf(out, "%s%s", i ? "<" : "", name);
         if (strcmp(name, "main") == 0) break;
@@ -249,5 +249,5 @@ void gasnetc_write_waits(FILE *out, bool polls)
     write_state(out, polls);
     write_locks(out);
     gasnete_write_waits(out);
-    gasneti_stacks(THREADS, write_stack, out);
+    gasneti_stacks(THREADS, polls, write_stack, out);
 }

@@ -63,9 +63,12 @@ static void *watch(void *unused)
     double since = gasneti_clock();
     uint64_t last = 0;
     bool reported = false;
+    double looked = since;
     while (!gasnetc_stats_closed()) {
         const uint64_t now = mark(last);
-        if (now != last) since = gasneti_clock(), reported = false;
+        const bool was_stopped = gasneti_clock() - looked > 2 * period + 1;
+        looked = gasneti_clock();
+        if (now != last || was_stopped) since = gasneti_clock(), reported = false;
         last = now;
         const bool moves = gasneti_clock() - since < seconds;
         if (!bootstrap_moves(moves, seconds) && !moves && !reported) {

@@ -1,18 +1,38 @@
-/* stacks.h - where the threads of this process are: a backtrace of each, made while they run.
+/* stacks.h - where the threads of this process are, told without a signal: asking changes nothing
+ * for a program.
  *
- * A thread gets a signal (SIGURG, which is ignored by default) whose handler fills a buffer.  The
- * thread goes on as if there had been no signal: a thread that sleeps in a system call which the
- * signal might end early is interrupted only if that call can be begun again.  Nothing is done if
- * the program handles the signal itself.
+ * A thread that waits in the library passes gasneti_stacks_tell now and then, and leaves a
+ * backtrace there.  Of other threads the kernel tells whether they run, and else the system call
+ * that they are in.
  */
 #ifndef GASNETI_STACKS_H
 #define GASNETI_STACKS_H
 
-/* The frames of one thread, the innermost first. */
-typedef void (*gasneti_stack_fn)(void *context, int thread, void *const *frames, int count);
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-/* Calls `each` for the threads of this process that do not block the signal, at most `most`; never
- * for the calling thread.  One thread at a time may call this. */
-void gasneti_stacks(unsigned most, gasneti_stack_fn each, void *context);
+/* Changes with each question; 0: there has been none. */
+extern _Atomic uint32_t gasneti_stacks_question;
+
+/* Leaves a backtrace of the calling thread, once for each question. */
+void gasneti_stacks_answer(void);
+
+/* For threads that wait, off the hot path, with no lock held. */
+static inline void gasneti_stacks_tell(void)
+{
+    if (atomic_load_explicit(&gasneti_stacks_question, memory_order_relaxed))
+        gasneti_stacks_answer();
+}
+
+/* The frames of one thread, the innermost first; or, with `count` 0, what the kernel tells. */
+typedef void (*gasneti_stack_fn)(void *context, int thread, void *const *frames, int count,
+                                 const char *kernel);
+
+/* Calls `each` for the threads of this process, at most `most`, but never for the calling one or
+ * for those that block all signals, which are libraries' own.  Those that have left a backtrace
+ * come first; `some_wait`: there are such threads.  Takes a moment.  One thread at a time may call
+ * this. */
+void gasneti_stacks(unsigned most, bool some_wait, gasneti_stack_fn each, void *context);
 
 #endif

@@ -30,6 +30,13 @@ void launcher_progress(const char *text)
     if (len > 0) free(line);
 }
 
+/* Texts may come from files or other processes: nothing in them moves the cursor. */
+static void make_plain(char *text)
+{
+    for (; text && *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f) *text = '?';
+}
+
 void launcher_log(const char *format, ...)
 {
     launcher_progress(NULL);
@@ -38,6 +45,7 @@ void launcher_log(const char *format, ...)
     va_start(args, format);
     if (vasprintf(&text, format, args) < 0) text = NULL;
     va_end(args);
+    make_plain(text);
     int len =
         asprintf(&line, "%s: %s\n", program_invocation_short_name, text ? text : "out of memory");
     if (len > 0) output_put(OUTPUT_STDERR, line, (size_t)len);

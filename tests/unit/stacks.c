@@ -1,5 +1,5 @@
-/* stacks.c - backtraces of threads that sleep or compute: each names the functions that the thread
- * is in, and no system call of a thread ends early because of the question.
+/* stacks.c - where threads are: one that waits in the library leaves a backtrace, of others there
+ * is what the kernel tells, and no system call of a thread ends early because of the question.
  */
 #define _GNU_SOURCE
 #include "other/base/stacks.h"
@@ -7,14 +7,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/select.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,153 +17,108 @@
 #include "other/base/symbols.h"
 #include "tests/unit/check.h"
 
-enum { MS = 400 };
-static int pipes[2], epoll;
-static sem_t never;
-static atomic_bool over, blocked;
-static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool over;
+static int pipes[2];
 
-/* Each sleeps in its call, to the end; 0: the call ended as it should. */
-static __attribute__((noinline)) int in_nanosleep(void)
+static __attribute__((noinline)) int in_a_wait(void)
 {
-    const struct timespec time = {.tv_nsec = MS * 1000000L};
-    return nanosleep(&time, NULL);
-}
-static __attribute__((noinline)) int in_poll(void)
-{
-    volatile int result = poll(NULL, 0, MS); /* no tail call */
-    return result;
-}
-static __attribute__((noinline)) int in_select(void)
-{
-    struct timeval time = {.tv_usec = MS * 1000L};
-    return select(0, NULL, NULL, NULL, &time);
-}
-static __attribute__((noinline)) int in_epoll(void)
-{
-    struct epoll_event event;
-    return epoll_wait(epoll, &event, 1, MS);
-}
-static __attribute__((noinline)) int in_sigwait(void)
-{
-    const struct timespec time = {.tv_nsec = MS * 1000000L};
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR2);
-    return sigtimedwait(&set, NULL, &time) < 0 && errno == EAGAIN ? 0 : -1;
-}
-static __attribute__((noinline)) int in_semaphore(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    time.tv_sec += 1;
-    return sem_timedwait(&never, &time) < 0 && errno == ETIMEDOUT ? 0 : -1;
-}
-static __attribute__((noinline)) int in_read(void)
-{
-    char byte;
-    return read(pipes[0], &byte, 1) == 1 ? 0 : -1;
-}
-static __attribute__((noinline)) int in_mutex(void)
-{
-    return pthread_mutex_lock(&held) || pthread_mutex_unlock(&held);
+    while (!over) gasneti_stacks_tell();
+    return 0;
 }
 static __attribute__((noinline)) int in_a_loop(void)
 {
     while (!over) continue;
     return 0;
 }
-static __attribute__((noinline)) int with_the_signal_blocked(void)
+static int in_poll(void)
+{
+    return poll(NULL, 0, 1500);
+}
+static int in_read(void)
+{
+    char byte;
+    return read(pipes[0], &byte, 1) == 1 ? 0 : -1;
+}
+/* All signals but those that the thread blocks would be its result. */
+static int in_sigwait(void)
+{
+    const struct timespec time = {.tv_sec = 1, .tv_nsec = 500000000};
+    sigset_t all;
+    sigfillset(&all);
+    return sigtimedwait(&all, NULL, &time) < 0 && errno == EAGAIN ? 0 : -1;
+}
+static int of_a_library(void)
 {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, NULL);
-    blocked = true;
-    return in_nanosleep();
+    return in_poll();
 }
 
-static const struct sleeper {
+static const struct one {
     const char *name;
-    int (*sleep)(void);
-} sleepers[] = {
-    {"in_nanosleep", in_nanosleep}, {"in_poll", in_poll},           {"in_select", in_select},
-    {"in_epoll", in_epoll},         {"in_sigwait", in_sigwait},     {"in_read", in_read},
-    {"in_mutex", in_mutex},         {"in_semaphore", in_semaphore}, {"in_a_loop", in_a_loop}};
-enum { SLEEPERS = sizeof sleepers / sizeof *sleepers };
+    int (*run)(void);
+    const char *told; /* NULL: its function is named */
+} all[] = {{"in_a_wait", in_a_wait, NULL},
+           {"in_a_loop", in_a_loop, "its own code, running"},
+           {"in_poll", in_poll, "system call poll"},
+           {"in_read", in_read, "system call read"},
+           {"in_sigwait", in_sigwait, "system call rt_sigtimedwait"},
+           {"of_a_library", of_a_library, ""}};
+enum { ALL = sizeof all / sizeof *all };
 
-static atomic_int threads[SLEEPERS + 1];
-static int results[SLEEPERS + 1];
+static atomic_int threads[ALL];
+static int results[ALL];
+static char told[ALL][256];
 
 static void *run(void *number)
 {
     const size_t n = (size_t)(uintptr_t)number;
     threads[n] = (int)syscall(SYS_gettid);
-    results[n] = n < SLEEPERS ? sleepers[n].sleep() : with_the_signal_blocked();
+    results[n] = all[n].run();
     return NULL;
 }
 
-static bool named[SLEEPERS + 1];
-
-static void look(void *context, int thread, void *const *frames, int count)
+static void look(void *context, int thread, void *const *frames, int count, const char *kernel)
 {
     (void)context;
-    for (size_t n = 0; n <= SLEEPERS; n++)
-        for (int i = 0; i < count && threads[n] == thread; i++) {
+    for (size_t n = 0; n < ALL; n++) {
+        if (threads[n] != thread) continue;
+        snprintf(told[n], sizeof told[n], "%s", kernel ? kernel : "");
+        for (int i = 0; i < count; i++) {
             char name[256];
-            gasneti_symbol_name((uintptr_t)frames[i] - (i > 0), name, sizeof name);
-            if (n == SLEEPERS || strcmp(name, sleepers[n].name) == 0) named[n] = true;
+            gasneti_symbol_name((uintptr_t)frames[i] - 1, name, sizeof name);
+            if (!strcmp(name, all[n].name)) snprintf(told[n], sizeof told[n], "%s", name);
         }
-}
-
-/* Long enough for all to sleep. */
-static void moment(void)
-{
-    usleep(50000);
-}
-
-static void sleeping(void)
-{
-    pthread_t thread[SLEEPERS + 1];
-    pthread_mutex_lock(&held);
-    for (size_t n = 0; n <= SLEEPERS; n++)
-        pthread_create(&thread[n], NULL, run, (void *)(uintptr_t)n);
-    while (!blocked) usleep(1000);
-    for (int i = 0; i < 3; i++) {
-        moment();
-        gasneti_stacks(100, look, NULL);
     }
+}
+
+static void ask(void)
+{
+    pthread_t thread[ALL];
+    for (size_t n = 0; n < ALL; n++) pthread_create(&thread[n], NULL, run, (void *)(uintptr_t)n);
+    for (size_t n = 0; n < ALL; n++)
+        while (!threads[n]) usleep(1000);
+    usleep(100000); /* so long that those that sleep do */
+    for (int i = 0; i < 3; i++) gasneti_stacks(100, true, look, NULL);
     over = true;
-    pthread_mutex_unlock(&held);
     check(write(pipes[1], "x", 1) == 1, "the reader gets a byte");
-    for (size_t n = 0; n <= SLEEPERS; n++) pthread_join(thread[n], NULL);
-    for (size_t n = 0; n < SLEEPERS; n++)
-        check(named[n] && results[n] == 0, "%s: %s, and %s", sleepers[n].name,
-              named[n] ? "named" : "not named",
-              results[n] ? "its call ended early" : "its call went on");
-    check(!named[SLEEPERS] && results[SLEEPERS] == 0, "a thread that blocks the signal is left");
+    for (size_t n = 0; n < ALL; n++) pthread_join(thread[n], NULL);
+    const bool has_kernel = access("/proc/self/syscall", R_OK) == 0;
+    for (size_t n = 0; n < ALL; n++) {
+        const char *expected = all[n].told ? all[n].told : all[n].name;
+        check((!strcmp(told[n], expected) || (all[n].told && !has_kernel)) && results[n] == 0,
+              "%s: \"%s\", and %s", all[n].name, told[n],
+              results[n] ? "its call ended early" : "it went on");
+    }
 }
 
-static atomic_int own_signals;
-static void own_handler(int signal)
-{
-    (void)signal;
-    own_signals++;
-}
+static unsigned counted;
 
-/* The program's own handler stays, and gets its signals alone. */
-static void handled_by_the_program(void)
+static void count(void *context, int thread, void *const *frames, int n, const char *kernel)
 {
-    struct sigaction own = {.sa_handler = own_handler}, now;
-    pthread_t thread;
-    memset(named, 0, sizeof named);
-    sigaction(SIGURG, &own, NULL);
-    pthread_create(&thread, NULL, run, (void *)(uintptr_t)0);
-    moment();
-    gasneti_stacks(100, look, NULL);
-    pthread_join(thread, NULL);
-    sigaction(SIGURG, NULL, &now);
-    check(!named[0] && !own_signals && now.sa_handler == own_handler && results[0] == 0,
-          "a program that handles the signal itself is not asked");
+    (void)context, (void)thread, (void)frames, (void)n, (void)kernel;
+    counted++;
 }
 
 static void names(void)
@@ -185,14 +135,10 @@ static void names(void)
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
-    epoll = epoll_create1(0);
-    if (epoll < 0 || pipe(pipes) || sem_init(&never, 0, 0)) return 1;
+    if (pipe(pipes)) return 1;
     names();
-    if (access("/proc/self/task", F_OK) == 0 && access("/proc/self/syscall", R_OK) == 0) {
-        sleeping();
-        handled_by_the_program();
-    } else {
-        check_note("no /proc/self/syscall here");
-    }
+    ask();
+    gasneti_stacks(100, true, count, NULL);
+    check(counted == 0, "a process of one thread, the calling one: nothing is told");
     return check_end();
 }

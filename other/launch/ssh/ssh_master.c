@@ -402,6 +402,7 @@ static void master_take_signal(struct ssh_master *m, int signo)
     case SIGTSTP:
         master_signal_all(m, SIGSTOP);
         raise(SIGSTOP);
+        ssh_watch_stopped(m);
         master_signal_all(m, SIGCONT);
         break;
     case SIGCONT:
@@ -505,6 +506,7 @@ static void master_loop(struct ssh_master *m)
         master_run_timers(m);
     }
     free(fds);
+    launcher_progress(NULL);
 }
 
 /* --- starting --- */

@@ -275,7 +275,10 @@ int ssh_top(pid_t job)
     const bool shown = started && show(&open);
     terminal_leave();
     if (!started) launcher_log("--top: no thread: %s (see ulimit -u)", strerror(errno));
-    if (is_over()) printf("job %d has ended\n", (int)job);
+    if (is_over() && kill(job, 0) && errno == ESRCH)
+        printf("job %d has ended\n", (int)job);
+    else if (is_over())
+        launcher_log("--top: job %d does not answer: is its launcher stopped?", (int)job);
     if (ending) return end_by_signal((int)ending);
     return launcher_end_print() || !shown;
 }

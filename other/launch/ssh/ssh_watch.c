@@ -30,6 +30,13 @@ static bool may_move(const struct ssh_master *m, uint32_t rank, int64_t now)
     return watch->moves[rank] && silent < (int64_t)(watch->seconds * 1000) + 2 * PERIOD_MOST_MS;
 }
 
+void ssh_watch_stopped(struct ssh_master *m)
+{
+    const int64_t now = (int64_t)gasneti_clock_ms();
+    for (uint32_t r = 0; m->watch.heard && r < m->job.size; r++)
+        if (m->watch.heard[r]) m->watch.heard[r] = now;
+}
+
 void ssh_watch_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire_frame *frame)
 {
     struct ssh_watch *watch = &m->watch;

@@ -23,6 +23,8 @@ struct ssh_watch {
 void ssh_watch_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire_frame *frame);
 /* The time to look at all of them. */
 void ssh_watch_due(struct ssh_master *m);
+/* The launcher goes on after a stop, in which it has heard nothing. */
+void ssh_watch_stopped(struct ssh_master *m);
 void ssh_watch_close(struct ssh_master *m);
 
 #endif
