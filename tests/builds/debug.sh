@@ -11,7 +11,7 @@
 
 conduits=${TEST_CONDUITS:-$(for name in ibv vapi portals smp; do [ ! -x "$TEST_BUILD/gasnetrun_$name" ] || echo $name; done)}
 programs=${TEST_PROGRAMS:-"testhello testenv testam testamsize testamflood testputget testhandles testvalue testsync
-testpoll testbarrier testlock testthreads testrcvthread testvis testteams testcoll collmix testex ex/vectors ex/collectives ex/atomics ex/teams ex/endpoints ex/rpc ex/coarrays ex/random"}
+testpoll testbarrier testlock testthreads testrcvthread testvis testteams testcoll collmix testex ex/vectors ex/collectives ex/atomics ex/teams ex/endpoints ex/rpc ex/coarrays ex/random trace/testtrace"}
 few=${TEST_PROGRAMS:-testam testputget testbarrier testvis testcoll testex}
 declare -A modes=([ibv]=${TEST_MODES:-seq par} [vapi]=${TEST_MODES:-seq} [portals]=${TEST_MODES:-seq} [smp]=${TEST_MODES:-seq})
 declare -A programs_of=([ibv]=$programs [vapi]=$few [portals]=$programs [smp]=$few)

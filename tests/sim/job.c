@@ -22,11 +22,14 @@
 #include "core/rdma/segment.h"
 #include "core/report.h"
 #include "gasnet.h"
+#include "other/base/stacks.h"
 
 /* --- the engine's globals --- */
 
 struct bootstrap_job gasnetc_job;
 uint32_t gasnetc_reach;
+_Atomic uint32_t gasneti_stacks_question; /* never asked */
+void gasneti_stacks_answer(void) {}
 _Atomic(enum gasnetc_phase) gasnetc_phase = GASNETC_RUNNING;
 gasnetc_peer_t *gasnetc_peers;
 struct net_caps gasnetc_caps;

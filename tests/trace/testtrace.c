@@ -146,5 +146,6 @@ int main(int argc, char **argv)
                           GASNET_COLL_DST_IN_SEGMENT | GASNET_COLL_SRC_IN_SEGMENT |
                               GASNET_COLL_LOCAL | GASNET_COLL_IN_ALLSYNC | GASNET_COLL_OUT_ALLSYNC);
     meet();
+    if (gasnet_mynode() == 0) puts("ok 1 - a job of known traffic\n1..1");
     gasnet_exit(0);
 }
