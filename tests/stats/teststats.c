@@ -8,13 +8,14 @@
  * error.
  */
 #include <gasnet.h>
-#include <gasnet_tools.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tests/stats/ready.h"
+
+#include <gasnet_tools.h>
 
 enum { H_SHORT = 200, H_PAYLOAD, SEGMENT = 64 * 1024 };
 static int arrived;

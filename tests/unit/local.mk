@@ -250,7 +250,7 @@ tests_unit_am_loopback_LDADD = $(unit_ldadd)
 tests_unit_am_malformed_SOURCES = tests/unit/am_malformed.c
 tests_unit_am_malformed_CPPFLAGS = $(unit_cppflags)
 tests_unit_am_malformed_LDADD = $(unit_ldadd)
-tests_unit_am_wire_SOURCES = tests/unit/am_wire.c
+tests_unit_am_wire_SOURCES = tests/unit/am_wire.c tests/unit/am_parse.h
 tests_unit_am_wire_CPPFLAGS = $(unit_cppflags)
 tests_unit_am_wire_LDADD = $(unit_ldadd)
 # Threads register handlers at once.
