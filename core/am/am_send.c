@@ -362,6 +362,8 @@ static void note_sent(bool sent, uint64_t began, enum gasneti_trace_kind of_shor
 static __attribute__((cold)) bool request_traced(gasnet_node_t dest, const gasnetc_outgoing_t *am,
                                                  size_t limit, gasnetc_sending_t how)
 {
+    if (GASNETC_CHECKING && am->handler >= GASNETC_AM_CLIENT)
+        gasnetc_check_may_communicate("an Active Message Request");
     if (dest >= gasnetc_job.size) check_outgoing(dest, *am, limit);
     const uint64_t began = am->handler >= GASNETC_AM_CLIENT ? gasneti_trace_begin() : 0;
     const bool sent = send_request(dest, am, limit, how);
@@ -379,7 +381,6 @@ void gasnetc_no_reply(const gasnetc_token_t *token)
 HOT bool send_reply(gasnetc_token_t *token, const gasnetc_outgoing_t *am, size_t limit,
                     gasnetc_sending_t how)
 {
-    if (GASNETC_CHECKING) gasnetc_check_token("an Active Message Reply", token);
     if (am->nbytes > limit || (unsigned)am->numargs > GASNETC_AM_MAX_ARGS)
         check_outgoing(0, *am, limit);
     if (GASNETC_CHECKING) gasnetc_check_reply(token);
@@ -397,7 +398,6 @@ HOT bool send_reply(gasnetc_token_t *token, const gasnetc_outgoing_t *am, size_t
 static __attribute__((cold)) bool reply_traced(gasnetc_token_t *token, const gasnetc_outgoing_t *am,
                                                size_t limit, gasnetc_sending_t how)
 {
-    if (GASNETC_CHECKING) gasnetc_check_token("an Active Message Reply", token);
     if (token->answer != GASNETC_ANSWER_TRACED) gasnetc_no_reply(token);
     const uint64_t began = am->handler >= GASNETC_AM_CLIENT ? gasneti_trace_begin() : 0;
     const bool sent = send_reply(token, am, limit, how);
@@ -439,8 +439,12 @@ static const gasnetc_sending_t waits_async = {GASNETC_LONG_ASYNC, NULL, false};
             path##_traced(to, am, limit, how);                                                     \
     } while (0)
 #define REQUEST(to, am, limit, how) SEND(request, (to) < gasnetc_reach, to, am, limit, how)
-#define REPLY(token, am, limit, how)                                                               \
-    SEND(reply, ((gasnetc_token_t *)(token))->answer == GASNETC_ANSWER_OPEN, token, am, limit, how)
+HOT bool is_open(const gasnetc_token_t *token)
+{
+    if (GASNETC_CHECKING) gasnetc_check_token("an Active Message Reply", token);
+    return token->answer == GASNETC_ANSWER_OPEN;
+}
+#define REPLY(token, am, limit, how) SEND(reply, is_open(token), token, am, limit, how)
 
 UNGUARDED int gasnetc_AMRequestShort(gasnet_node_t dest, gasnet_handler_t handler, int numargs,
                                      const gasnet_handlerarg_t *args)
@@ -574,9 +578,10 @@ bool gasnetc_am_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, gasne
 {
     gasnetc_token_t *token = opaque;
     const size_t limit = reply_limits[am->category];
+    const bool open = is_open(token);
     const uint8_t answer = token->answer;
-    const bool sent = answer == GASNETC_ANSWER_OPEN ? send_reply(token, am, limit, how)
-                                                    : reply_traced(token, am, limit, how);
+    const bool sent =
+        open ? send_reply(token, am, limit, how) : reply_traced(token, am, limit, how);
     if (!sent) token->answer = answer;
     return sent;
 }

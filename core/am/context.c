@@ -140,7 +140,8 @@ void gasnetc_check_reply(const gasnetc_token_t *token)
 
 void gasnetc_check_in_handler(const char *call, const gasnetc_token_t *token)
 {
-    gasneti_check_phase(call, false); /* the library has messages before attach */
+    /* The library itself has messages before attach, and so handlers. */
+    gasneti_check_phase(call, !gasneti_self()->token);
     if (!gasneti_self()->token)
         gasneti_fatal("%s is called outside a handler, with the token %p: a token is valid until "
                       "its handler returns, and only in the thread that runs the handler",
