@@ -342,7 +342,7 @@ static void poll_traced(void)
     }
     gasneti_trace_step(GASNETI_TRACE_FOR_TRANSFERS, GASNETI_TRACE_NO_PEER);
     poll_once();
-    gasneti_trace_stepped();
+    gasneti_trace_stepped(NULL, __builtin_return_address(0));
 }
 
 void (*gasnetc_poll_in_wait)(void) = gasnetc_poll;
@@ -467,7 +467,7 @@ void gasneti_wait_poll(void)
     const bool traced = gasneti_trace_on && !gasneti_trace_within();
     if (traced) gasneti_trace_step(GASNETI_TRACE_FOR_CONDITION, GASNETI_TRACE_NO_PEER);
     wait_step(FIRST_US);
-    if (traced) gasneti_trace_stepped();
+    if (traced) gasneti_trace_stepped(__builtin_return_address(0), NULL);
 }
 
 /* True if the thread may yield without a poll: no peer has woken this process since its last poll,
@@ -549,7 +549,7 @@ void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool i
     if (GASNETI_ONE_THREAD) gasneti_note_thread();
     if (gasneti_trace_on) gasneti_trace_step(traced_as(result), peer->net.rank);
     gasnetc_stall(in_handler);
-    if (gasneti_trace_on) gasneti_trace_stepped();
+    if (gasneti_trace_on) gasneti_trace_stepped(NULL, NULL);
 }
 
 void gasnetc_stall_bbuf(bool in_handler)
@@ -559,7 +559,7 @@ void gasnetc_stall_bbuf(bool in_handler)
     if (gasneti_trace_on)
         gasneti_trace_step(GASNETI_TRACE_FOR_BOUNCE_BUFFER, GASNETI_TRACE_NO_PEER);
     gasnetc_stall(in_handler);
-    if (gasneti_trace_on) gasneti_trace_stepped();
+    if (gasneti_trace_on) gasneti_trace_stepped(NULL, NULL);
 }
 
 /* One step of waiting at the end of a job, where many processes may share a processor: yields,

@@ -161,24 +161,28 @@ void gasneti_trace_step(enum gasneti_trace_for reason, uint32_t peer)
     }
 }
 
-/* Notes who waits, in a wait that turns out to be long. */
-static void find_site(thread_t *me)
+/* The caller of the function in which `within` lies, which is running; NULL: not known. */
+static const void *caller_of(const void *within)
 {
-    enum { STEP = 2, CALL, CLIENT, FRAMES }; /* this function and its caller come first */
-    void *frames[FRAMES];
-    set_site(&me->wait, me);
-    if (!me->wait.site && backtrace(frames, FRAMES) == FRAMES) me->wait.site = frames[CLIENT];
+    enum { MOST = 8 };
+    void *frames[MOST];
+    const int count = within ? backtrace(frames, MOST) : 0;
+    for (int i = 0; i + 1 < count; i++)
+        if (frames[i] == within) return frames[i + 1];
+    return NULL;
 }
 
-void gasneti_trace_stepped(void)
+void gasneti_trace_stepped(const void *site, const void *within)
 {
     thread_t *me = mine();
     if (--me->stepping) return;
     me->wait.ended = gasneti_clock_ns();
-    if (!me->wait.site && me->wait.ended - me->wait.began > LONG_WAIT_NS) find_site(me);
+    if (me->wait.site || me->wait.ended - me->wait.began < LONG_WAIT_NS) return;
+    me->wait.site = site ? site : caller_of(within);
+    set_site(&me->wait, me);
 }
 
-/* --- the client's own lines, masks and source lines (client.h) --- */
+/* --- the client's own lines, masks and source lines --- */
 
 static void client_line(bool forced, const char *format, va_list list)
 {

@@ -57,7 +57,8 @@ bool gasneti_trace_within(void);
 void gasneti_trace_note(uint64_t began, const gasneti_trace_event_t *event) __attribute__((cold));
 
 /* One step of a wait, a poll, begins; the next call is at its end.  Steps that follow each other
- * closely are one event. */
+ * closely are one event.  A wait that lasts tells who waits: `site`, the address in the program, or
+ * the caller of the function of the library in which `within` lies; both may be NULL. */
 void gasneti_trace_step(enum gasneti_trace_for reason, uint32_t peer) __attribute__((cold));
-void gasneti_trace_stepped(void) __attribute__((cold));
+void gasneti_trace_stepped(const void *site, const void *within) __attribute__((cold));
 #pragma GCC visibility pop

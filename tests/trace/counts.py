@@ -7,6 +7,7 @@
 """
 import collections
 import json
+import subprocess
 import sys
 
 # What each rank does, by the program's own account: (name, bytes): how many.
@@ -15,6 +16,19 @@ GETS = {('get', 8): 1, ('get', 1000): 1, ('get_nb', 16): 1, ('get_nbi', 24): 1}
 MESSAGES = {'request_short': 5, 'reply_short': 5, 'request_medium': 2}
 HANDLERS = {200: 5, 201: 5, 202: 2}
 LINES = {('H', 'round 1 of "tell"'): 1, ('U', 'forced'): 1}
+
+
+# The functions of testtrace that wait.
+OWN = {'put_3_blocking_2_nb_and_4_nbi', 'get_2_blocking_1_nb_and_1_nbi', 'send_5_shorts_and_2_mediums', 'flood'}
+
+
+def functions_at(site):
+    """The functions, inlined ones too, of an address PROGRAM+0xOFFSET behind a call."""
+    if '+0x' not in site or '/' not in site:
+        return OWN if not site or site.split('+')[0] in OWN | {'main'} else {site}
+    program, offset = site.rsplit('+', 1)
+    names = subprocess.run(['addr2line', '-fie', program, hex(int(offset, 16) - 1)], capture_output=True, text=True)
+    return set(names.stdout.split()) or {site}
 
 
 class Rank:
@@ -77,6 +91,10 @@ def check_counts(rank, ranks, say):
     sites = {e.get('args', {}).get('site', '') for e in waits} - {'upc.c:12'}
     if not all('testtrace' in s or s.startswith('wait_') or s.startswith('m') for s in sites):
         say(f'barriers are called from {sites}')
+    for e in rank.spans:
+        site = e.get('args', {}).get('site', '')
+        if e['name'] == 'wait' and site != 'upc.c:12' and not OWN & functions_at(site):
+            say(f'a wait at {site}: {functions_at(site)}')
     if not {e['name'] for e in rank.spans if e['cat'] == 'I'} >= {'init', 'attach'}:
         say('no phases')
 

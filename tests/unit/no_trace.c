@@ -32,6 +32,9 @@ void gasneti_trace_step(enum gasneti_trace_for reason, uint32_t peer)
     (void)reason, (void)peer;
 }
 
-void gasneti_trace_stepped(void) {}
+void gasneti_trace_stepped(const void *site, const void *within)
+{
+    (void)site, (void)within;
+}
 
 void gasneti_trace_close(void) {}
