@@ -29,7 +29,7 @@ typedef void (*handler_fn)(void);
  * plain loads: an atomic one makes GCC load the address of a message twice.  `registered` is valid
  * at the indices that have a function, and written before it. */
 handler_fn gasnetc_handlers[256];
-static handler_fn traced_handlers[256]; /* take its place while a trace is written */
+static handler_fn traced_handlers[256]; /* used instead while a trace is written */
 static gex_AM_Entry_t registered[256];
 static gasneti_lock_t registering; /* protects writes of the two */
 static const gasnetc_internal_t *internals[256];
