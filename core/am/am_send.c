@@ -510,7 +510,7 @@ void gasnetc_request_words(gasnet_node_t dest, gasnet_handler_t handler, gasnetc
                            unsigned count)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[dest];
-    if (!words_inlined(peer, count)) {
+    if (dest >= gasnetc_reach || !words_inlined(peer, count)) {
         gasnetc_AMRequestShort(dest, handler, (int)(2 * count), message->args);
         return;
     }

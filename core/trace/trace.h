@@ -47,6 +47,15 @@ void gasneti_trace_leave(uint64_t began, const gasneti_trace_event_t *event) __a
         if (start) gasneti_trace_leave(start, &(gasneti_trace_event_t){__VA_ARGS__});              \
     } while (0)
 
+/* A wait in a call of the client until `condition` holds: an event, of kind and what else there is
+ * to say.  Without a span around it a wait of the library's own would be told as the client's. */
+#define gasneti_trace_wait(condition, ...)                                                         \
+    do {                                                                                           \
+        const uint64_t began_wait = gasneti_trace_begin();                                         \
+        gasneti_wait_until(condition);                                                             \
+        gasneti_trace_end(began_wait, .peer = GASNETI_TRACE_NO_PEER, __VA_ARGS__);                 \
+    } while (0)
+
 /* The end of a span that is no event. */
 void gasneti_trace_forget(void) __attribute__((cold));
 

@@ -12,6 +12,7 @@
 #include "core/job/rank.h"
 #include "core/job/thread.h"
 #include "core/report.h"
+#include "core/trace/trace.h"
 #include "extended-ref/barrier/barrier.h"
 #include "extended-ref/coll/messages.h"
 #include "extended-ref/coll/op.h"
@@ -180,7 +181,7 @@ static uint32_t checks_awaited(const gasnete_team_t *team)
 
 void gasnete_coll_await_checks(const gasnete_team_t *team)
 {
-    gasneti_wait_until(checks_awaited(team) == 0);
+    gasneti_trace_wait(checks_awaited(team) == 0, .kind = GASNETI_TRACE_coll_wait);
 }
 
 void gasnete_coll_check_handler(gasnet_token_t token, gasnet_handlerarg_t team,

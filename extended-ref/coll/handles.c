@@ -11,6 +11,7 @@
 #include "core/am/context.h"
 #include "core/job/progress.h"
 #include "core/report.h"
+#include "core/trace/trace.h"
 #include "extended-ref/coll/op.h"
 
 /* An aggregate that calls with GASNET_COLL_AGGREGATE have opened.  */
@@ -243,10 +244,8 @@ void gasnet_coll_wait_sync(gasnet_coll_handle_t handle)
     handles_check_context("gasnet_coll_wait_sync");
     if (handle == GASNET_COLL_INVALID_HANDLE) return;
     handles_thread_t *me = handles_check("gasnet_coll_wait_sync", handle);
-    const uint64_t began = gasneti_trace_begin();
-    gasneti_wait_until(handles_done(handle));
-    gasneti_trace_end(began, .kind = GASNETI_TRACE_coll_wait, .peer = GASNETI_TRACE_NO_PEER,
-                      .site = __builtin_return_address(0));
+    gasneti_trace_wait(handles_done(handle), .kind = GASNETI_TRACE_coll_wait,
+                       .site = __builtin_return_address(0));
     handles_free(me, handle);
 }
 
@@ -275,8 +274,9 @@ int gasnet_coll_try_sync_all(gasnet_coll_handle_t *handles, size_t numhandles)
 void gasnet_coll_wait_sync_some(gasnet_coll_handle_t *handles, size_t numhandles)
 {
     handles_check_context("gasnet_coll_wait_sync_some");
-    gasneti_wait_until(handles_try_some("gasnet_coll_wait_sync_some", handles, numhandles) ==
-                       GASNET_OK);
+    gasneti_trace_wait(handles_try_some("gasnet_coll_wait_sync_some", handles, numhandles) ==
+                           GASNET_OK,
+                       .kind = GASNETI_TRACE_coll_wait, .site = __builtin_return_address(0));
 }
 
 int gasnet_coll_try_sync_some(gasnet_coll_handle_t *handles, size_t numhandles)

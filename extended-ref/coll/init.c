@@ -6,6 +6,7 @@
 #include "core/job/thread.h"
 #include "core/params/params.h"
 #include "core/report.h"
+#include "core/trace/trace.h"
 #include "extended-ref/barrier/barrier.h"
 #include "extended-ref/coll/op.h"
 #include "extended-ref/progress.h"
@@ -120,6 +121,7 @@ void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
 {
     (void)init_flags;
     gasnetc_require_attached("gasnet_coll_init");
+    const uint64_t began = gasneti_trace_begin();
     gasneti_lock(&init_lock);
     if (gasnete_coll_team_all == NULL) init_node(images, fn_tbl, fn_count);
     if (entered++ == gasnete_coll_team_all->local)
@@ -135,4 +137,6 @@ void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
     gasnete_coll_become_image(init_local_image(my_image));
     gasnete_coll_execute(&call);
     init_leave();
+    gasneti_trace_end(began, .kind = GASNETI_TRACE_phase, .text = "coll_init",
+                      .peer = GASNETI_TRACE_NO_PEER);
 }

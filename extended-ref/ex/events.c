@@ -28,10 +28,8 @@ static gasnete_op_t *event_record_of(gex_Event_t event)
 
 static __attribute__((noinline)) void event_await_long(gasnetc_counter_t *counter)
 {
-    const uint64_t began = gasneti_trace_begin();
-    gasneti_wait_until(gasnetc_counter_done(counter));
-    gasneti_trace_end(began, .kind = GASNETI_TRACE_wait, .peer = GASNETI_TRACE_NO_PEER,
-                      .reason = GASNETI_TRACE_FOR_TRANSFERS);
+    gasneti_trace_wait(gasnetc_counter_done(counter), .kind = GASNETI_TRACE_wait,
+                       .reason = GASNETI_TRACE_FOR_TRANSFERS);
 }
 
 /* Operations of the network end soon, collectives when other processes have got on: a wait polls
@@ -116,7 +114,9 @@ int gex_Event_TestSome(gex_Event_t *events, size_t n, gex_Flags_t flags)
 
 void gex_Event_WaitSome(gex_Event_t *events, size_t n, gex_Flags_t flags)
 {
-    gasneti_wait_until(gex_Event_TestSome(events, n, flags) == GASNET_OK);
+    gasneti_trace_wait(gex_Event_TestSome(events, n, flags) == GASNET_OK,
+                       .kind = GASNETI_TRACE_wait, .reason = GASNETI_TRACE_FOR_TRANSFERS,
+                       .site = __builtin_return_address(0));
 }
 
 int gex_Event_TestAll(gex_Event_t *events, size_t n, gex_Flags_t flags)

@@ -8,6 +8,7 @@
 #include "core/am/context.h"
 #include "core/job/progress.h"
 #include "core/report.h"
+#include "core/trace/trace.h"
 #include "extended-ref/barrier/barrier.h"
 #include "extended-ref/coll/team.h"
 #include "extended-ref/handles.h"
@@ -70,7 +71,8 @@ gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t parent, gasnet_
     if (gasnete_coll_local_image("gasnet_coll_team_split") == 0)
         team = split_make(parent, all, color, id);
     free(all);
-    gasneti_wait_until(team != NULL || (team = split_made(id)) != NULL);
+    gasneti_trace_wait(team != NULL || (team = split_made(id)) != NULL,
+                       .kind = GASNETI_TRACE_coll_wait, .site = __builtin_return_address(0));
     return team;
 }
 

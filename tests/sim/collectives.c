@@ -9,6 +9,7 @@
 
 #include "core/am/am.h"
 #include "core/params/params.h"
+#include "extended-ref/barrier/machine.h"
 #include "extended-ref/coll/plans/plan_choose.h"
 #include "tests/sim/extended/collops.h"
 
@@ -386,6 +387,18 @@ static void introduce_partners(enum gasnete_coll_kind kind, uint32_t root, size_
     }
 }
 
+/* Introduces the nodes that send to each other in the job's barrier. */
+static void introduce_for_barrier(void)
+{
+    for (uint32_t rank = 0; rank < nodes; rank++) {
+        gasnete_barrier_state_t state;
+        gasnete_barrier_init(&state, &(gasnete_barrier_shape_t){.rank = rank, .size = nodes});
+        for (uint32_t i = 0; i < state.steps; i++)
+            if (state.step[i].to != GASNETE_BARRIER_NOBODY)
+                sim_job_introduce(rank, state.step[i].to);
+    }
+}
+
 /* Many nodes, few operations, which thousands of messages to one node do not belong to. */
 static void large(void)
 {
@@ -398,6 +411,7 @@ static void large(void)
     gasnetc_params.coll_geometry.word = GASNETC_TREE_AUTO;
     make_groups();
     for (uint32_t i = 0; i < nodes; i++) sim_job_introduce(i, (i + 1) % nodes);
+    introduce_for_barrier();
     introduce_partners(GASNETE_COLL_BARRIER, 0, 0, false);
     for (item_count = 0; item_count < 1 + sim_below(3); item_count++) {
         operation_t *op = operation_any(groups[ALL][0], kinds[sim_below(4)], 40 * nodes);

@@ -95,7 +95,7 @@ def check_counts(rank, ranks, say):
         site = e.get('args', {}).get('site', '')
         if e['name'] == 'wait' and site != 'upc.c:12' and not OWN & functions_at(site):
             say(f'a wait at {site}: {functions_at(site)}')
-    if not {e['name'] for e in rank.spans if e['cat'] == 'I'} >= {'init', 'attach'}:
+    if not {e['name'] for e in rank.spans if e['cat'] == 'I'} >= {'init', 'attach', 'coll_init'}:
         say('no phases')
 
 

@@ -132,6 +132,7 @@ int main(int argc, char **argv)
     next = (gasnet_mynode() + 1) % gasnet_nodes();
     mine = segments[gasnet_mynode()].addr;
     theirs = segments[next].addr;
+    if (gasnet_mynode() == 0) usleep(50000);
     gasnet_coll_init(NULL, 0, NULL, 0, 0);
     for (int i = 0; i < 8; i++) mine[i] = (unsigned char)i;
     meet();
