@@ -6,6 +6,7 @@
 
 #include "core/job/progress.h"
 #include "core/report.h"
+#include "core/trace/trace.h"
 
 __attribute__((cold)) gasnete_thread_t *gasnete_thread_create(void)
 {
@@ -106,11 +107,13 @@ int gasnete_try_syncnb(gasnet_handle_t handle)
 
 void gasnete_wait_syncnb_all(gasnet_handle_t *handles, size_t count)
 {
+    const uint64_t began = gasneti_trace_begin();
     handles_check_list("gasnet_wait_syncnb_all", handles, count);
     for (size_t i = 0; i < count; i++) {
         gasnete_wait_syncnb(handles[i]);
         handles[i] = GASNET_INVALID_HANDLE;
     }
+    gasneti_trace_waited(began, __builtin_return_address(0));
 }
 
 int gasnete_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t count)
@@ -156,8 +159,10 @@ int gasnete_try_syncnb_some(gasnet_handle_t *handles, size_t count)
 
 void gasnete_wait_syncnb_some(gasnet_handle_t *handles, size_t count)
 {
+    const uint64_t began = gasneti_trace_begin();
     handles_check_list("gasnet_wait_syncnb_some", handles, count);
     while (gasnete_try_syncnb_some_nopoll(handles, count) != GASNET_OK) gasnetc_poll();
+    gasneti_trace_waited(began, __builtin_return_address(0));
 }
 
 /* --- the implicit handle --- */

@@ -56,6 +56,13 @@ void gasneti_trace_leave(uint64_t began, const gasneti_trace_event_t *event) __a
         gasneti_trace_end(began_wait, .peer = GASNETI_TRACE_NO_PEER, __VA_ARGS__);                 \
     } while (0)
 
+/* The end of a call of the client that waits for several transfers; `site`: who calls. */
+static inline void gasneti_trace_waited(uint64_t began, const void *site)
+{
+    gasneti_trace_end(began, .kind = GASNETI_TRACE_wait, .reason = GASNETI_TRACE_FOR_TRANSFERS,
+                      .peer = GASNETI_TRACE_NO_PEER, .site = site);
+}
+
 /* The end of a span that is no event. */
 void gasneti_trace_forget(void) __attribute__((cold));
 

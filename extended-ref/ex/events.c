@@ -114,9 +114,9 @@ int gex_Event_TestSome(gex_Event_t *events, size_t n, gex_Flags_t flags)
 
 void gex_Event_WaitSome(gex_Event_t *events, size_t n, gex_Flags_t flags)
 {
-    gasneti_trace_wait(gex_Event_TestSome(events, n, flags) == GASNET_OK,
-                       .kind = GASNETI_TRACE_wait, .reason = GASNETI_TRACE_FOR_TRANSFERS,
-                       .site = __builtin_return_address(0));
+    const uint64_t began = gasneti_trace_begin();
+    gasneti_wait_until(gex_Event_TestSome(events, n, flags) == GASNET_OK);
+    gasneti_trace_waited(began, __builtin_return_address(0));
 }
 
 int gex_Event_TestAll(gex_Event_t *events, size_t n, gex_Flags_t flags)
@@ -127,6 +127,7 @@ int gex_Event_TestAll(gex_Event_t *events, size_t n, gex_Flags_t flags)
 
 void gex_Event_WaitAll(gex_Event_t *events, size_t n, gex_Flags_t flags)
 {
+    const uint64_t began = gasneti_trace_begin();
     (void)flags;
     for (int leaves = 1; leaves >= 0; leaves--)
         for (size_t i = 0; i < n; i++) {
@@ -134,4 +135,5 @@ void gex_Event_WaitAll(gex_Event_t *events, size_t n, gex_Flags_t flags)
             gasnete_event_wait(events[i]);
             events[i] = GEX_EVENT_INVALID;
         }
+    gasneti_trace_waited(began, __builtin_return_address(0));
 }
