@@ -47,7 +47,8 @@ static const void *part_of(const image_t *image, uint64_t offset, uint64_t size)
     return inside && offset % sizeof(uint64_t) == 0 ? image->bytes + offset : NULL;
 }
 
-/* Copies the name of the function at the offset, if the table has it. */
+/* Copies the name of the function at the offset, if the table has it, without what the compiler
+ * appends to that of a part or a copy of a function ("send.constprop.0"). */
 static bool search_table(const image_t *image, const ElfW(Shdr) * table, const ElfW(Shdr) * strings,
                          uintptr_t offset, char *name, size_t size)
 {
@@ -62,6 +63,7 @@ static bool search_table(const image_t *image, const ElfW(Shdr) * table, const E
         const size_t room = strings->sh_size - symbol->st_name;
         snprintf(name, size, "%.*s", room < 200 ? (int)room : 200,
                  image->bytes + strings->sh_offset + symbol->st_name);
+        if (*name) name[1 + strcspn(name + 1, ".")] = 0;
         return *name;
     }
     return false;

@@ -491,6 +491,32 @@ static void print_stacks(report_t *report, const group_t *group, uint32_t indent
     }
 }
 
+/* What of the rank's is not complete, and whom it concerns, unless the line of its group tells. */
+static void print_outstanding(report_t *report, const group_t *group, uint32_t indent,
+                              uint32_t number)
+{
+    const rank_t *rank = &report->job.rank[number];
+    const group_t in_flight = {.peers = rank->in_flight}, owing = {.peers = rank->owing};
+    if (!has_counters(rank)) return;
+    if (rank->in_flight.count && group->kind != TRANSFERS)
+        say(report, indent, "rank %" PRIu32 ": puts, gets or messages to %s are not complete\n",
+            number, ranks(report, &in_flight, is_peer).text);
+    if (rank->owing.count && report->extent != WHY_SHORT)
+        say(report, indent, "rank %" PRIu32 ": credits for Requests to %s are out\n", number,
+            ranks(report, &owing, is_peer).text);
+}
+
+/* Of the first rank of the group that has some; in a whole report, of each. */
+static void print_all_outstanding(report_t *report, const group_t *group, uint32_t indent)
+{
+    const uint32_t before = report->lines;
+    for (uint32_t r = group->first; r < report->job.size; r++) {
+        if (&report->group[report->job.rank[r].group] != group) continue;
+        print_outstanding(report, group, indent, r);
+        if (report->lines > before && report->extent == WHY_SHORT) return;
+    }
+}
+
 /* Apart from print_group, whose calls are nested deeply. */
 static __attribute__((noinline)) void print_state(report_t *report, const group_t *group,
                                                   uint32_t indent)
@@ -499,6 +525,7 @@ static __attribute__((noinline)) void print_state(report_t *report, const group_
     describe(report, group, text, sizeof text);
     say(report, indent, "%s%s %s\n", ranks(report, group, is_member).text,
         place(report, group).text, text);
+    print_all_outstanding(report, group, indent + 2);
     print_stacks(report, group, indent + 2);
 }
 

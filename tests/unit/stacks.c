@@ -121,11 +121,20 @@ static void count(void *context, int thread, void *const *frames, int n, const c
     counted++;
 }
 
+/* As a compiler names a copy of a function. */
+static int copied(void) __asm__("copied.constprop.0");
+__attribute__((noinline, used)) static int copied(void)
+{
+    return 1;
+}
+
 static void names(void)
 {
     char name[256];
     gasneti_symbol_name((uintptr_t)in_poll, name, sizeof name);
     check(!strcmp(name, "in_poll"), "a static function: %s", name);
+    gasneti_symbol_name((uintptr_t)copied, name, sizeof name);
+    check(!strcmp(name, "copied"), "a copy of a function: %s", name);
     gasneti_symbol_name(16, name, sizeof name);
     check(!strcmp(name, "0x10"), "an address of no file: %s", name);
     gasneti_symbol_name((uintptr_t)&threads[0], name, sizeof name);

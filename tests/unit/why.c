@@ -68,6 +68,10 @@ static void barriers(void)
             "4 ranks: 3 wait for others, 1 do not poll, 0 do not answer\n",
             "ranks 0-1 and 3 wait in the barrier of all ranks for rank 2\n",
             "  rank 2 (process 102 on h1) has not polled for 1 s: it computes");
+    add("3 2 in_flight_now 1 operations\n");
+    REPORTS("what is in flight is said of a rank that waits in a barrier too",
+            "ranks 0-1 and 3 wait in the barrier of all ranks for rank 2\n",
+            "    rank 3: puts, gets or messages to rank 2 are not complete\n", "  rank 2 (");
     begin();
     for (uint32_t r = 0; r < 3; r++) {
         head(r, 3, r == 1 ? quiet : "");
