@@ -26,27 +26,33 @@ static gasnete_op_t *event_record_of(gex_Event_t event)
     return gasnete_op_of(event_is_leaf(event) ? event_root_of(event) : event);
 }
 
-static __attribute__((noinline)) void event_await_long(gasnetc_counter_t *counter)
-{
-    gasneti_trace_wait(gasnetc_counter_done(counter), .kind = GASNETI_TRACE_wait,
-                       .reason = GASNETI_TRACE_FOR_TRANSFERS);
-}
-
 /* Operations of the network end soon, collectives when other processes have got on: a wait polls
- * for a while before it begins to yield its processor. */
-static void event_await(gasnetc_counter_t *counter)
+ * for a while before it begins to yield its processor.  Without noinline gasnete_event_wait saves
+ * the registers of this loop first, which is 6 % of row ex_put of make bench. */
+static __attribute__((noinline)) void event_await(gasnetc_counter_t *counter, const void *site)
 {
     enum { POLLS = 32 };
+    const uint64_t began = gasneti_trace_begin();
     for (int i = 0; i < POLLS && !gasnetc_counter_done(counter); i++) gasnetc_poll_in_wait();
-    if (!gasnetc_counter_done(counter)) event_await_long(counter);
+    gasneti_wait_until(gasnetc_counter_done(counter));
+    gasneti_trace_waited(began, site);
+}
+
+static void event_free(gasnete_op_t *op)
+{
+    gasnete_op_push(GASNETI_ONE_THREAD ? op->home : &gasnete_self()->ops, op);
 }
 
 void gasnete_event_wait(gex_Event_t event)
 {
-    gasnetc_counter_t *counter = &event_record_of(event)->counter;
-    if (!gasnetc_counter_done(counter)) gasnetc_poll_in_wait();
-    if (!gasnetc_counter_done(counter)) event_await(counter);
-    gasnete_event_end(event);
+    if (event_is_leaf(event)) {
+        event_await(&event_record_of(event)->counter, __builtin_return_address(0));
+        return;
+    }
+    gasnete_op_t *op = gasnete_op_of(event);
+    if (!gasnetc_counter_done(&op->counter)) gasnetc_poll_in_wait();
+    if (!gasnetc_counter_done(&op->counter)) event_await(&op->counter, __builtin_return_address(0));
+    event_free(op);
 }
 
 #if GASNET_DEBUG
@@ -59,9 +65,7 @@ int gasneti_event_done(gex_Event_t event)
 /* The event is complete; a leaf ends with its record. */
 void gasnete_event_end(gex_Event_t event)
 {
-    if (event_is_leaf(event)) return;
-    gasnete_op_t *op = gasnete_op_of(event);
-    gasnete_op_push(GASNETI_ONE_THREAD ? op->home : &gasnete_self()->ops, op);
+    if (!event_is_leaf(event)) event_free(gasnete_op_of(event));
 }
 
 /* Completes what is complete; counts what was and what was not. */
