@@ -178,6 +178,13 @@ void *gasnete_atomic_at(gex_DT_t dt, gex_Rank_t node, void *addr)
     return !at && node == gasnetc_job.rank ? addr : at;
 }
 
+/* The same, without the cost of a call for a rank whose memory is not mapped. */
+HOT void *atomics_at(gex_DT_t dt, gex_Rank_t node, void *addr)
+{
+    const bool mapped = gasnete_shm_peer(node) || node == gasnetc_job.rank;
+    return mapped ? gasnete_atomic_at(dt, node, addr) : NULL;
+}
+
 void gasnete_atomic_trace(uint64_t began, gex_DT_t dt, gex_Rank_t node)
 {
     gasneti_trace_end(began, .kind = GASNETI_TRACE_atomic, .peer = node,
@@ -192,7 +199,7 @@ static __attribute__((noinline)) gex_Event_t atomics_slow_nb(gex_DT_t dt, void *
                                                              uint64_t operand2)
 {
     const uint64_t began = gasneti_trace_begin();
-    void *const at = gasnete_atomic_at(dt, node, addr);
+    void *const at = atomics_at(dt, node, addr);
     gex_Event_t event = GEX_EVENT_INVALID;
     if (at) {
         event = GASNETE_KERNEL(dt, op)(at, result, operand1, operand2);
@@ -212,7 +219,7 @@ static __attribute__((noinline)) void atomics_slow_nbi(gex_DT_t dt, void *result
                                  : op == GEX_OP_GET ? GASNETE_GETS
                                                     : GASNETE_ATOMICS;
     const uint64_t began = gasneti_trace_begin();
-    void *const at = gasnete_atomic_at(dt, node, addr);
+    void *const at = atomics_at(dt, node, addr);
     if (at)
         (void)GASNETE_KERNEL(dt, op)(at, result, operand1, operand2);
     else
