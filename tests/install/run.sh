@@ -1,6 +1,6 @@
 #!/bin/bash
 # run.sh - the installed tree, as a client sees it: installed through DESTDIR, moved elsewhere, and
-# then used by a twenty-line program (examples/hello.c), by pkg-config and by make fragment, as C and
+# then used by a twenty-line program (examples/hello.c), by pkg-config, by make fragment and by CMake, as C and
 # as C++, with the shared and with the static library.  Nothing of the build tree is in reach.
 #
 # Alone: while libtool installs a library it links it anew in the build tree, where programs then find half of it.
@@ -314,6 +314,8 @@ rm -rf "$tap_scratch/copy"
 . "$TEST_SOURCE/install/binaries.sh"
 # shellcheck source=tests/install/upcxx.sh
 . "$TEST_SOURCE/install/upcxx.sh"
+# shellcheck source=tests/install/cmake.sh
+. "$TEST_SOURCE/install/cmake.sh"
 conduit=ibv
 
 # --- without fragment or pkg-config: the mode, two -I, and what it takes to link ---
