@@ -314,6 +314,8 @@ rm -rf "$tap_scratch/copy"
 . "$TEST_SOURCE/install/binaries.sh"
 # shellcheck source=tests/install/upcxx.sh
 . "$TEST_SOURCE/install/upcxx.sh"
+# shellcheck source=tests/install/manual.sh
+. "$TEST_SOURCE/install/manual.sh"
 # shellcheck source=tests/install/cmake.sh
 . "$TEST_SOURCE/install/cmake.sh"
 conduit=ibv
