@@ -11,7 +11,6 @@ doc/man3/names: doc/call_pages.awk $(call_headers) Makefile
 	$(AM_V_GEN)$(MKDIR_P) doc/man3 && rm -f doc/man3/*.3 && build=`pwd` && cd $(srcdir) && \
 	    $(AWK) -v out="$$build/doc/man3" -v version=$(PACKAGE_VERSION) -f doc/call_pages.awk $(call_headers) >"$$build/$@.new"
 	$(AM_V_at)mv $@.new $@
-man3dir = $(mandir)/man3
 install-data-local: doc/man3/names
 	$(MKDIR_P) "$(DESTDIR)$(man3dir)" && $(INSTALL_DATA) doc/man3/*.3 "$(DESTDIR)$(man3dir)"
 uninstall-local: doc/man3/names

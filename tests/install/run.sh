@@ -66,6 +66,22 @@ manual_agrees() { # with what the launcher prints
     return $missing
 }
 try "gasnetrun_ibv(1) explains every option" manual_agrees
+bill_of_materials() { # names what the installed files need, with versions, in records that have every field
+    local file=$moved/share/doc/gasnet/gasnet.spdx library count
+    count=$(grep -c '^PackageName: ' "$file") || return
+    for library in SPDXID: PackageDownloadLocation: FilesAnalyzed: Relationship:; do
+        [ "$(grep -v '^SPDXID: SPDXRef-DOCUMENT' "$file" | grep -c "^$library ")" -eq "$count" ] || { echo "$library" && return 1; }
+    done
+    for library in $(readelf -d "$moved"/lib/*.so "$moved"/bin/* 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(lib[a-z]*\)[^]]*\.so.*/\1/p' | sort -u); do
+        case $library in
+        libgasnet | libsofthca | libvapi | libportals | libmosal | libmtl | libmpga | libdapl | libgcc) continue ;;
+        libm | libpthread | libdl | librt) library=libc ;;
+        esac
+        awk -v RS= -v name="PackageName: $library\n" 'index($0, name) && /\nPackageVersion: [0-9]/ { found = 1 } END { exit !found }' "$file" ||
+            { echo "$library or its version is missing" && return 1; }
+    done
+}
+try "gasnet.spdx names each package that the libraries and programs need, with its version" bill_of_materials
 links_lead_somewhere() { # of the documents, to files beside them
     local doc link found=0
     cd "$moved/share/doc/gasnet" || return
