@@ -48,6 +48,8 @@ END
 trap 'chmod -R u+w "$tap_scratch"; rm -rf "$tap_scratch"' EXIT
 
 stage "make dist" make_dist
+one_owner_and_time() { [ "$(tar --full-time -tvf "$tap_scratch/first.tar.xz" | awk '{ print $2, $4, $5 }' | sort -u | tee /dev/stderr | wc -l)" = 1 ]; }
+stage "all files have one owner and one time" one_owner_and_time
 stage "the tarball unpacks" unpack
 stage "it has every source and header that the build has used" complete
 helps() {

@@ -72,7 +72,7 @@ bill_of_materials() { # names what the installed files need, with versions, in r
     for library in SPDXID: PackageDownloadLocation: FilesAnalyzed: Relationship:; do
         [ "$(grep -v '^SPDXID: SPDXRef-DOCUMENT' "$file" | grep -c "^$library ")" -eq "$count" ] || { echo "$library" && return 1; }
     done
-    for library in $(readelf -d "$moved"/lib/*.so "$moved"/bin/* 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(lib[a-z]*\)[^]]*\.so.*/\1/p' | sort -u); do
+    for library in $(readelf -d "$moved"/lib/*.so "$moved"/bin/* 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(lib[a-z0-9]*\)[^]]*\.so.*/\1/p' | sort -u); do
         case $library in
         libgasnet | libsofthca | libvapi | libportals | libmosal | libmtl | libmpga | libdapl | libgcc) continue ;;
         libm | libpthread | libdl | librt) library=libc ;;
