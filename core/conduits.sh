@@ -77,6 +77,7 @@ libgasnet_@c@_@m@_la_SOURCES =
 libgasnet_@c@_@m@_la_LIBADD = @c@-conduit/libwhole-@m@.la
 libgasnet_@c@_@m@_la_LDFLAGS = $(conduit_ldflags)
 pkgconfig_DATA += $(packaging)/gasnet-@c@-@m@.pc
+cmake_DATA += $(packaging)/GASNet-@c@-@m@.cmake
 endif
 END
 }

@@ -4,7 +4,8 @@ nobase_dist_doc_DATA += README.md HACKING.md SECURITY.md doc/building.md doc/run
 	doc/hangs.md doc/tracing.md doc/pictures/trace-report.png doc/pictures/why.png doc/pictures/top.png doc/pictures/log.png doc/pictures/start.png doc/gasnet-ex.md doc/clients.md doc/names.md doc/porting.md ibv-conduit/README.md vapi-conduit/README.md portals-conduit/README.md smp-conduit/README.md \
 	other/launch/README.md examples/hello.c examples/ring.c examples/heat.c examples/halo.c examples/latency.c \
 	examples/samplesort.c examples/cg.c examples/ex.c
-EXTRA_DIST += tests/format.sh tests/cppcheck.sh tests/install/run.sh tests/install/binaries.sh tests/install/upcxx.sh tests/install/dist.sh tests/install/projects.sh
+EXTRA_DIST += tests/format.sh tests/cppcheck.sh tests/install/run.sh tests/install/binaries.sh tests/install/upcxx.sh tests/install/manual.sh tests/install/cmake.sh tests/install/cmake/CMakeLists.txt \
+	tests/install/cmake/ticks.c tests/install/cmake/wanted/CMakeLists.txt tests/install/recipe.py tests/install/dist.sh tests/install/projects.sh
 CLEANFILES += sim-report.html
 
 include include/local.mk

@@ -51,4 +51,4 @@ EXTRA_DIST += core/gasnet.mk core/conduits.m4 core/conduits.sh core/counters/cou
 # libsofthca.so is found in the folder of the library, also after an installed tree was moved; calls between
 # the library's own functions need no detour through the symbol table.
 # It stays loaded, as memory-events changes the C library's code to call it.
-conduit_ldflags = -Wl,-rpath,'$$ORIGIN' -Wl,-Bsymbolic-functions -Wl,-z,nodelete
+conduit_ldflags = -version-info $(LIBRARY_VERSION) -Wl,-rpath,'$$ORIGIN' -Wl,-Bsymbolic-functions -Wl,-z,nodelete

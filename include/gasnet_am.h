@@ -23,7 +23,7 @@
 
 GASNETI_EXPORTS_BEGIN
 
-/* --- RequestShort: arguments only. */
+/* --- RequestShort: a Request of arguments alone. */
 extern int gasnet_AMRequestShort(gasnet_node_t dest, gasnet_handler_t handler, int numargs, ...);
 GASNETI_INLINE int gasnet_AMRequestShort0(gasnet_node_t dest, gasnet_handler_t handler)
 {
@@ -195,8 +195,8 @@ GASNETI_INLINE int gasnet_AMRequestShort16(gasnet_node_t dest, gasnet_handler_t 
     return gasnetc_AMRequestShort(dest, handler, 16, a);
 }
 
-/* --- RequestMedium: a payload of at most gasnet_AMMaxMedium() bytes is copied to a
- * buffer of the receiver; src may be reused on return. */
+/* --- RequestMedium: a Request whose payload of at most gasnet_AMMaxMedium() bytes is
+ * copied to a buffer of the receiver; src may be reused on return. */
 extern int gasnet_AMRequestMedium(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
     size_t nbytes, int numargs, ...);
 GASNETI_INLINE int gasnet_AMRequestMedium0(gasnet_node_t dest, gasnet_handler_t handler,
@@ -376,8 +376,8 @@ GASNETI_INLINE int gasnet_AMRequestMedium16(gasnet_node_t dest, gasnet_handler_t
     return gasnetc_AMRequestMedium(dest, handler, src, nbytes, 16, a);
 }
 
-/* --- RequestLong: a payload of at most gasnet_AMMaxLongRequest() bytes is written
- * to dst in the segment of dest, before the handler runs; src may be reused on return. */
+/* --- RequestLong: a Request whose payload of at most gasnet_AMMaxLongRequest() bytes
+ * is written to dst in the segment of dest, before the handler runs; src may be reused on return. */
 extern int gasnet_AMRequestLong(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
     size_t nbytes, void *dst, int numargs, ...);
 GASNETI_INLINE int gasnet_AMRequestLong0(gasnet_node_t dest, gasnet_handler_t handler,
@@ -557,7 +557,7 @@ GASNETI_INLINE int gasnet_AMRequestLong16(gasnet_node_t dest, gasnet_handler_t h
     return gasnetc_AMRequestLong(dest, handler, src, nbytes, dst, 16, a);
 }
 
-/* --- RequestLongAsync: as RequestLong, but src must not change until the reply
+/* --- RequestLongAsync: a Request as RequestLong, but src must not change until the reply
  * handler has started; the request handler must reply. */
 extern int gasnet_AMRequestLongAsync(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
     size_t nbytes, void *dst, int numargs, ...);
@@ -738,7 +738,7 @@ GASNETI_INLINE int gasnet_AMRequestLongAsync16(gasnet_node_t dest, gasnet_handle
     return gasnetc_AMRequestLongAsync(dest, handler, src, nbytes, dst, 16, a);
 }
 
-/* --- ReplyShort: arguments only. */
+/* --- ReplyShort: a Reply of arguments alone. */
 extern int gasnet_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int numargs, ...);
 GASNETI_INLINE int gasnet_AMReplyShort0(gasnet_token_t token, gasnet_handler_t handler)
 {
@@ -910,7 +910,7 @@ GASNETI_INLINE int gasnet_AMReplyShort16(gasnet_token_t token, gasnet_handler_t 
     return gasnetc_AMReplyShort(token, handler, 16, a);
 }
 
-/* --- ReplyMedium: as RequestMedium; src may be the payload of the request. */
+/* --- ReplyMedium: a Reply as RequestMedium; src may be the payload of the request. */
 extern int gasnet_AMReplyMedium(gasnet_token_t token, gasnet_handler_t handler, const void *src,
     size_t nbytes, int numargs, ...);
 GASNETI_INLINE int gasnet_AMReplyMedium0(gasnet_token_t token, gasnet_handler_t handler,
@@ -1090,8 +1090,8 @@ GASNETI_INLINE int gasnet_AMReplyMedium16(gasnet_token_t token, gasnet_handler_t
     return gasnetc_AMReplyMedium(token, handler, src, nbytes, 16, a);
 }
 
-/* --- ReplyLong: a payload of at most gasnet_AMMaxLongReply() bytes is written to
- * dst in the segment of the requester, before the handler runs; src may be reused on return. */
+/* --- ReplyLong: a Reply whose payload of at most gasnet_AMMaxLongReply() bytes is
+ * written to dst in the segment of the requester, before the handler runs; src may be reused on return. */
 extern int gasnet_AMReplyLong(gasnet_token_t token, gasnet_handler_t handler, const void *src,
     size_t nbytes, void *dst, int numargs, ...);
 GASNETI_INLINE int gasnet_AMReplyLong0(gasnet_token_t token, gasnet_handler_t handler,

@@ -104,7 +104,7 @@ GASNETI_INLINE void gasneti_lc_over(gex_Event_t *lc_opt)
     if ((uintptr_t)lc_opt > (uintptr_t)GEX_EVENT_GROUP) *lc_opt = GEX_EVENT_INVALID;
 }
 
-/* --- gex_AM_{Request,Reply}{Short,Medium,Long}<M> --- */
+/* --- gex_AM_{Request,Reply}{Short,Medium,Long}<M>; not for clients --- */
 
 GASNETI_INLINE int gasneti_request_short(gex_TM_t tm, gex_Rank_t rank, gex_AM_Index_t handler,
                                          gex_Flags_t flags, int numargs, const gex_AM_Arg_t *args)
@@ -196,8 +196,8 @@ typedef struct gex_AM_SrcDesc_s {
 #define GASNET_SUPPORTS_AM_CANCEL         20240418L
 #define GASNET_SUPPORTS_AM_COMMIT_V2      20240906L
 
-/* The buffer: `client_buf` of Prepare, or the library's, which is aligned for any type; its size is
- * at least `least`, at most `most`. */
+/* Where the payload is written: `client_buf` of Prepare, or the library's, which is aligned for any
+ * type; its size is at least `least`, at most `most`. */
 GASNETI_INLINE void *gex_AM_SrcDescAddr(gex_AM_SrcDesc_t sd)
 {
     return sd->addr;
@@ -207,11 +207,6 @@ GASNETI_INLINE size_t gex_AM_SrcDescSize(gex_AM_SrcDesc_t sd)
     return sd->size;
 }
 
-/* Prepare a message of `nargs` arguments, whose payload the client then writes.  client_buf: its
- * own buffer; NULL: the library lends one, and lc_opt must be NULL.  least: at most what
- * gex_AM_Max... returns with a PREPARE flag; most: at least `least`.  dest: NULL, or that of
- * Commit. Until Commit or Cancel, by the same thread, that thread must not communicate.
- * GEX_FLAG_IMMEDIATE: returns GEX_AM_SRCDESC_NO_OP where it would have to wait. */
 extern gex_AM_SrcDesc_t gasnete_prepare_request(gex_Rank_t node, gex_Flags_t category,
                                                 const void *client_buf, size_t least, size_t most,
                                                 gex_Event_t *lc_opt, gex_Flags_t flags,
@@ -223,6 +218,11 @@ extern gex_AM_SrcDesc_t gasnete_prepare_reply(gex_Token_t token, gex_Flags_t cat
                                               const void *client_buf, size_t least, size_t most,
                                               gex_Event_t *lc_opt, gex_Flags_t flags,
                                               unsigned nargs);
+/* Prepare a message of `nargs` arguments, whose payload the client then writes.  client_buf: its
+ * own buffer; NULL: the library lends one, and lc_opt must be NULL.  least: at most what
+ * gex_AM_Max... returns with a PREPARE flag; most: at least `least`.  dest: NULL, or that of
+ * Commit. Until Commit or Cancel, by the same thread, that thread must not communicate.
+ * GEX_FLAG_IMMEDIATE: returns GEX_AM_SRCDESC_NO_OP where it would have to wait. */
 GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareRequestMedium(gex_TM_t tm, gex_Rank_t rank,
                                                             const void *client_buf, size_t least,
                                                             size_t most, gex_Event_t *lc_opt,
@@ -261,13 +261,6 @@ GASNETI_INLINE gex_AM_SrcDesc_t gex_AM_PrepareReplyLong(gex_Token_t token, const
                                  nargs);
 }
 
-/* gex_AM_Commit<call><M>(sd, handler, nbytes, [dest,] arguments): sends `nbytes` of the buffer, at
- * most its size, with the `nargs` arguments of Prepare, and ends sd.  The event of a client's
- * buffer is stored now.  A Request may poll; a Reply runs no handler.
- *
- * gex_AM_Commit<call><M>_v2(sd, handler, nbytes, [dest,] flags, arguments): with GEX_FLAG_IMMEDIATE
- * returns non-zero where it would have to wait; nothing is sent, and sd is still valid.  Such a
- * Request has polled, as the thread must not. */
 extern int gasnete_commit(gex_AM_SrcDesc_t sd, gex_Flags_t form, gex_AM_Index_t handler,
                           size_t nbytes, void *dest, gex_Flags_t flags, int numargs,
                           const gex_AM_Arg_t *args);
@@ -341,12 +334,13 @@ GASNETI_INLINE int gex_AM_CancelReplyLong(gex_AM_SrcDesc_t sd, gex_Flags_t flags
 
 /* --- Limits, in bytes; also in handlers --- */
 
-/* The most bytes of a message with the same arguments; the same for all peers and numbers of
- * arguments.  With a PREPARE flag: the most that `least` may be. */
+/* The most arguments of a message. */
 GASNETI_INLINE unsigned int gex_AM_MaxArgs(void)
 {
     return GASNETC_MAX_ARGS;
 }
+/* The most bytes of a message with the same arguments; the same for all peers and numbers of
+ * arguments.  With a PREPARE flag: the most that `least` may be. */
 #define GASNETI_AM_MAX(call, most)                                                                 \
     GASNETI_INLINE size_t gex_AM_Max##call(gex_TM_t tm, gex_Rank_t other,                          \
                                            const gex_Event_t *lc_opt, gex_Flags_t flags,           \
@@ -365,7 +359,7 @@ GASNETI_AM_MAX(ReplyMedium, GASNETC_MAX_MEDIUM)
 GASNETI_AM_MAX(RequestLong, GASNETC_MAX_LONG_REQUEST)
 GASNETI_AM_MAX(ReplyLong, GASNETC_MAX_LONG_REPLY)
 
-/* gex_AM_Max... for the Reply to a token. */
+/* The most bytes of a message: gex_AM_Max... for the Reply to a token. */
 GASNETI_INLINE size_t gex_Token_MaxReplyMedium(gex_Token_t token, const gex_Event_t *lc_opt,
                                                gex_Flags_t flags, unsigned nargs)
 {

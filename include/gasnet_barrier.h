@@ -46,8 +46,8 @@ GASNETI_INLINE int gasnet_barrier_wait(int id, int flags)
     gasnete_check_barrier("gasnet_barrier_wait", flags);
     return gasnete_barrier_wait(id, flags);
 }
-/* Polls once.  Returns as gasnet_barrier_wait, or GASNET_ERR_NOT_READY: the barrier is not
- * complete.  */
+/* Polls once, and tests.  Returns as gasnet_barrier_wait, or GASNET_ERR_NOT_READY: the barrier is
+ * not complete.  */
 GASNETI_INLINE int gasnet_barrier_try(int id, int flags)
 {
     gasnete_check_barrier("gasnet_barrier_try", flags);
@@ -72,6 +72,7 @@ GASNETI_INLINE int gasnet_barrier_result(int *id)
 /* Macros, because two of them expand to a declaration.  The value is constant in a thread and
  * differs between live threads; without threads it is any constant.  */
 
+/* What identifies the calling thread.  */
 #if GASNETI_THREADS
 #define GASNET_GET_THREADINFO() gasnete_threadinfo()
 #else
@@ -93,6 +94,7 @@ extern int gasneti_takes_the_semicolon; /* never defined; see below */
 #define GASNETI_SHADOWING_BEGIN
 #define GASNETI_SHADOWING_END
 #endif
+/* Declares what identifies the calling thread, for the calls in the same block.  */
 #define GASNET_POST_THREADINFO(info)                                                               \
     GASNETI_SHADOWING_BEGIN                                                                        \
     gasnet_threadinfo_t gasneti_posted_threadinfo = (info);                                        \
@@ -100,7 +102,7 @@ extern int gasneti_takes_the_semicolon; /* never defined; see below */
         gasneti_posted_threadinfo;                                                                 \
     GASNETI_SHADOWING_END                                                                          \
     extern int gasneti_takes_the_semicolon GASNETI_ATTRIBUTE((__unused__))
-/* Posts 0: the library does not use the posted value.  */
+/* GASNET_POST_THREADINFO of 0: the library does not use the posted value.  */
 #define GASNET_BEGIN_FUNCTION() GASNET_POST_THREADINFO((gasnet_threadinfo_t)0)
 
 GASNETI_EXPORTS_END

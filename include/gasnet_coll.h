@@ -103,12 +103,13 @@ typedef struct {
 
 /* --- Initialisation --- */
 
-/* Called before any other call of this header, on every node; returns when all images have called.
- * images[gasnet_nodes()]: the number of images of each node, at least 1; NULL: one each. my_image:
- * the number of the calling image; without threads, or if images is NULL, it is ignored. fn_tbl:
- * the functions of reductions, copied; NULL if fn_count is 0.  Functions may differ between nodes,
- * their number and flags may not.  init_flags: 0.  In SEQ and PARSYNC, where a node has one image,
- * once; in PAR by every image once, at the same time, with equal arguments but my_image.  */
+/* Begins the use of this header: called before any other of its calls, on every node; returns when
+ * all images have called. images[gasnet_nodes()]: the number of images of each node, at least 1;
+ * NULL: one each. my_image: the number of the calling image; without threads, or if images is NULL,
+ * it is ignored. fn_tbl: the functions of reductions, copied; NULL if fn_count is 0.  Functions may
+ * differ between nodes, their number and flags may not.  init_flags: 0.  In SEQ and PARSYNC, where
+ * a node has one image, once; in PAR by every image once, at the same time, with equal arguments
+ * but my_image.  */
 extern void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
                              gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags);
 
@@ -226,9 +227,9 @@ extern gasnet_coll_handle_t gasnet_coll_scanM_nb(gasnet_team_handle_t team, void
 
 /* --- Synchronisation --- */
 
-/* Called by the thread that initiated the operation, in any order.  The rules are those of
- * gasnet_wait_syncnb and so on: all forms poll; a try returns GASNET_OK, which invalidates the
- * handle, or GASNET_ERR_NOT_READY; in lists, completed handles are overwritten with
+/* Synchronises collectives.  Called by the thread that initiated the operation, in any order.  The
+ * rules are those of gasnet_wait_syncnb and so on: all forms poll; a try returns GASNET_OK, which
+ * invalidates the handle, or GASNET_ERR_NOT_READY; in lists, completed handles are overwritten with
  * GASNET_COLL_INVALID_HANDLE and invalid ones are ignored.  */
 extern void gasnet_coll_wait_sync(gasnet_coll_handle_t handle);
 extern int gasnet_coll_try_sync(gasnet_coll_handle_t handle);
@@ -239,11 +240,12 @@ extern int gasnet_coll_try_sync_some(gasnet_coll_handle_t *handles, size_t numha
 
 /* --- Team barriers --- */
 
-/* gasnet_barrier_notify and so on among the nodes of a team.  With GASNET_BARRIERFLAG_IMAGES every
- * image calls notify and wait (or try), and none leaves before all have entered.  Without that flag
- * one thread of each node calls them: another thread that notifies before the node has left the
- * team's barrier ends the job with an error.  Barriers of several teams may be in progress at once.
- * On GASNET_TEAM_ALL the barrier is that of gasnet_barrier_*: phases of both kinds may alternate.
+/* The barrier of the nodes of a team, by calls like gasnet_barrier_notify and so on.  With
+ * GASNET_BARRIERFLAG_IMAGES every image calls notify and wait (or try), and none leaves before all
+ * have entered.  Without that flag one thread of each node calls them: another thread that notifies
+ * before the node has left the team's barrier ends the job with an error.  Barriers of several
+ * teams may be in progress at once. On GASNET_TEAM_ALL the barrier is that of gasnet_barrier_*:
+ * phases of both kinds may alternate.
  */
 extern void gasnet_coll_barrier_notify(gasnet_team_handle_t team, int id, int flags);
 extern int gasnet_coll_barrier_try(gasnet_team_handle_t team, int id, int flags);
@@ -322,9 +324,9 @@ typedef struct {
 /* Work of the client to overlap with the operation that is tuned.  */
 typedef void (*gasnet_coll_overlap_sample_work_t)(void *arg);
 
-/* Settings of a team: equal calls on all its nodes, with no collective of the team in flight.
- * get_num_tree_classes: 2 for operations with a root, and 0 for the others. set_tree_kind: an
- * operation with a root uses a flat tree (tree_type 0) or a k-nomial one (1) for all sizes; a
+/* Settings of a team's collectives: equal calls on all its nodes, with no collective of the team in
+ * flight. get_num_tree_classes: 2 for operations with a root, and 0 for the others. set_tree_kind:
+ * an operation with a root uses a flat tree (tree_type 0) or a k-nomial one (1) for all sizes; a
  * fanout of at least 2 is the k of all the team's trees. set_dissem_limit: gather_all or exchange
  * uses dissemination if a node receives at most `limit` bytes in total; 0: the library chooses.  */
 extern int gasnet_coll_get_num_tree_classes(gasnet_team_handle_t team, gasnet_coll_optype_t op);

@@ -39,10 +39,9 @@ GASNETI_INLINE void gasneti_check_client_code(const char *call)
 /* --- Job control --- */
 
 /* int gasnet_init(int *argc, char ***argv)
- * P0, collective, once; to be the first statement of main.  Starts or joins the job.  On return
- * the
- * rank, the job's size, stdout/stderr and the environment are established, and *argc, *argv hold
- * the user's arguments only, the same on every node.  Both pointers may be NULL where
+ * Starts or joins the job.  P0, collective, once; to be the first statement of main.  On return
+ * the rank, the job's size, stdout/stderr and the environment are established, and *argc, *argv
+ * hold the user's arguments only, the same on every node.  Both pointers may be NULL where
  * GASNET_NULL_ARGV_OK is 1.  May return in another process than the one that called it.
  *
  * Returns GASNET_OK; GASNET_ERR_NOT_INIT on a second call or if the job could not be spawned;
@@ -54,8 +53,8 @@ extern int gasnet_init(int *gasneti_argc, char ***gasneti_argv);
 
 /* int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize,
  *                   uintptr_t minheapoffset)
- * P1, collective, once; acts as a barrier.  Registers the client's handlers and creates the
- * segment.
+ * Registers the client's handlers and creates the segment.  P1, collective, once; acts as a
+ * barrier.
  *
  * table: numentries entries; may be NULL if numentries is 0.  An index is 128..255, or 0 for the
  * lowest free one, which is written to the entry.  The table may be reused after return.
@@ -220,6 +219,7 @@ GASNETI_INLINE int gasnet_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *sr
 
 /* Legal in P2; earlier calls are tolerated.  Constant expressions: clients size arrays by them.  */
 
+/* The most arguments of a message, and the most bytes of the payload of a Medium or Long. */
 #define gasnet_AMMaxArgs()        ((size_t)GASNETC_MAX_ARGS)         /* arguments of one message */
 #define gasnet_AMMaxMedium()      ((size_t)GASNETC_MAX_MEDIUM)       /* payload bytes */
 #define gasnet_AMMaxLongRequest() ((size_t)GASNETC_MAX_LONG_REQUEST) /* payload bytes */

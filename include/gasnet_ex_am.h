@@ -14,7 +14,7 @@
 
 GASNETI_EXPORTS_BEGIN
 
-/* --- RequestShort --- */
+/* --- RequestShort: a Request of arguments alone. */
 GASNETI_INLINE int gex_AM_RequestShort0(gex_TM_t tm, gex_Rank_t rank, gex_AM_Index_t handler,
     gex_Flags_t flags)
 {
@@ -172,7 +172,7 @@ GASNETI_INLINE int gex_AM_RequestShort16(gex_TM_t tm, gex_Rank_t rank, gex_AM_In
     return gasneti_request_short(tm, rank, handler, flags, 16, a);
 }
 
-/* --- RequestMedium --- */
+/* --- RequestMedium: a Request whose payload is copied to a buffer of the receiver. */
 GASNETI_INLINE int gex_AM_RequestMedium0(gex_TM_t tm, gex_Rank_t rank, gex_AM_Index_t handler,
     const void *src, size_t nbytes, gex_Event_t *lc_opt, gex_Flags_t flags)
 {
@@ -338,7 +338,8 @@ GASNETI_INLINE int gex_AM_RequestMedium16(gex_TM_t tm, gex_Rank_t rank, gex_AM_I
     return gasneti_request_medium(tm, rank, handler, src, nbytes, lc_opt, flags, 16, a);
 }
 
-/* --- RequestLong --- */
+/* --- RequestLong: a Request whose payload is written to dest, before the
+ * handler runs. */
 GASNETI_INLINE int gex_AM_RequestLong0(gex_TM_t tm, gex_Rank_t rank, gex_AM_Index_t handler,
     const void *src, size_t nbytes, void *dest, gex_Event_t *lc_opt, gex_Flags_t flags)
 {
@@ -509,7 +510,7 @@ GASNETI_INLINE int gex_AM_RequestLong16(gex_TM_t tm, gex_Rank_t rank, gex_AM_Ind
     return gasneti_request_long(tm, rank, handler, src, nbytes, dest, lc_opt, flags, 16, a);
 }
 
-/* --- ReplyShort --- */
+/* --- ReplyShort: a Reply of arguments alone. */
 GASNETI_INLINE int gex_AM_ReplyShort0(gex_Token_t token, gex_AM_Index_t handler, gex_Flags_t flags)
 {
     return gasneti_reply_short(token, handler, flags, 0, NULL);
@@ -663,7 +664,7 @@ GASNETI_INLINE int gex_AM_ReplyShort16(gex_Token_t token, gex_AM_Index_t handler
     return gasneti_reply_short(token, handler, flags, 16, a);
 }
 
-/* --- ReplyMedium --- */
+/* --- ReplyMedium: a Reply whose payload is copied to a buffer of the receiver. */
 GASNETI_INLINE int gex_AM_ReplyMedium0(gex_Token_t token, gex_AM_Index_t handler, const void *src,
     size_t nbytes, gex_Event_t *lc_opt, gex_Flags_t flags)
 {
@@ -829,7 +830,8 @@ GASNETI_INLINE int gex_AM_ReplyMedium16(gex_Token_t token, gex_AM_Index_t handle
     return gasneti_reply_medium(token, handler, src, nbytes, lc_opt, flags, 16, a);
 }
 
-/* --- ReplyLong --- */
+/* --- ReplyLong: a Reply whose payload is written to dest, before the
+ * handler runs. */
 GASNETI_INLINE int gex_AM_ReplyLong0(gex_Token_t token, gex_AM_Index_t handler, const void *src,
     size_t nbytes, void *dest, gex_Event_t *lc_opt, gex_Flags_t flags)
 {
@@ -995,7 +997,9 @@ GASNETI_INLINE int gex_AM_ReplyLong16(gex_Token_t token, gex_AM_Index_t handler,
     return gasneti_reply_long(token, handler, src, nbytes, dest, lc_opt, flags, 16, a);
 }
 
-/* --- CommitRequestMedium --- */
+/* --- CommitRequestMedium: sends `nbytes` of the buffer, at most its size, with the
+ * `nargs` arguments of Prepare, and ends sd.  The event of a client's buffer is stored now.
+ * It may poll. */
 GASNETI_INLINE void gex_AM_CommitRequestMedium0(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,
     size_t nbytes)
 {
@@ -1153,7 +1157,9 @@ GASNETI_INLINE void gex_AM_CommitRequestMedium16(gex_AM_SrcDesc_t sd, gex_AM_Ind
     gasneti_commit_request_medium(sd, handler, nbytes, 16, a);
 }
 
-/* --- CommitRequestLong --- */
+/* --- CommitRequestLong: sends `nbytes` of the buffer, at most its size, with the
+ * `nargs` arguments of Prepare, and ends sd.  The event of a client's buffer is stored now.
+ * It may poll. */
 GASNETI_INLINE void gex_AM_CommitRequestLong0(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,
     size_t nbytes, void *dest)
 {
@@ -1314,7 +1320,9 @@ GASNETI_INLINE void gex_AM_CommitRequestLong16(gex_AM_SrcDesc_t sd, gex_AM_Index
     gasneti_commit_request_long(sd, handler, nbytes, dest, 16, a);
 }
 
-/* --- CommitReplyMedium --- */
+/* --- CommitReplyMedium: sends `nbytes` of the buffer, at most its size, with the
+ * `nargs` arguments of Prepare, and ends sd.  The event of a client's buffer is stored now.
+ * It runs no handler. */
 GASNETI_INLINE void gex_AM_CommitReplyMedium0(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,
     size_t nbytes)
 {
@@ -1472,7 +1480,9 @@ GASNETI_INLINE void gex_AM_CommitReplyMedium16(gex_AM_SrcDesc_t sd, gex_AM_Index
     gasneti_commit_reply_medium(sd, handler, nbytes, 16, a);
 }
 
-/* --- CommitReplyLong --- */
+/* --- CommitReplyLong: sends `nbytes` of the buffer, at most its size, with the
+ * `nargs` arguments of Prepare, and ends sd.  The event of a client's buffer is stored now.
+ * It runs no handler. */
 GASNETI_INLINE void gex_AM_CommitReplyLong0(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,
     size_t nbytes, void *dest)
 {
@@ -1633,7 +1643,10 @@ GASNETI_INLINE void gex_AM_CommitReplyLong16(gex_AM_SrcDesc_t sd, gex_AM_Index_t
     gasneti_commit_reply_long(sd, handler, nbytes, dest, 16, a);
 }
 
-/* --- CommitRequestMedium_v2 --- */
+/* --- CommitRequestMedium_v2: sends what Prepare began, with flags.  With
+ * GEX_FLAG_IMMEDIATE it returns non-zero where it would have to wait; nothing is sent,
+ * and sd is still valid.  It has polled then, as the thread
+ * must not. */
 GASNETI_INLINE int gex_AM_CommitRequestMedium0_v2(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,
     size_t nbytes, gex_Flags_t flags)
 {
@@ -1794,7 +1807,10 @@ GASNETI_INLINE int gex_AM_CommitRequestMedium16_v2(gex_AM_SrcDesc_t sd, gex_AM_I
     return gasneti_commit_request_medium_v2(sd, handler, nbytes, flags, 16, a);
 }
 
-/* --- CommitRequestLong_v2 --- */
+/* --- CommitRequestLong_v2: sends what Prepare began, with flags.  With
+ * GEX_FLAG_IMMEDIATE it returns non-zero where it would have to wait; nothing is sent,
+ * and sd is still valid.  It has polled then, as the thread
+ * must not. */
 GASNETI_INLINE int gex_AM_CommitRequestLong0_v2(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,
     size_t nbytes, void *dest, gex_Flags_t flags)
 {
@@ -1955,7 +1971,9 @@ GASNETI_INLINE int gex_AM_CommitRequestLong16_v2(gex_AM_SrcDesc_t sd, gex_AM_Ind
     return gasneti_commit_request_long_v2(sd, handler, nbytes, dest, flags, 16, a);
 }
 
-/* --- CommitReplyMedium_v2 --- */
+/* --- CommitReplyMedium_v2: sends what Prepare began, with flags.  With
+ * GEX_FLAG_IMMEDIATE it returns non-zero where it would have to wait; nothing is sent,
+ * and sd is still valid. */
 GASNETI_INLINE int gex_AM_CommitReplyMedium0_v2(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,
     size_t nbytes, gex_Flags_t flags)
 {
@@ -2116,7 +2134,9 @@ GASNETI_INLINE int gex_AM_CommitReplyMedium16_v2(gex_AM_SrcDesc_t sd, gex_AM_Ind
     return gasneti_commit_reply_medium_v2(sd, handler, nbytes, flags, 16, a);
 }
 
-/* --- CommitReplyLong_v2 --- */
+/* --- CommitReplyLong_v2: sends what Prepare began, with flags.  With
+ * GEX_FLAG_IMMEDIATE it returns non-zero where it would have to wait; nothing is sent,
+ * and sd is still valid. */
 GASNETI_INLINE int gex_AM_CommitReplyLong0_v2(gex_AM_SrcDesc_t sd, gex_AM_Index_t handler,
     size_t nbytes, void *dest, gex_Flags_t flags)
 {

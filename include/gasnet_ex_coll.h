@@ -18,7 +18,7 @@ GASNETI_EXPORTS_BEGIN
  * of the library, with other counts than that of the operation; must not communicate. */
 typedef void (*gex_Coll_ReduceFn_t)(const void *left, void *out, size_t count, const void *cdata);
 
-/* Complete when all members have called; no relation to gasnet_barrier. */
+/* A barrier: complete when all members have called; no relation to gasnet_barrier. */
 extern gex_Event_t gex_Coll_BarrierNB(gex_TM_t tm, gex_Flags_t flags) GASNETI_MUST_SYNC;
 extern void gex_Coll_BarrierBlocking(gex_TM_t tm, gex_Flags_t flags);
 
@@ -27,11 +27,11 @@ extern void gex_Coll_BarrierBlocking(gex_TM_t tm, gex_Flags_t flags);
 extern gex_Event_t gex_Coll_BroadcastNB(gex_TM_t tm, gex_Rank_t root, void *dst, const void *src,
                                         size_t nbytes, gex_Flags_t flags) GASNETI_MUST_SYNC;
 
-/* dst[i] = the sources' elements i, combined by `op`, for dt_cnt elements of dt_sz bytes; at the
- * root, or at all members, where all get the same bits.  dt: GEX_DT_*; op: GEX_OP_ADD, MULT, MIN,
- * MAX, for integers also AND, OR, XOR; or GEX_OP_USER, or GEX_OP_USER_NC for a function that is not
- * commutative, with `user_op` and `user_cdata`, which are the caller's own.  dst: may be src, of
- * ReduceToAll on all members or on none. */
+/* Combines sources: dst[i] = their elements i, combined by `op`, for dt_cnt elements of dt_sz
+ * bytes; at the root, or at all members, where all get the same bits.  dt: GEX_DT_*; op:
+ * GEX_OP_ADD, MULT, MIN, MAX, for integers also AND, OR, XOR; or GEX_OP_USER, or GEX_OP_USER_NC for
+ * a function that is not commutative, with `user_op` and `user_cdata`, which are the caller's own.
+ * dst: may be src, of ReduceToAll on all members or on none. */
 extern gex_Event_t gex_Coll_ReduceToOneNB(gex_TM_t tm, gex_Rank_t root, void *dst, const void *src,
                                           gex_DT_t dt, size_t dt_sz, size_t dt_cnt, gex_OP_t op,
                                           gex_Coll_ReduceFn_t user_op, void *user_cdata,

@@ -156,10 +156,10 @@ GASNETI_INLINE gex_Rank_t gasneti_jobrank(gex_TM_t tm, gex_Rank_t rank)
 
 /* int gex_Client_Init(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm_p, const char *name,
  *                     int *argc, char ***argv, gex_Flags_t flags)
- * Collective over the job, once, and instead of gasnet_init, whose rules for argc and argv hold;
- * both may be NULL on all ranks.  Stores the client, its endpoint and the team of all ranks.  When
- * it returns, all ranks may communicate: handlers may be registered, and everything but transfers
- * and Longs of some bytes works before a segment is attached.
+ * Starts or joins the job.  Collective, once, and instead of gasnet_init, whose rules for argc and
+ * argv hold; both may be NULL on all ranks.  Stores the client, its endpoint and the team of all
+ * ranks.  When it returns, all ranks may communicate: handlers may be registered, and everything
+ * but transfers and Longs of some bytes works before a segment is attached.
  *
  * name: the same on all ranks; kept by reference.  flags: GEX_FLAG_USES_GASNET1, the client calls
  * GASNet-1 too; GEX_FLAG_DEFER_THREADS, see gex_System_QueryProgressThreads; the same on all ranks.
@@ -175,9 +175,10 @@ extern int gex_Client_Init(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm_
 extern void gasnet_QueryGexObjects(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm_p,
                                    gex_Segment_t *segment_p);
 
-/* Collective over the team of all ranks, once: allocates `size` bytes, a multiple of
- * GASNET_PAGESIZE, which may differ between ranks, at most gasnet_getMaxLocalSegmentSize(); binds
- * them to the endpoint; ends with a barrier.  A rank need not attach if none does.
+/* Allocates a segment.  Collective over the team of all ranks, once: allocates `size` bytes, a
+ * multiple of GASNET_PAGESIZE, which may differ between ranks, at most
+ * gasnet_getMaxLocalSegmentSize(); binds them to the endpoint; ends with a barrier.  A rank need
+ * not attach if none does.
  *
  * Returns GASNET_OK, and stores the segment; GASNET_ERR_NOT_INIT before gex_Client_Init or for a
  * second call; GASNET_ERR_BAD_ARG for an invalid size or another team; GASNET_ERR_RESOURCE. */
@@ -209,6 +210,7 @@ GASNETI_CDATA(EP)
 GASNETI_CDATA(Segment)
 GASNETI_CDATA(TM)
 
+/* The flags that gex_Client_Init was given. */
 GASNETI_INLINE gex_Flags_t gex_Client_QueryFlags(gex_Client_t client)
 {
     return client->flags;
@@ -219,25 +221,28 @@ GASNETI_INLINE const char *gex_Client_QueryName(gex_Client_t client)
     return client->name;
 }
 
+/* The client of an endpoint. */
 GASNETI_INLINE gex_Client_t gex_EP_QueryClient(gex_EP_t ep)
 {
     return ep->client;
 }
-/* Those of gex_EP_Create; 0: the primordial endpoint. */
+/* The flags that gex_EP_Create was given; 0: the primordial endpoint. */
 GASNETI_INLINE gex_Flags_t gex_EP_QueryFlags(gex_EP_t ep)
 {
     return ep->flags;
 }
-/* GEX_SEGMENT_INVALID before a segment is bound, and after it was destroyed. */
+/* The bound segment; GEX_SEGMENT_INVALID before one is bound, and after it was destroyed. */
 GASNETI_INLINE gex_Segment_t gex_EP_QuerySegment(gex_EP_t ep)
 {
     return ep->segment;
 }
+/* The number of the endpoint in its process; 0: the primordial endpoint. */
 GASNETI_INLINE gex_EP_Index_t gex_EP_QueryIndex(gex_EP_t ep)
 {
     return ep->index;
 }
 
+/* The client, flags, address here and size in bytes of a segment. */
 GASNETI_INLINE gex_Client_t gex_Segment_QueryClient(gex_Segment_t segment)
 {
     return segment->client;
@@ -256,6 +261,7 @@ GASNETI_INLINE uintptr_t gex_Segment_QuerySize(gex_Segment_t segment)
     return segment->size;
 }
 
+/* The client of a team, and the caller's endpoint in it. */
 GASNETI_INLINE gex_Client_t gex_TM_QueryClient(gex_TM_t tm)
 {
     return tm->ep->client;
@@ -269,6 +275,7 @@ GASNETI_INLINE gex_Flags_t gex_TM_QueryFlags(gex_TM_t tm)
 {
     return tm->flags;
 }
+/* The rank of the caller in a team, and the number of its members. */
 GASNETI_INLINE gex_Rank_t gex_TM_QueryRank(gex_TM_t tm)
 {
     return tm->rank;
@@ -278,12 +285,12 @@ GASNETI_INLINE gex_Rank_t gex_TM_QuerySize(gex_TM_t tm)
     return tm->size;
 }
 
-/* rank: a member.  Not in handlers. */
+/* The rank in the job of a member.  Not in handlers. */
 GASNETI_INLINE gex_Rank_t gex_TM_TranslateRankToJobrank(gex_TM_t tm, gex_Rank_t rank)
 {
     return gasneti_jobrank(tm, rank);
 }
-/* GEX_RANK_INVALID if the rank of the job is no member. */
+/* The member that is a rank of the job; GEX_RANK_INVALID if none is. */
 extern gex_Rank_t gasnete_search_jobrank(gex_TM_t tm, gex_Rank_t jobrank);
 GASNETI_INLINE gex_Rank_t gex_TM_TranslateJobrankToRank(gex_TM_t tm, gex_Rank_t jobrank)
 {
@@ -292,6 +299,7 @@ GASNETI_INLINE gex_Rank_t gex_TM_TranslateJobrankToRank(gex_TM_t tm, gex_Rank_t 
         return if_consecutive;
     return gasnete_search_jobrank(tm, jobrank);
 }
+/* The rank in the job of a member, and the index of its endpoint. */
 GASNETI_INLINE gex_EP_Location_t gex_TM_TranslateRankToEP(gex_TM_t tm, gex_Rank_t rank,
                                                           gex_Flags_t flags)
 {
@@ -312,17 +320,17 @@ GASNETI_INLINE gex_EP_Location_t gex_TM_TranslateRankToEP(gex_TM_t tm, gex_Rank_
  * as scratch_size, 0 to callers that ask for no team; else what they return means nothing.  With
  * GEX_FLAG_TM_NO_SCRATCH, which all members of a new team pass or none, there is no such space. */
 
-/* The callers of one color, which is not negative, form a team, in the order of `key`, and of their
- * ranks in the parent where keys are equal.  new_tm_p: NULL to be in no team; color and key then
- * mean nothing.  flags: 0, or one of those above. */
+/* Makes teams by color.  The callers of one color, which is not negative, form a team, in the order
+ * of `key`, and of their ranks in the parent where keys are equal.  new_tm_p: NULL to be in no
+ * team; color and key then mean nothing.  flags: 0, or one of those above. */
 extern size_t gex_TM_Split(gex_TM_t *new_tm_p, gex_TM_t parent, int color, int key,
                            void *scratch_addr, size_t scratch_size, gex_Flags_t flags);
 
-/* Each caller lists all members of its new team in `args`, in the order of ranks and with itself:
- * ranks of the parent, or of the job with GEX_FLAG_RANK_IS_JOBRANK, and endpoint 0.  All members
- * pass the same list; lists that differ have no member in common.  num_new_tms: 1, or 0 with
- * numargs 0 to be in no team.  flags: exactly one of the following, and perhaps
- * GEX_FLAG_SCRATCH_SEG_OFFSET: scratch_addrs are offsets in the segments.
+/* Makes teams of lists.  Each caller lists all members of its new team in `args`, in the order of
+ * ranks and with itself: ranks of the parent, or of the job with GEX_FLAG_RANK_IS_JOBRANK, and
+ * endpoint 0.  All members pass the same list; lists that differ have no member in common.
+ * num_new_tms: 1, or 0 with numargs 0 to be in no team.  flags: exactly one of the following, and
+ * perhaps GEX_FLAG_SCRATCH_SEG_OFFSET: scratch_addrs are offsets in the segments.
  *
  * GEX_FLAG_TM_SYMMETRIC_SCRATCH: scratch_addrs[0] is the address on all members;
  * GEX_FLAG_TM_LOCAL_SCRATCH: of this one; the call is then a barrier of the new team;
@@ -332,7 +340,7 @@ extern size_t gex_TM_Create(gex_TM_t *new_tms, size_t num_new_tms, gex_TM_t pare
                             gex_EP_Location_t *args, size_t numargs, gex_Addr_t *scratch_addrs,
                             size_t scratch_size, gex_Flags_t flags);
 
-/* Collective over `tm`, which is not the team of all ranks: ends the team.  Its collectives are
+/* Ends a team.  Collective over `tm`, which is not the team of all ranks.  Its collectives are
  * synced and its domains of atomics destroyed; other operations begun with it may be in flight, and
  * complete.  flags: 0, or on all members GEX_FLAG_GLOBALLY_QUIESCED, which promises that this holds
  * for all members now, and saves a barrier.  If the client gave scratch space, and scratch_p is not
@@ -388,10 +396,11 @@ extern void gex_Segment_Destroy(gex_Segment_t segment, gex_Flags_t flags);
  * Returns GASNET_OK; GASNET_ERR_BAD_ARG; GASNET_ERR_RESOURCE if the memory cannot be registered. */
 extern int gex_EP_BindSegment(gex_EP_t ep, gex_Segment_t segment, gex_Flags_t flags);
 
-/* Collective over a team: each member tells the others of the segments that are bound to the `n`
- * endpoints at `eps`, which have no communication meanwhile.  n may differ, and be 0 with eps NULL;
- * endpoints without a segment, and the primordial one, are ignored.  When the call returns, this
- * rank may name those of all members, for as long as their segments live.  flags: 0.
+/* Makes segments known to other ranks.  Collective over a team: each member tells the others of the
+ * segments that are bound to the `n` endpoints at `eps`, which have no communication meanwhile.  n
+ * may differ, and be 0 with eps NULL; endpoints without a segment, and the primordial one, are
+ * ignored.  When the call returns, this rank may name those of all members, for as long as their
+ * segments live.  flags: 0.
  *
  * Returns GASNET_OK; GASNET_ERR_BAD_ARG for a list that names no endpoint; then the member
  * publishes what precedes the error, and takes part in the call. */
@@ -412,6 +421,7 @@ extern int gex_Segment_QueryBound(gex_TM_t tm, gex_Rank_t rank, void **owneraddr
 
 /* --- The system; also in handlers and with locks held --- */
 
+/* This process's rank in the job, and the number of ranks. */
 GASNETI_INLINE gex_Rank_t gex_System_QueryJobRank(void)
 {
     return gasneti_mynode;

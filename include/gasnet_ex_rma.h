@@ -54,6 +54,7 @@ GASNETI_INLINE void *gasneti_source(const void *src)
 
 /* --- Blocking: complete on return --- */
 
+/* Writes nbytes at src to dest of the rank. */
 GASNETI_INLINE int gex_RMA_PutBlocking(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src,
                                        size_t nbytes, gex_Flags_t flags)
 {
@@ -66,6 +67,7 @@ GASNETI_INLINE int gex_RMA_PutBlocking(gex_TM_t tm, gex_Rank_t rank, void *dest,
     return 0;
 }
 
+/* Reads nbytes at src of the rank into dest. */
 GASNETI_INLINE int gex_RMA_GetBlocking(gex_TM_t tm, void *dest, gex_Rank_t rank, void *src,
                                        size_t nbytes, gex_Flags_t flags)
 {
@@ -80,6 +82,7 @@ GASNETI_INLINE int gex_RMA_GetBlocking(gex_TM_t tm, void *dest, gex_Rank_t rank,
 
 /* --- With an event, to be synchronised once, by any thread --- */
 
+/* Begins a put. */
 GASNETI_INLINE gex_Event_t gex_RMA_PutNB(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src,
                                          size_t nbytes, gex_Event_t *lc_opt,
                                          gex_Flags_t flags) GASNETI_MUST_SYNC;
@@ -104,6 +107,7 @@ GASNETI_INLINE gex_Event_t gex_RMA_PutNB(gex_TM_t tm, gex_Rank_t rank, void *des
     return event;
 }
 
+/* Begins a get. */
 GASNETI_INLINE gex_Event_t gex_RMA_GetNB(gex_TM_t tm, void *dest, gex_Rank_t rank, void *src,
                                          size_t nbytes, gex_Flags_t flags) GASNETI_MUST_SYNC;
 GASNETI_INLINE gex_Event_t gex_RMA_GetNB(gex_TM_t tm, void *dest, gex_Rank_t rank, void *src,
@@ -121,6 +125,7 @@ GASNETI_INLINE gex_Event_t gex_RMA_GetNB(gex_TM_t tm, void *dest, gex_Rank_t ran
 
 /* --- Implicit: synchronised by gex_NBI_Wait and gex_NBI_Test of the same thread --- */
 
+/* Begins an implicit put. */
 GASNETI_INLINE int gex_RMA_PutNBI(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src,
                                   size_t nbytes, gex_Event_t *lc_opt, gex_Flags_t flags)
 {
@@ -141,6 +146,7 @@ GASNETI_INLINE int gex_RMA_PutNBI(gex_TM_t tm, gex_Rank_t rank, void *dest, cons
     return 0;
 }
 
+/* Begins an implicit get. */
 GASNETI_INLINE int gex_RMA_GetNBI(gex_TM_t tm, void *dest, gex_Rank_t rank, void *src,
                                   size_t nbytes, gex_Flags_t flags)
 {
@@ -155,6 +161,7 @@ GASNETI_INLINE int gex_RMA_GetNBI(gex_TM_t tm, void *dest, gex_Rank_t rank, void
 
 /* --- Values: the nbytes (1 to 8) low-order bytes of an integer, in the order of the machine --- */
 
+/* Writes a value. */
 GASNETI_INLINE int gex_RMA_PutBlockingVal(gex_TM_t tm, gex_Rank_t rank, void *dest,
                                           gex_RMA_Value_t value, size_t nbytes, gex_Flags_t flags)
 {
@@ -168,6 +175,7 @@ GASNETI_INLINE int gex_RMA_PutBlockingVal(gex_TM_t tm, gex_Rank_t rank, void *de
     return 0;
 }
 
+/* Begins to write a value. */
 GASNETI_INLINE gex_Event_t gex_RMA_PutNBVal(gex_TM_t tm, gex_Rank_t rank, void *dest,
                                             gex_RMA_Value_t value, size_t nbytes,
                                             gex_Flags_t flags) GASNETI_MUST_SYNC;
@@ -184,6 +192,7 @@ GASNETI_INLINE gex_Event_t gex_RMA_PutNBVal(gex_TM_t tm, gex_Rank_t rank, void *
     return gasnete_put_nb_val(node, dest, word, nbytes);
 }
 
+/* Begins to write a value, as an implicit put. */
 GASNETI_INLINE int gex_RMA_PutNBIVal(gex_TM_t tm, gex_Rank_t rank, void *dest,
                                      gex_RMA_Value_t value, size_t nbytes, gex_Flags_t flags)
 {
@@ -197,6 +206,7 @@ GASNETI_INLINE int gex_RMA_PutNBIVal(gex_TM_t tm, gex_Rank_t rank, void *dest,
     return 0;
 }
 
+/* Reads a value. */
 GASNETI_INLINE gex_RMA_Value_t gex_RMA_GetBlockingVal(gex_TM_t tm, gex_Rank_t rank, void *src,
                                                       size_t nbytes, gex_Flags_t flags)
 {
@@ -238,7 +248,7 @@ GASNETI_INLINE void gex_Event_Wait(gex_Event_t event)
     gasneti_check_client_code("gex_Event_Wait");
     if_pt(event != GEX_EVENT_INVALID) gasnete_event_wait(event);
 }
-/* Does not poll.  GASNET_OK, which ends the event, or GASNET_ERR_NOT_READY. */
+/* Tests an event, without polling.  GASNET_OK, which ends the event, or GASNET_ERR_NOT_READY. */
 GASNETI_INLINE int gex_Event_Test(gex_Event_t event)
 {
     if (event == GEX_EVENT_INVALID) return GASNET_OK;
@@ -247,9 +257,9 @@ GASNETI_INLINE int gex_Event_Test(gex_Event_t event)
     return GASNET_OK;
 }
 
-/* Arrays, in which events and their leaves may stand in any order.  Those that are complete are
- * overwritten with GEX_EVENT_INVALID.  Some: at least one has become complete, or all are
- * GEX_EVENT_INVALID.  All: every event is complete.  flags: 0.  Tests do not poll. */
+/* Synchronises arrays, in which events and their leaves may stand in any order.  Those that are
+ * complete are overwritten with GEX_EVENT_INVALID.  Some: at least one has become complete, or all
+ * are GEX_EVENT_INVALID.  All: every event is complete.  flags: 0.  Tests do not poll. */
 extern int gex_Event_TestSome(gex_Event_t *events, size_t n, gex_Flags_t flags);
 extern void gex_Event_WaitSome(gex_Event_t *events, size_t n, gex_Flags_t flags);
 extern int gex_Event_TestAll(gex_Event_t *events, size_t n, gex_Flags_t flags);
@@ -272,20 +282,21 @@ GASNETI_INLINE gex_Event_t gex_Event_QueryLeaf(gex_Event_t root, gex_EC_t catego
 
 /* --- Implicit operations of the calling thread, of the categories in mask (GEX_EC_*) --- */
 
-/* flags: 0.  Not inside an access region. */
+/* Polls until the operations are complete.  flags: 0.  Not inside an access region. */
 GASNETI_INLINE void gex_NBI_Wait(gex_EC_t mask, gex_Flags_t flags)
 {
     (void)flags;
     gasnete_nbi_wait(mask);
 }
-/* Does not poll.  GASNET_OK, or GASNET_ERR_NOT_READY. */
+/* Tests, without polling.  GASNET_OK, or GASNET_ERR_NOT_READY. */
 GASNETI_INLINE int gex_NBI_Test(gex_EC_t mask, gex_Flags_t flags)
 {
     (void)flags;
     return gasnete_nbi_test(mask);
 }
-/* Between these calls the thread's implicit operations belong to the event that the second one
- * returns; GEX_EVENT_INVALID if all are complete.  Regions do not nest.  flags: 0. */
+/* Enclose implicit operations: between these calls the thread's implicit operations belong to the
+ * event that the second one returns; GEX_EVENT_INVALID if all are complete.  Regions do not nest.
+ * flags: 0. */
 GASNETI_INLINE void gex_NBI_BeginAccessRegion(gex_Flags_t flags)
 {
     (void)flags;

@@ -18,6 +18,7 @@ GASNETI_EXPORTS_BEGIN
 
 /* --- Blocking transfers: on return the data is visible to loads and later gets --- */
 
+/* Reads nbytes at src of the node into dest.  */
 GASNETI_INLINE void gasnet_get(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get", node, src, nbytes);
@@ -32,6 +33,7 @@ GASNETI_INLINE void gasnet_get_bulk(void *dest, gasnet_node_t node, void *src, s
                        gasnete_get_far(dest, node, src, nbytes),
                        gasnete_get(dest, node, src, nbytes));
 }
+/* Writes nbytes at src to dest of the node.  */
 GASNETI_INLINE void gasnet_put(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put", node, dest, nbytes);
@@ -46,7 +48,7 @@ GASNETI_INLINE void gasnet_put_bulk(gasnet_node_t node, void *dest, void *src, s
                        gasnete_put_far(node, dest, src, nbytes),
                        gasnete_put(node, dest, src, nbytes));
 }
-/* Writes nbytes copies of (unsigned char)val. */
+/* Writes nbytes copies of (unsigned char)val to dest of the node. */
 GASNETI_INLINE void gasnet_memset(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
     gasnete_check_remote("gasnet_memset", node, dest, nbytes);
@@ -59,6 +61,7 @@ GASNETI_INLINE void gasnet_memset(gasnet_node_t node, void *dest, int val, size_
  * polling, for resources.  A handle must be synchronised exactly once, by any thread.  The
  * destination of a get, and the effect of a put, are defined after the synchronisation. */
 
+/* Begins a get.  */
 GASNETI_INLINE gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, void *src,
                                              size_t nbytes) GASNETI_MUST_SYNC;
 GASNETI_INLINE gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, void *src,
@@ -83,7 +86,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node
                        handle = gasnete_get_nb(dest, node, src, nbytes));
     return handle;
 }
-/* src may be reused on return.  */
+/* Begins a put; src may be reused on return.  */
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, void *src,
                                              size_t nbytes) GASNETI_MUST_SYNC;
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, void *src,
@@ -96,7 +99,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, voi
                        handle = gasnete_put_nb(node, dest, src, nbytes));
     return handle;
 }
-/* src must not change until the synchronisation.  */
+/* Begins a put; src must not change until the synchronisation.  */
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, void *src,
                                                   size_t nbytes) GASNETI_MUST_SYNC;
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, void *src,
@@ -109,6 +112,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest
                        handle = gasnete_put_nb_bulk(node, dest, src, nbytes));
     return handle;
 }
+/* Begins a memset.  */
 GASNETI_INLINE gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int val,
                                                 size_t nbytes) GASNETI_MUST_SYNC;
 GASNETI_INLINE gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int val,
@@ -129,15 +133,15 @@ GASNETI_INLINE int gasnet_try_syncnb(gasnet_handle_t handle)
 {
     return gasnete_try_syncnb(handle);
 }
-/* The _nopoll forms test without polling. */
+/* Tests without polling, as all _nopoll forms do. */
 GASNETI_INLINE int gasnet_try_syncnb_nopoll(gasnet_handle_t handle)
 {
     return gasnete_try_syncnb_nopoll(handle);
 }
 
-/* Arrays of handles.  Completed handles are overwritten with GASNET_INVALID_HANDLE; invalid ones
- * are ignored; a list without valid handles counts as complete.  _some: at least one handle
- * completed in this call; _all: every handle is complete.  */
+/* Synchronises arrays of handles.  Completed handles are overwritten with GASNET_INVALID_HANDLE;
+ * invalid ones are ignored; a list without valid handles counts as complete.  _some: at least one
+ * handle completed in this call; _all: every handle is complete.  */
 GASNETI_INLINE void gasnet_wait_syncnb_some(gasnet_handle_t *handles, size_t numhandles)
 {
     gasnete_wait_syncnb_some(handles, numhandles);
@@ -165,6 +169,7 @@ GASNETI_INLINE int gasnet_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t
 
 /* --- Non-blocking, implicit handle: one synchronisation for all operations of a thread --- */
 
+/* Begins a get.  */
 GASNETI_INLINE void gasnet_get_nbi(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get_nbi", node, src, nbytes);
@@ -179,7 +184,7 @@ GASNETI_INLINE void gasnet_get_nbi_bulk(void *dest, gasnet_node_t node, void *sr
                        gasnete_get_nbi_far(dest, node, src, nbytes),
                        gasnete_get_nbi(dest, node, src, nbytes));
 }
-/* src may be reused on return.  */
+/* Begins a put; src may be reused on return.  */
 GASNETI_INLINE void gasnet_put_nbi(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_nbi", node, dest, nbytes);
@@ -187,7 +192,7 @@ GASNETI_INLINE void gasnet_put_nbi(gasnet_node_t node, void *dest, void *src, si
                        gasnete_put_nbi_far(node, dest, src, nbytes),
                        gasnete_put_nbi(node, dest, src, nbytes));
 }
-/* src must not change until the synchronisation.  */
+/* Begins a put; src must not change until the synchronisation.  */
 GASNETI_INLINE void gasnet_put_nbi_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_nbi_bulk", node, dest, nbytes);
@@ -195,14 +200,15 @@ GASNETI_INLINE void gasnet_put_nbi_bulk(gasnet_node_t node, void *dest, void *sr
                        gasnete_put_nbi_bulk_far(node, dest, src, nbytes),
                        gasnete_put_nbi_bulk(node, dest, src, nbytes));
 }
+/* Begins a memset.  */
 GASNETI_INLINE void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
     gasnete_check_remote("gasnet_memset_nbi", node, dest, nbytes);
     gasnete_memset_nbi(node, dest, val, nbytes);
 }
 
-/* The calls below apply to the operations that this thread started outside access regions; memset
- * and value puts count as puts.  The try forms poll once and return GASNET_OK or
+/* Synchronises the implicit operations that this thread started outside access regions; memset and
+ * value puts count as puts.  The try forms poll once and return GASNET_OK or
  * GASNET_ERR_NOT_READY.  */
 GASNETI_INLINE void gasnet_wait_syncnbi_gets(void)
 {
@@ -229,8 +235,8 @@ GASNETI_INLINE int gasnet_try_syncnbi_all(void)
     return gasnete_try_syncnbi_all();
 }
 
-/* The handle that end returns stands for all implicit operations that this thread started since
- * begin.  Regions do not nest and must not contain an implicit synchronisation.  */
+/* Encloses implicit operations: the handle that end returns stands for all that this thread started
+ * since begin.  Regions do not nest and must not contain an implicit synchronisation.  */
 GASNETI_INLINE void gasnet_begin_nbi_accessregion(void)
 {
     gasnete_begin_nbi_accessregion();
@@ -246,6 +252,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_end_nbi_accessregion(void)
 /* A value is an integer of nbytes bytes in native byte order, 1 <= nbytes <=
  * SIZEOF_GASNET_REGISTER_VALUE_T.  Gets are zero-extended.  */
 
+/* Writes a value.  */
 GASNETI_INLINE void gasnet_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
                                    size_t nbytes)
 {
@@ -271,6 +278,7 @@ GASNETI_INLINE void gasnet_put_nbi_val(gasnet_node_t node, void *dest,
     if (gasneti_shm_put(node, dest, gasneti_low_bytes(&value, nbytes), nbytes) != GASNETI_SHM_DONE)
         gasnete_put_nbi_val(node, dest, value, nbytes);
 }
+/* Reads a value.  */
 GASNETI_INLINE gasnet_register_value_t gasnet_get_val(gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnet_register_value_t value = 0;
@@ -279,6 +287,7 @@ GASNETI_INLINE gasnet_register_value_t gasnet_get_val(gasnet_node_t node, void *
         return value;
     return gasnete_get_val(node, src, nbytes);
 }
+/* Begins to read a value.  */
 GASNETI_INLINE gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, void *src,
                                                         size_t nbytes) GASNETI_MUST_SYNC;
 GASNETI_INLINE gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, void *src,
@@ -287,8 +296,8 @@ GASNETI_INLINE gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, void
     gasnete_check_value("gasnet_get_nb_val", nbytes);
     return gasnete_get_nb_val(node, src, nbytes);
 }
-/* Waits for the value and returns it.  Called once for each handle, in any order, by the thread
- * that created it.  */
+/* Waits for the value of gasnet_get_nb_val and returns it.  Called once for each handle, in any
+ * order, by the thread that created it.  */
 GASNETI_INLINE gasnet_register_value_t gasnet_wait_syncnb_valget(gasnet_valget_handle_t handle)
 {
     return gasnete_wait_syncnb_valget(handle);

@@ -69,6 +69,7 @@ extern void gasnetc_hsl_lock(gasnet_hsl_t *hsl);
 extern void gasnetc_hsl_unlock(gasnet_hsl_t *hsl);
 extern int gasnetc_hsl_trylock(gasnet_hsl_t *hsl);
 
+/* Begin and end code during which no handler runs in this thread.  */
 GASNETI_INLINE void gasnet_hold_interrupts(void)
 {
     gasnetc_hold_interrupts();
@@ -77,6 +78,7 @@ GASNETI_INLINE void gasnet_resume_interrupts(void)
 {
     gasnetc_resume_interrupts();
 }
+/* Begin and end the life of a lock, which is free.  */
 GASNETI_INLINE void gasnet_hsl_init(gasnet_hsl_t *hsl)
 {
     gasnetc_hsl_init(hsl);
@@ -85,6 +87,7 @@ GASNETI_INLINE void gasnet_hsl_destroy(gasnet_hsl_t *hsl)
 {
     gasnetc_hsl_destroy(hsl);
 }
+/* Acquire and release a lock.  */
 GASNETI_INLINE void gasnet_hsl_lock(gasnet_hsl_t *hsl)
 {
     gasnetc_hsl_lock(hsl);
@@ -93,6 +96,7 @@ GASNETI_INLINE void gasnet_hsl_unlock(gasnet_hsl_t *hsl)
 {
     gasnetc_hsl_unlock(hsl);
 }
+/* Acquires a lock if it is free: GASNET_OK, else GASNET_ERR_NOT_READY.  */
 GASNETI_INLINE int gasnet_hsl_trylock(gasnet_hsl_t *hsl)
 {
     return gasnetc_hsl_trylock(hsl);

@@ -41,7 +41,7 @@ typedef struct {
  * the library has no such class, and host memory has a kind.  flags: 0. */
 extern int gex_MK_Create(gex_MK_t *kind_p, gex_Client_t client, const gex_MK_Create_args_t *args,
                          gex_Flags_t flags);
-/* The end of a kind that gex_MK_Create has made; fatal for any other.  flags: 0. */
+/* Ends a kind that gex_MK_Create has made; fatal for any other.  flags: 0. */
 extern void gex_MK_Destroy(gex_MK_t kind, gex_Flags_t flags);
 
 GASNETI_EXPORTS_END

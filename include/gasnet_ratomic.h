@@ -36,14 +36,15 @@ struct gex_AD_s {
     gex_Flags_t flags;
 };
 
-/* Collective over the team, with equal arguments; not a barrier.  Stores a new domain.
+/* Makes a domain.  Collective over the team, with equal arguments; not a barrier.
  *
  * tm: a team, no pair.  dt: one of GEX_DT_I32, _U32, _I64, _U64, _FLT, _DBL.  ops: GEX_OP_*, or'd,
  * at least one; AND, OR, XOR and their fetching forms of integers alone.  flags: at most one of
  * GEX_FLAG_AD_FAVOR_*, a hint for the choice of processors or adapter. */
 extern void gex_AD_Create(gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t ops,
                           gex_Flags_t flags);
-/* Collective over the team; not a barrier.  The operations of this rank are complete. */
+/* Ends a domain.  Collective over the team; not a barrier.  The operations of this rank are
+ * complete. */
 extern void gex_AD_Destroy(gex_AD_t ad);
 
 /* What gex_AD_Create was given; also in handlers and with locks held. */
@@ -63,8 +64,7 @@ GASNETI_INLINE gex_OP_t gex_AD_QueryOps(gex_AD_t ad)
 {
     return ad->ops;
 }
-/* void gex_AD_SetCData(gex_AD_t ad, const void *cdata), void *gex_AD_QueryCData(gex_AD_t ad): the
- * client's own pointer of this rank; NULL at first. */
+/* Sets and returns the client's own pointer of this rank, of a domain; NULL at first. */
 GASNETI_CDATA(AD)
 
 /* --- Operations --- */
@@ -74,13 +74,15 @@ GASNETI_CDATA(AD)
     integer(I32, int32_t) integer(U32, uint32_t) integer(I64, int64_t) integer(U64, uint64_t)      \
         floating(FLT, float) floating(DBL, double)
 
-/* gex_Event_t gex_AD_OpNB_T(gex_AD_t ad, ctype *result_p, gex_Rank_t rank, void *addr,
- *                           gex_OP_t op, ctype operand1, ctype operand2, gex_Flags_t flags)
- * int gex_AD_OpNBI_T(...), with the same arguments
+/* One operation on the element at `addr` of a rank.
  *
- * T: I32, U32, I64, U64, FLT or DBL; ctype: the type of C that it stands for.  One operation on the
- * element at `addr` of a rank.  It has been executed, and *result_p is stored, when it is
- * synchronised; either call may return before that.
+ *     gex_Event_t gex_AD_OpNB_T(gex_AD_t ad, ctype *result_p, gex_Rank_t rank, void *addr,
+ *                               gex_OP_t op, ctype operand1, ctype operand2, gex_Flags_t flags)
+ *     int gex_AD_OpNBI_T(...), with the same arguments
+ *
+ * T: I32, U32, I64, U64, FLT or DBL; ctype: the type of C that it stands for.  The operation has
+ * been executed, and *result_p is stored, when it is synchronised; either call may return before
+ * that.
  *
  *     ADD SUB MULT MIN MAX AND OR XOR   element = element op operand1
  *     INC DEC                           element = element + 1, element - 1

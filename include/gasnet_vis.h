@@ -324,12 +324,12 @@ extern size_t gasnett_format_putsgets(char *buf, void *unused, gasnet_node_t nod
  * Strided: pieces of elemsz bytes, of which level i has count[i], dststrides[i] and srcstrides[i]
  * bytes from each other.  Strides may be negative and in any order; these arrays may change on
  * return.  An elemsz or count of 0: nothing is transferred. */
+
 extern gasnet_handle_t gasnete_ex_strided(int put, enum gasnete_vis_form form, gex_TM_t tm,
                                           gex_Rank_t rank, void *dst, const ptrdiff_t *dststrides,
                                           void *src, const ptrdiff_t *srcstrides, size_t elemsz,
                                           const size_t *count, size_t stridelevels);
 
-/* Defines the three forms of a call: its name, its parameters after tm, and what it calls. */
 #define GASNETI_VIS_FORMS(name, parameters, call)                                                  \
     GASNETI_INLINE int gex_VIS_##name##Blocking parameters                                         \
     {                                                                                              \
@@ -352,6 +352,7 @@ extern gasnet_handle_t gasnete_ex_strided(int put, enum gasnete_vis_form form, g
         (void)call;                                                                                \
         return 0;                                                                                  \
     }
+/* Vector transfers: lists of pieces of any length. */
 GASNETI_VIS_FORMS(VectorPut,
                   (gex_TM_t tm, gex_Rank_t rank, size_t dstcount, const gex_Memvec_t dstlist[],
                    size_t srccount, const gex_Memvec_t srclist[], gex_Flags_t flags),
@@ -360,6 +361,7 @@ GASNETI_VIS_FORMS(VectorGet,
                   (gex_TM_t tm, size_t dstcount, const gex_Memvec_t dstlist[], gex_Rank_t rank,
                    size_t srccount, const gex_Memvec_t srclist[], gex_Flags_t flags),
                   gasnete_vis_vector(0, form, tm, rank, dstcount, dstlist, srccount, srclist))
+/* Indexed transfers: lists of pieces of one length. */
 GASNETI_VIS_FORMS(IndexedPut,
                   (gex_TM_t tm, gex_Rank_t rank, size_t dstcount, void *const dstlist[],
                    size_t dstlen, size_t srccount, void *const srclist[], size_t srclen,
@@ -372,6 +374,7 @@ GASNETI_VIS_FORMS(IndexedGet,
                    gex_Flags_t flags),
                   gasnete_vis_indexed(0, form, tm, rank, dstcount, dstlist, dstlen, srccount,
                                       srclist, srclen))
+/* Strided transfers: sections of arrays. */
 GASNETI_VIS_FORMS(StridedPut,
                   (gex_TM_t tm, gex_Rank_t rank, void *dst, const ptrdiff_t dststrides[], void *src,
                    const ptrdiff_t srcstrides[], size_t elemsz, const size_t count[],

@@ -43,9 +43,9 @@ function family(category, comment, lead, names,   m, check) {
 }
 
 # GASNet-EX: the calls gex_AM_<category><M><suffix>, which pass on what they are given.
-function ex_family(category, suffix, result, callee, lead,   m, names, n, i, parts) {
+function ex_family(category, suffix, result, callee, lead, comment,   m, names, n, i, parts) {
     print ""
-    print "/* --- " category suffix " --- */"
+    print "/* --- " category suffix ": " comment " */"
     n = split(lead, parts, ", ")
     for (i = 1; i <= n; i++) {
         sub(/.*[ *]/, "", parts[i])
@@ -94,13 +94,13 @@ function classic(   req, rep, med, lng) {
     rep = "gasnet_token_t token, gasnet_handler_t handler"
     med = ", const void *src, size_t nbytes"
     lng = med ", void *dst"
-    family("RequestShort", "arguments only.", req, "dest, handler")
-    family("RequestMedium", "a payload of at most gasnet_AMMaxMedium() bytes is copied to a\n * buffer of the receiver; src may be reused on return.", req med, "dest, handler, src, nbytes")
-    family("RequestLong", "a payload of at most gasnet_AMMaxLongRequest() bytes is written\n * to dst in the segment of dest, before the handler runs; src may be reused on return.", req lng, "dest, handler, src, nbytes, dst")
-    family("RequestLongAsync", "as RequestLong, but src must not change until the reply\n * handler has started; the request handler must reply.", req lng, "dest, handler, src, nbytes, dst")
-    family("ReplyShort", "arguments only.", rep, "token, handler")
-    family("ReplyMedium", "as RequestMedium; src may be the payload of the request.", rep med, "token, handler, src, nbytes")
-    family("ReplyLong", "a payload of at most gasnet_AMMaxLongReply() bytes is written to\n * dst in the segment of the requester, before the handler runs; src may be reused on return.", rep lng, "token, handler, src, nbytes, dst")
+    family("RequestShort", "a Request of arguments alone.", req, "dest, handler")
+    family("RequestMedium", "a Request whose payload of at most gasnet_AMMaxMedium() bytes is\n * copied to a buffer of the receiver; src may be reused on return.", req med, "dest, handler, src, nbytes")
+    family("RequestLong", "a Request whose payload of at most gasnet_AMMaxLongRequest() bytes\n * is written to dst in the segment of dest, before the handler runs; src may be reused on return.", req lng, "dest, handler, src, nbytes, dst")
+    family("RequestLongAsync", "a Request as RequestLong, but src must not change until the reply\n * handler has started; the request handler must reply.", req lng, "dest, handler, src, nbytes, dst")
+    family("ReplyShort", "a Reply of arguments alone.", rep, "token, handler")
+    family("ReplyMedium", "a Reply as RequestMedium; src may be the payload of the request.", rep med, "token, handler, src, nbytes")
+    family("ReplyLong", "a Reply whose payload of at most gasnet_AMMaxLongReply() bytes is\n * written to dst in the segment of the requester, before the handler runs; src may be reused on return.", rep lng, "token, handler, src, nbytes, dst")
     end()
 }
 
@@ -137,20 +137,27 @@ function gasnet_ex(   req, rep, med, lng, sd, v2) {
     opt = ", gex_Event_t *lc_opt, gex_Flags_t flags"
     sd = "gex_AM_SrcDesc_t sd, gex_AM_Index_t handler, size_t nbytes"
     v2 = ", gex_Flags_t flags"
-    ex_family("RequestShort", "", "int", "gasneti_request_short", req ", gex_Flags_t flags")
-    ex_family("RequestMedium", "", "int", "gasneti_request_medium", req med opt)
-    ex_family("RequestLong", "", "int", "gasneti_request_long", req lng opt)
-    ex_family("ReplyShort", "", "int", "gasneti_reply_short", rep ", gex_Flags_t flags")
-    ex_family("ReplyMedium", "", "int", "gasneti_reply_medium", rep med opt)
-    ex_family("ReplyLong", "", "int", "gasneti_reply_long", rep lng opt)
-    ex_family("CommitRequestMedium", "", "void", "gasneti_commit_request_medium", sd)
-    ex_family("CommitRequestLong", "", "void", "gasneti_commit_request_long", sd ", void *dest")
-    ex_family("CommitReplyMedium", "", "void", "gasneti_commit_reply_medium", sd)
-    ex_family("CommitReplyLong", "", "void", "gasneti_commit_reply_long", sd ", void *dest")
-    ex_family("CommitRequestMedium", "_v2", "int", "gasneti_commit_request_medium_v2", sd v2)
-    ex_family("CommitRequestLong", "_v2", "int", "gasneti_commit_request_long_v2", sd ", void *dest" v2)
-    ex_family("CommitReplyMedium", "_v2", "int", "gasneti_commit_reply_medium_v2", sd v2)
-    ex_family("CommitReplyLong", "_v2", "int", "gasneti_commit_reply_long_v2", sd ", void *dest" v2)
+    copied = "whose payload is copied to a buffer of the receiver."
+    written = "whose payload is written to dest, before the\n * handler runs."
+    commit = "sends `nbytes` of the buffer, at most its size, with the\n" \
+" * `nargs` arguments of Prepare, and ends sd.  The event of a client\47s buffer is stored now."
+    commit_v2 = "sends what Prepare began, with flags.  With\n" \
+" * GEX_FLAG_IMMEDIATE it returns non-zero where it would have to wait; nothing is sent,\n" \
+" * and sd is still valid."
+    ex_family("RequestShort", "", "int", "gasneti_request_short", req ", gex_Flags_t flags", "a Request of arguments alone.")
+    ex_family("RequestMedium", "", "int", "gasneti_request_medium", req med opt, "a Request " copied)
+    ex_family("RequestLong", "", "int", "gasneti_request_long", req lng opt, "a Request " written)
+    ex_family("ReplyShort", "", "int", "gasneti_reply_short", rep ", gex_Flags_t flags", "a Reply of arguments alone.")
+    ex_family("ReplyMedium", "", "int", "gasneti_reply_medium", rep med opt, "a Reply " copied)
+    ex_family("ReplyLong", "", "int", "gasneti_reply_long", rep lng opt, "a Reply " written)
+    ex_family("CommitRequestMedium", "", "void", "gasneti_commit_request_medium", sd, commit "\n * It may poll.")
+    ex_family("CommitRequestLong", "", "void", "gasneti_commit_request_long", sd ", void *dest", commit "\n * It may poll.")
+    ex_family("CommitReplyMedium", "", "void", "gasneti_commit_reply_medium", sd, commit "\n * It runs no handler.")
+    ex_family("CommitReplyLong", "", "void", "gasneti_commit_reply_long", sd ", void *dest", commit "\n * It runs no handler.")
+    ex_family("CommitRequestMedium", "_v2", "int", "gasneti_commit_request_medium_v2", sd v2, commit_v2 "  It has polled then, as the thread\n * must not.")
+    ex_family("CommitRequestLong", "_v2", "int", "gasneti_commit_request_long_v2", sd ", void *dest" v2, commit_v2 "  It has polled then, as the thread\n * must not.")
+    ex_family("CommitReplyMedium", "_v2", "int", "gasneti_commit_reply_medium_v2", sd v2, commit_v2)
+    ex_family("CommitReplyLong", "_v2", "int", "gasneti_commit_reply_long_v2", sd ", void *dest" v2, commit_v2)
     print ""
     print "/* --- The macros that count arguments; C89 and C++98 have no such macros --- */"
     print "#if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L || defined(__cplusplus) && __cplusplus >= 201103L"

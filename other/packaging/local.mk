@@ -1,14 +1,18 @@
-# other/packaging: make fragments and pkg-config files for clients, each kind from one template.
+# other/packaging: make fragments, pkg-config and CMake files for clients, each kind from one template.
 # The in-place .mak files are in build/packaging/, for clients of a tree that is not installed.
 packaging = other/packaging
 # Each conduit's part of conduits.mk adds to conduit_fragments and conduit_facts.
-EXTRA_DIST += $(packaging)/hardening.m4 $(packaging)/static.m4 $(packaging)/static_verbs.m4 $(packaging)/archive.sh $(packaging)/generate $(packaging)/conduit.mak.in $(packaging)/conduit.pc.in \
-	$(packaging)/tools.mak.in $(packaging)/tools.pc.in $(packaging)/vapi.pc.in $(packaging)/libportals.pc.in
+EXTRA_DIST += $(packaging)/hardening.m4 $(packaging)/static.m4 $(packaging)/static_verbs.m4 $(packaging)/sbom.m4 $(packaging)/archive.sh $(packaging)/generate $(packaging)/conduit.mak.in $(packaging)/conduit.pc.in \
+	$(packaging)/tools.mak.in $(packaging)/tools.pc.in $(packaging)/vapi.pc.in $(packaging)/libportals.pc.in \
+	$(packaging)/cmake/GASNetConfig.cmake.in $(packaging)/cmake/GASNetConfigVersion.cmake.in \
+	$(packaging)/spack/repo.yaml $(packaging)/spack/packages/gasnet/package.py
 
 if GASNET
 toolsfragmentdir = $(includedir)
 toolsfragment_DATA = $(packaging)/gasnet_tools-seq.mak $(packaging)/gasnet_tools-par.mak
 pkgconfig_DATA += $(packaging)/gasnet_tools-seq.pc $(packaging)/gasnet_tools-par.pc
+cmake_DATA += $(packaging)/GASNet-tools-seq.cmake $(packaging)/GASNet-tools-par.cmake \
+	$(packaging)/GASNetConfig.cmake $(packaging)/GASNetConfigVersion.cmake
 fragment_modes = seq parsync par
 
 # What UPC++ takes for a source tree of GASNet-EX; it reads the text for versions, and that the headers are there.
@@ -26,15 +30,16 @@ CLEANFILES += $(upcxx_DATA) $(upcxxdocs_DATA)
 endif
 pkgconfig_DATA += $(packaging)/vapi.pc $(packaging)/libportals.pc
 
-$(conduit_fragments) $(toolsfragment_DATA) $(pkgconfig_DATA): $(packaging)/stamp
+$(conduit_fragments) $(toolsfragment_DATA) $(pkgconfig_DATA) $(cmake_DATA): $(packaging)/stamp
 $(packaging)/stamp: $(packaging)/generate $(packaging)/conduit.mak.in $(packaging)/conduit.pc.in \
-    $(packaging)/tools.mak.in $(packaging)/tools.pc.in $(packaging)/vapi.pc.in $(packaging)/libportals.pc.in Makefile
+    $(packaging)/tools.mak.in $(packaging)/tools.pc.in $(packaging)/vapi.pc.in $(packaging)/libportals.pc.in \
+    $(packaging)/cmake/GASNetConfig.cmake.in $(packaging)/cmake/GASNetConfigVersion.cmake.in Makefile
 	$(AM_V_GEN)$(SHELL) $(top_srcdir)/$(packaging)/generate $(top_srcdir)/$(packaging) $(packaging) packaging \
-	    prefix='$(prefix)' libdir='$(libdir)' includedir='$(includedir)' pkgconfigdir='$(pkgconfigdir)' \
+	    prefix='$(prefix)' libdir='$(libdir)' includedir='$(includedir)' pkgconfigdir='$(pkgconfigdir)' cmakedir='$(cmakedir)' \
 	    srcdir='$(abs_top_srcdir)' builddir='$(abs_top_builddir)' version=$(PACKAGE_VERSION) \
 	    CC='$(CC)' CXX='$(CXX)' CFLAGS='$(CFLAGS)' CLIENT_STD='$(CLIENT_STD)' \
 	    DEBUG_DEFINE='$(DEBUG_DEFINE)' spawner_mpi=$(SPAWNER_MPI) verbs_static_libs='$(VERBS_STATIC_LIBS)' conduits='$(CONDUITS)' modes='$(fragment_modes)' $(conduit_facts)
 	@: >$@
 
-CLEANFILES += $(packaging)/stamp $(conduit_fragments) $(toolsfragment_DATA) $(pkgconfig_DATA) \
+CLEANFILES += $(packaging)/stamp $(conduit_fragments) $(toolsfragment_DATA) $(pkgconfig_DATA) $(cmake_DATA) \
 	$(packaging)/*-uninstalled.pc packaging/*.mak

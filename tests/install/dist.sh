@@ -1,6 +1,7 @@
 #!/bin/bash
 # dist.sh - the release tarball: made, unpacked, built out of its tree without autotools, installed to
-# a prefix of its own, and used from there through the make fragment as it is.
+# a prefix of its own, and used from there through the make fragment as it is.  What another configuration of the unpacked tree
+# makes is the same, byte by byte.
 # family: dist
 . "$(dirname "$0")/../tap.sh" || exit 1
 unset LD_LIBRARY_PATH MAKEFLAGS MFLAGS MAKELEVEL
@@ -17,10 +18,10 @@ stage() { # NAME COMMAND...: one step; the rest makes no sense without it
 
 make_dist() {
     rm -f "$TEST_BUILD"/gasnet-*.tar.xz
-    make -C "$TEST_BUILD" dist XZ_OPT=-1 && mv "$TEST_BUILD"/gasnet-*.tar.xz "$tap_scratch"/
+    (umask 077 && make -C "$TEST_BUILD" dist XZ_OPT=-1) && mv "$TEST_BUILD"/gasnet-*.tar.xz "$tap_scratch/first.tar.xz"
 }
 unpack() {
-    mkdir "$tap_scratch/build" && cd "$tap_scratch" && tar xf gasnet-*.tar.xz && rm gasnet-*.tar.xz &&
+    mkdir "$tap_scratch/build" && cd "$tap_scratch" && tar xf first.tar.xz &&
         mv gasnet-* source && chmod -R a-w source
 }
 # Every file of the source tree that an object of the whole build was made of.
@@ -47,6 +48,8 @@ END
 trap 'chmod -R u+w "$tap_scratch"; rm -rf "$tap_scratch"' EXIT
 
 stage "make dist" make_dist
+one_owner_and_time() { [ "$(tar --full-time -tvf "$tap_scratch/first.tar.xz" | awk '{ print $2, $4, $5 }' | sort -u | tee /dev/stderr | wc -l)" = 1 ]; }
+stage "all files have one owner and one time" one_owner_and_time
 stage "the tarball unpacks" unpack
 stage "it has every source and header that the build has used" complete
 helps() {
@@ -63,7 +66,13 @@ same_files() {
         ../source/configure -q --disable-static --disable-vapi --disable-portals ac_cv_header_dat2_udat_h=no && make dist XZ_OPT=-1 &&
         diff <(tar tf gasnet-*.tar.xz | grep -v '/$' | cut -d/ -f2- | sort) <(cd ../source && find . -type f | cut -c3- | sort)
 }
-stage "a tree that builds one conduit, without the headers of DAT, makes the same tarball" same_files
+same_bytes() { # else, what differs
+    cmp gasnet-*.tar.xz ../first.tar.xz || { diff <(tar tvf gasnet-*.tar.xz) <(tar tvf ../first.tar.xz) && return 1; }
+}
+stage "a tree that builds one conduit, without the headers of DAT, makes a tarball of the same files" same_files
+cd "$tap_scratch/bare" || exit 1
+stage "... which has the same bytes" same_bytes
+rm "$tap_scratch/first.tar.xz"
 stage "configure, from a read-only source tree" configure
 stage "make" make -C "$tap_scratch/build" -j "$(nproc)" AUTOCONF=false AUTOMAKE=false ACLOCAL=false
 silent_again() { [ -z "$(configure -q 2>&1 | tee /dev/stderr)" ]; }

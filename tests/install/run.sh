@@ -1,6 +1,6 @@
 #!/bin/bash
 # run.sh - the installed tree, as a client sees it: installed through DESTDIR, moved elsewhere, and
-# then used by a twenty-line program (examples/hello.c), by pkg-config and by make fragment, as C and
+# then used by a twenty-line program (examples/hello.c), by pkg-config, by make fragment and by CMake, as C and
 # as C++, with the shared and with the static library.  Nothing of the build tree is in reach.
 #
 # Alone: while libtool installs a library it links it anew in the build tree, where programs then find half of it.
@@ -66,6 +66,22 @@ manual_agrees() { # with what the launcher prints
     return $missing
 }
 try "gasnetrun_ibv(1) explains every option" manual_agrees
+bill_of_materials() { # names what the installed files need, with versions, in records that have every field
+    local file=$moved/share/doc/gasnet/gasnet.spdx library count
+    count=$(grep -c '^PackageName: ' "$file") || return
+    for library in SPDXID: PackageDownloadLocation: FilesAnalyzed: Relationship:; do
+        [ "$(grep -v '^SPDXID: SPDXRef-DOCUMENT' "$file" | grep -c "^$library ")" -eq "$count" ] || { echo "$library" && return 1; }
+    done
+    for library in $(readelf -d "$moved"/lib/*.so "$moved"/bin/* 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(lib[a-z0-9]*\)[^]]*\.so.*/\1/p' | sort -u); do
+        case $library in
+        libgasnet | libsofthca | libvapi | libportals | libmosal | libmtl | libmpga | libdapl | libgcc) continue ;;
+        libm | libpthread | libdl | librt) library=libc ;;
+        esac
+        awk -v RS= -v name="PackageName: $library\n" 'index($0, name) && /\nPackageVersion: [0-9]/ { found = 1 } END { exit !found }' "$file" ||
+            { echo "$library or its version is missing" && return 1; }
+    done
+}
+try "gasnet.spdx names each package that the libraries and programs need, with its version" bill_of_materials
 links_lead_somewhere() { # of the documents, to files beside them
     local doc link found=0
     cd "$moved/share/doc/gasnet" || return
@@ -314,6 +330,10 @@ rm -rf "$tap_scratch/copy"
 . "$TEST_SOURCE/install/binaries.sh"
 # shellcheck source=tests/install/upcxx.sh
 . "$TEST_SOURCE/install/upcxx.sh"
+# shellcheck source=tests/install/manual.sh
+. "$TEST_SOURCE/install/manual.sh"
+# shellcheck source=tests/install/cmake.sh
+. "$TEST_SOURCE/install/cmake.sh"
 conduit=ibv
 
 # --- without fragment or pkg-config: the mode, two -I, and what it takes to link ---
