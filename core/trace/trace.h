@@ -56,7 +56,8 @@ void gasneti_trace_leave(uint64_t began, const gasneti_trace_event_t *event) __a
         gasneti_trace_end(began_wait, .peer = GASNETI_TRACE_NO_PEER, __VA_ARGS__);                 \
     } while (0)
 
-/* The end of a call of the client that waits for several transfers; `site`: who calls. */
+/* The end of a call of the client that waits for several transfers; `site`: the address in the
+ * program to which it returns. */
 static inline void gasneti_trace_waited(uint64_t began, const void *site)
 {
     gasneti_trace_end(began, .kind = GASNETI_TRACE_wait, .reason = GASNETI_TRACE_FOR_TRANSFERS,
@@ -73,8 +74,9 @@ bool gasneti_trace_within(void);
 void gasneti_trace_note(uint64_t began, const gasneti_trace_event_t *event) __attribute__((cold));
 
 /* One step of a wait, a poll, begins; the next call is at its end.  Steps that follow each other
- * closely are one event.  A wait that lasts tells who waits: `site`, the address in the program, or
- * the caller of the function of the library in which `within` lies; both may be NULL. */
+ * closely are one event.  A wait that lasts is told with a place: `site`, the address in the
+ * program, or the caller of the function of the library in which `within` lies; both may be NULL.
+ */
 void gasneti_trace_step(enum gasneti_trace_for reason, uint32_t peer) __attribute__((cold));
 void gasneti_trace_stepped(const void *site, const void *within) __attribute__((cold));
 #pragma GCC visibility pop
