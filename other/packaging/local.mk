@@ -2,7 +2,7 @@
 # The in-place .mak files are in build/packaging/, for clients of a tree that is not installed.
 packaging = other/packaging
 # Each conduit's part of conduits.mk adds to conduit_fragments and conduit_facts.
-EXTRA_DIST += $(packaging)/hardening.m4 $(packaging)/static.m4 $(packaging)/static_verbs.m4 $(packaging)/sbom.m4 $(packaging)/archive.sh $(packaging)/generate $(packaging)/conduit.mak.in $(packaging)/conduit.pc.in \
+EXTRA_DIST += $(packaging)/hardening.m4 $(packaging)/static.m4 $(packaging)/static_verbs.m4 $(packaging)/sbom.m4 $(packaging)/archive.sh $(packaging)/libtool.sh $(packaging)/generate $(packaging)/conduit.mak.in $(packaging)/conduit.pc.in \
 	$(packaging)/tools.mak.in $(packaging)/tools.pc.in $(packaging)/vapi.pc.in $(packaging)/libportals.pc.in \
 	$(packaging)/cmake/GASNetConfig.cmake.in $(packaging)/cmake/GASNetConfigVersion.cmake.in \
 	$(packaging)/spack/repo.yaml $(packaging)/spack/packages/gasnet/package.py
