@@ -127,6 +127,7 @@ programs() {
             for c in $conduits; do
                 case " ${only:-$c} " in *" $c "*) ;; *) continue ;; esac
                 for m in $modes; do
+                    case $m in *:*) [ "${m#*:}" = "$c" ] || continue && m=${m%:*} ;; esac
                     program "$c" "$m" "$name" "$sources" "$cppflags" "$ldflags" "$libs" $once
                     once=nodist_
                 done

@@ -1,19 +1,17 @@
 #!/bin/bash
 # debug.sh - the debug library (configure --enable-debug) of every conduit: it builds, and the client programs run on it.
 #
-# TEST_CONDUITS (all that are built), TEST_NPROCS (2), TEST_MODES and TEST_PROGRAMS narrow it.  The conduits share most of
-# their code: the programs run with threads on ibv alone, and vapi and smp, which add little, run few of them.  No mode is
-# built that no family needs in this build.
+# TEST_CONDUITS (all that are built), TEST_NPROCS (2), TEST_MODES and TEST_PROGRAMS narrow it.  It runs few of them: the
+# builds with sanitizers (sanitizers.sh) are debug builds too, and run the others.  No mode is built that no family needs.
 # family: debug
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 . "$(dirname "$0")/../variant.sh" || exit 1
 
 conduits=${TEST_CONDUITS:-$(for name in ibv vapi portals smp; do [ ! -x "$TEST_BUILD/gasnetrun_$name" ] || echo $name; done)}
-programs=${TEST_PROGRAMS:-"testhello testenv testam testamsize testamflood testputget testhandles testvalue testsync
-testpoll testbarrier testlock testthreads testrcvthread testvis testteams testcoll collmix testex ex/vectors ex/collectives ex/atomics ex/teams ex/endpoints ex/rpc ex/coarrays ex/random trace/testtrace"}
-few=${TEST_PROGRAMS:-testam testputget testbarrier testvis testcoll testex}
+programs=${TEST_PROGRAMS:-testhello testam testputget testsync testbarrier testvis testteams testcoll testex ex/endpoints trace/testtrace}
 declare -A modes=([ibv]=${TEST_MODES:-seq par} [vapi]=${TEST_MODES:-seq} [portals]=${TEST_MODES:-seq} [smp]=${TEST_MODES:-seq})
+few=${TEST_PROGRAMS:-testam testputget testvis testex}
 declare -A programs_of=([ibv]=$programs [vapi]=$few [portals]=$programs [smp]=$few)
 
 targets=()

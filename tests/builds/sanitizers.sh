@@ -2,8 +2,9 @@
 # sanitizers.sh - the client suite, the unit tests and the simulations in builds with sanitizers.
 #
 # Makes three more builds, in $TEST_BUILD/sanitizers: AddressSanitizer with UndefinedBehaviorSanitizer for the SEQ
-# library, ThreadSanitizer for the PAR library, and the same for GASNET_SEGMENT_EVERYTHING.  Any report is a failure.  The fuzz
-# targets have a build of their own (tests/fuzz/coverage.sh).  TEST_SANITIZER=address or thread: that alone.
+# library, ThreadSanitizer for the PAR library, and the same for GASNET_SEGMENT_EVERYTHING.  All are debug builds, so that
+# what debug libraries check is run by these programs too.  Any report is a failure.  The fuzz targets have a build of their
+# own (tests/fuzz/coverage.sh).  TEST_SANITIZER=address or thread: that alone.
 # family: sanitizers-address TEST_SANITIZER=address
 # family: sanitizers-thread TEST_SANITIZER=thread
 # shellcheck source-path=SCRIPTDIR
@@ -33,7 +34,7 @@ build() {
     log=$TEST_LOG/sanitizer_${folder##*/}.log
     shift
     mkdir -p "$folder"
-    if (cd "$folder" && { [ -e config.status ] || "$source/configure" -q --disable-static --without-mpi-cc CFLAGS="-O1 -g1" \
+    if (cd "$folder" && { [ -e config.status ] || "$source/configure" -q --disable-static --without-mpi-cc --enable-debug CFLAGS="-O1 -g1" \
         ${segment:+--enable-segment-$segment} --enable-sanitizer="$kind"; } && make -j"$(nproc)" "$@") >"$log" 2>&1; then
         tap_ok 0 "$kind${segment:+, $segment}: builds"
         return 0
@@ -107,7 +108,8 @@ provider() {
 wanted() { [ "${TEST_SANITIZER:-$1}" = "$1" ]; }
 
 asan=address,undefined
-programs="testhello testam testamsize testamflood testputget testhandles testvalue testbarrier testlock testvis testex"
+programs="testhello testenv testam testamsize testamflood testputget testhandles testvalue testpoll testbarrier testlock testteams
+testvis testex ex/vectors ex/collectives ex/atomics ex/teams ex/endpoints ex/rpc ex/coarrays ex/random"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-seq"); done
 targets+=(tests/testpshm-ibv-seq tests/testflow-ibv-seq tests/testcoll-ibv-seq tests/collmix-ibv-seq softhca_soak softhca_stress softhca_cycles)
@@ -130,7 +132,7 @@ if wanted address && build $asan "${targets[@]}" "${units[@]}"; then
     for program in $portals_programs; do job $asan 2 "$program-portals-seq"; done
     sharing $asan 4 testamflood-ibv-seq
     sharing $asan 4 testflow-ibv-seq storm 200
-    for program in testpshm testam testamsize testamflood testputget testbarrier testex; do near $asan 3 "$program-ibv-seq"; done
+    for program in testpshm testam testamflood testputget testex ex/endpoints; do near $asan 3 "$program-ibv-seq"; done
     for program in testam testamflood; do near $asan 3 "$program-portals-seq"; done
     near $asan 3 collmix-ibv-seq 1 4
     for program in testputget testvalue testsync; do reference $asan 2 "$program-ibv-seq"; done
@@ -151,7 +153,7 @@ if wanted address && build $asan "${targets[@]}" "${units[@]}"; then
     TEST_ROUNDS=/10 suite $asan sim
 fi
 
-programs="testthreads testam testamflood testlock testhandles testvis testex"
+programs="testthreads testam testamflood testlock testhandles testvis testex ex/atomics ex/teams ex/realm ex/random"
 targets=(gasnetrun_ibv tests/testoutside-ibv-par tests/testpshm-ibv-par)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
 targets+=(softhca_soak softhca_stress softhca_rules other/vapi/tests/{rules,overlap} tests/reference/libgasnet-ibv-par.la)

@@ -3,7 +3,7 @@
 # on them, and programs of one segment mode do not link with libraries of another.
 #
 # Segment modes differ in what puts, gets and payloads do, and LARGE and EVERYTHING share that code: all programs run
-# with EVERYTHING in SEQ; in PAR, and with LARGE, those that transfer much.
+# with EVERYTHING in SEQ; in PAR, and with LARGE, which is built for SEQ alone, those that transfer much.
 #
 # TEST_SEGMENTS ("large everything"), TEST_NPROCS, TEST_MODES and TEST_PROGRAMS narrow it.
 # family: segments
@@ -12,13 +12,13 @@
 . "$(dirname "$0")/../variant.sh" || exit 1
 
 segments=${TEST_SEGMENTS:-large everything}
-modes=${TEST_MODES:-seq par}
+declare -A modes=([large]=${TEST_MODES:-seq} [everything]=${TEST_MODES:-seq par})
 declare -A programs=(
     [everything seq]="testhello testenv testam testamsize testamflood testputget testoutside testunpinned testhandles testvalue testsync
         testpoll testbarrier testlock testvis testteams testcoll collmix ex/atomics ex/endpoints"
     [everything par]="testam testputget testoutside testhandles testthreads testrcvthread testvis testcoll"
     [large seq]="testam testputget testoutside testvis"
-    [large par]="testputget testoutside testunpinned testthreads testrcvthread testcoll"
+    [large par]="testputget testoutside testunpinned testthreads"
 )
 programs_of() { # SEGMENT MODE
     echo "${TEST_PROGRAMS:-${programs[$*]}}"
@@ -30,7 +30,7 @@ small="GASNET_FIREHOSE_M=2 GASNET_FIREHOSE_MAXVICTIM_M=1 GASNET_FIREHOSE_MAXREGI
 targets() { # SEGMENT: the programs of each mode
     local mode program
     echo gasnetrun_ibv
-    for mode in $modes; do
+    for mode in ${modes[$1]}; do
         echo "tests/builds/segments-ibv-$mode"
         for program in $(programs_of "$1" "$mode"); do
             if [ -e "$TEST_BUILD/tests/$program-ibv-$mode" ]; then echo "tests/$program-ibv-$mode"; fi
@@ -98,7 +98,7 @@ for segment in $segments; do
     [ "$segment" != large ] || options+=" --with-max-segsize=192MB/H"
     variant "$segment" "the library for GASNET_SEGMENT_${segment^^}" "$options" "${list[@]}" || continue
     mkdir -p "$TEST_LOG/$segment"
-    for mode in $modes; do
+    for mode in ${modes[$segment]}; do
         tap_program segments "$segment $mode" env -u TEST_LAUNCH TEST_BUILD="$tree" TEST_LOG="$TEST_LOG/$segment" TEST_CONDUIT=ibv \
             TEST_SPAWNERS=ssh TEST_NPROCS="${TEST_NPROCS:-3}" TEST_MODES="$mode" TEST_PROGRAMS="$(programs_of "$segment" "$mode")" \
             "$TEST_SOURCE/programs/run-conduit.sh"
@@ -123,7 +123,7 @@ if [[ " $segments " == *" large "* ]]; then
 fi
 if [[ " $segments " == *" everything "* ]]; then
     tree=$TEST_BUILD/everything
-    for mode in $modes; do
+    for mode in ${modes[everything]}; do
         run "$tree" ibv "$mode" 2 SOFTHCA_MEMORY=strict GASNET_PUTINMOVE_LIMIT=0 -- unmapped
         status=$?
         tap_ok $status "everything $mode: IB-W5 memory that peers hold is given back"

@@ -35,7 +35,7 @@ complete() {
 }
 # Optimised builds, static libraries and the other conduits are those of the other families.
 configure() {
-    cd "$tap_scratch/build" && ../source/configure --prefix="$tap_scratch/there" --disable-static --disable-vapi --disable-portals \
+    cd "$tap_scratch/build" && ../source/configure --prefix="$tap_scratch/there" --disable-static --disable-vapi --disable-portals --disable-smp \
         CFLAGS=-O0 "$@"
 }
 client() {

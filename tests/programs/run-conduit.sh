@@ -101,8 +101,8 @@ run_row() { # PROGRAMS PLACES MODES SIZES ENVIRONMENT ARGUMENTS
     IFS=, read -ra list <<<"${6:-,}"
     for spawner in $spawners; do
         has "$2" "*/$spawner" || has "$2" "$conduit/$spawner" || continue
-        for mode in $3; do
-            has "${TEST_MODES:-$3}" "$mode" || continue
+        for mode in ${3//:$conduit/}; do
+            [[ $mode != *:* ]] && has "${TEST_MODES:-$mode}" "$mode" || continue
             for n in $nprocs; do
                 wanted "$4" "$n" || continue
                 for program in $1; do

@@ -105,7 +105,7 @@ always=$(sed -n 's/^SEQ_RCV_THREAD = //p' "$TEST_BUILD/Makefile")
 [ "$always" = 1 ] || says "IB-C10 a SEQ library without locks refuses in words, and runs" 'GASNET_RCV_THREAD has no effect: .*--enable-seq-rcv-thread'
 # Also without the headers of DAT, which the thread's sleep does not need.
 if variant seq-thread IB-C10 "--enable-seq-rcv-thread ac_cv_header_dat2_udat_h=no" \
-    tests/test{rcvthread,putget,handles,barrier}-$conduit-{seq,parsync} other/dapl/tests/channels; then
+    tests/test{rcvthread,putget,handles,barrier}-$conduit-seq other/dapl/tests/channels; then
     for script in run provider; do
         log=$TEST_LOG/rcvthread_without_dat_$script.log
         TEST_BUILD=$TEST_BUILD/seq-thread "$TEST_SOURCE/../other/dapl/tests/$script.sh" >"$log" 2>&1
@@ -113,23 +113,21 @@ if variant seq-thread IB-C10 "--enable-seq-rcv-thread ac_cv_header_dat2_udat_h=n
         says "without the headers of DAT other/dapl/tests/$script.sh says what it leaves out" '^ok .* # SKIP .*udat.h was not found'
     done
     programs=$TEST_BUILD/seq-thread/tests
-    for mode in seq parsync; do
-        for program in testrcvthread testputget testhandles testbarrier; do
-            job GASNET_RCV_THREAD=1 $program-$conduit-$mode
-            [ "$status" = 0 ] && ! grep -qE '^not ok|no effect' "$log" && grep -q '^ok' "$log" && [ "$(sum wakes)" -gt 0 ]
-            tap_ok $? "IB-C10 $program $mode with the thread, woken $(sum wakes) times"
-            [ "$status" = 0 ] || tap_tail "$log"
-        done
-        job GASNET_RCV_THREAD=0 testputget-$conduit-$mode
-        says "IB-C10 $mode without it" '^ok '
-        if [ "$(uname -m)" = x86_64 ]; then
-            found=$(locks_on_paths "$TEST_BUILD/seq-thread/.libs/libgasnet-$conduit-$mode.so")
-            tap_ok "$([ -n "$found" ] && [ "$found" = "$(locks_on_paths "$TEST_BUILD/.libs/libgasnet-$conduit-par.so")" ]; echo $?)" \
-                "IB-C10 $mode has the locks of PAR where messages and transfers go: ${found:-none}"
-        else
-            tap_skip "IB-C10 $mode has the locks of PAR where messages and transfers go" "written for x86-64"
-        fi
+    for program in testrcvthread testputget testhandles testbarrier; do
+        job GASNET_RCV_THREAD=1 $program-$conduit-seq
+        [ "$status" = 0 ] && ! grep -qE '^not ok|no effect' "$log" && grep -q '^ok' "$log" && [ "$(sum wakes)" -gt 0 ]
+        tap_ok $? "IB-C10 $program seq with the thread, woken $(sum wakes) times"
+        [ "$status" = 0 ] || tap_tail "$log"
     done
+    job GASNET_RCV_THREAD=0 testputget-$conduit-seq
+    says "IB-C10 seq without it" '^ok '
+    if [ "$(uname -m)" = x86_64 ]; then
+        found=$(locks_on_paths "$TEST_BUILD/seq-thread/.libs/libgasnet-$conduit-seq.so")
+        tap_ok "$([ -n "$found" ] && [ "$found" = "$(locks_on_paths "$TEST_BUILD/.libs/libgasnet-$conduit-par.so")" ]; echo $?)" \
+            "IB-C10 seq has the locks of PAR where messages and transfers go: ${found:-none}"
+    else
+        tap_skip "IB-C10 seq has the locks of PAR where messages and transfers go" "written for x86-64"
+    fi
     nm -D "$TEST_BUILD/seq-thread/.libs/libgasnet-$conduit-seq.so" | grep -q ' gasneti_init_SEQ_rcvthread_'
     tap_ok $? "IB-C10 SEQ programs compiled for locks that are empty do not link with that library"
     programs=$TEST_BUILD/tests
