@@ -11,13 +11,28 @@
 #include "core/rdma/segment.h"
 #include "core/report.h"
 #include "extended-ref/ex/atomics.h"
+#include "extended-ref/ex/objects.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/shm_transfer.h"
 
-void gasnete_check_remote(const char *call, gasnet_node_t node, const void *start, size_t nbytes)
+void gasneti_check_classic(const char *call)
+{
+    if (!(gasnete_client.flags & GEX_FLAG_USES_GASNET1))
+        gasneti_fatal("%s is a call of GASNet-1, and gex_Client_Init was called without "
+                      "GEX_FLAG_USES_GASNET1",
+                      call);
+}
+
+static void check_remote(const char *call, gasnet_node_t node, const void *start, size_t nbytes)
 {
     gasnete_check_transfer(call, node);
     if (nbytes) gasnete_check_attached(node, start, nbytes, call);
+}
+
+void gasnete_check_remote(const char *call, gasnet_node_t node, const void *start, size_t nbytes)
+{
+    gasneti_check_classic(call);
+    check_remote(call, node, start, nbytes);
 }
 
 void gasnete_check_bound(const char *call, gex_TM_t tm, gex_Rank_t rank, const void *start,
@@ -27,7 +42,7 @@ void gasnete_check_bound(const char *call, gex_TM_t tm, gex_Rank_t rank, const v
     void *base;
     uintptr_t size;
     if (!tm->index) {
-        gasnete_check_remote(call, node, start, nbytes);
+        check_remote(call, node, start, nbytes);
         return;
     }
     gasnete_check_transfer(call, node);

@@ -36,6 +36,11 @@ typedef struct gasnete_thread {
     gasnete_pool_t values;                 /* of value.c */
     struct gasnete_negotiated *negotiated; /* [2], a Request and a Reply, or NULL; ex/messages.c */
     void *coll; /* the thread's record in collectives, or NULL; coll/handles.c */
+    struct {
+        size_t nbytes;
+        gex_AM_Index_t handler; /* 0: none */
+        char payload[GEX_VIS_MAX_PEERCOMPLETION];
+    } at_peer; /* runs behind the next vector, indexed or strided put; vis/vis.c */
 } gasnete_thread_t;
 
 /* Rare parts of the inline functions below.  */

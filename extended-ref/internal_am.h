@@ -25,7 +25,8 @@
     HANDLER(DONE, 66, REPLY, SHORT, 2, gasnete_done_handler) /* one operation of a counter */      \
     HANDLER(VIS_PUT, 73, REQUEST, MEDIUM, 3, gasnete_vis_put_handler)                              \
     HANDLER(VIS_GET, 74, REQUEST, MEDIUM, 3, gasnete_vis_get_handler)                              \
-    HANDLER(VIS_GOT, 75, REPLY, MEDIUM, 2, gasnete_vis_got_handler)
+    HANDLER(VIS_GOT, 75, REPLY, MEDIUM, 2, gasnete_vis_got_handler)                                \
+    HANDLER(VIS_THERE, 78, REQUEST, MEDIUM, 1, gasnete_vis_there_handler)
 
 #define GASNETE_HANDLER_INDEX(name, index, ...) GASNETE_H_##name = index,
 #define GASNETE_HANDLER_DECLARE(name, index, direction, category, numargs, function)               \

@@ -53,9 +53,24 @@ extern void gasneti_no_client_request(gasnet_node_t dest, gasnet_handler_t handl
     GASNETI_ATTRIBUTE((__noreturn__, __cold__));
 extern void gasneti_no_client_reply(gasnet_token_t token, gasnet_handler_t handler)
     GASNETI_ATTRIBUTE((__noreturn__, __cold__));
-GASNETI_INLINE void gasneti_check_request(gasnet_node_t dest, gasnet_handler_t handler)
+GASNETI_INLINE void gasneti_check_ex_request(gex_Rank_t dest, gex_AM_Index_t handler)
 {
     if (handler < 128) gasneti_no_client_request(dest, handler);
+}
+#if GASNET_DEBUG
+/* Fatal for a call of GASNet-1 in a job that gex_Client_Init has started without
+ * GEX_FLAG_USES_GASNET1. */
+extern void gasneti_check_classic(const char *call);
+#else
+GASNETI_INLINE void gasneti_check_classic(const char *call)
+{
+    (void)call;
+}
+#endif
+GASNETI_INLINE void gasneti_check_request(gasnet_node_t dest, gasnet_handler_t handler)
+{
+    gasneti_check_classic("gasnet_AMRequest");
+    gasneti_check_ex_request(dest, handler);
 }
 GASNETI_INLINE void gasneti_check_reply(gasnet_token_t token, gasnet_handler_t handler)
 {
@@ -110,7 +125,7 @@ GASNETI_INLINE int gasneti_request_short(gex_TM_t tm, gex_Rank_t rank, gex_AM_In
                                          gex_Flags_t flags, int numargs, const gex_AM_Arg_t *args)
 {
     const gex_Rank_t node = gasneti_receiver(tm, rank);
-    gasneti_check_request(node, handler);
+    gasneti_check_ex_request(node, handler);
     if (flags & GEX_FLAG_IMMEDIATE)
         return !gasnetc_may_request(node) ||
                gasnete_request(node, GEX_FLAG_AM_SHORT, handler, NULL, 0, NULL, GEX_EVENT_NOW,
@@ -123,7 +138,7 @@ GASNETI_INLINE int gasneti_request_medium(gex_TM_t tm, gex_Rank_t rank, gex_AM_I
                                           gex_Flags_t flags, int numargs, const gex_AM_Arg_t *args)
 {
     const gex_Rank_t node = gasneti_receiver(tm, rank);
-    gasneti_check_request(node, handler);
+    gasneti_check_ex_request(node, handler);
     gasneti_check_lc("gex_AM_RequestMedium", lc_opt, 0);
     if (flags & GEX_FLAG_IMMEDIATE)
         return !gasnetc_may_request(node) ||
@@ -139,7 +154,7 @@ GASNETI_INLINE int gasneti_request_long(gex_TM_t tm, gex_Rank_t rank, gex_AM_Ind
                                         const gex_AM_Arg_t *args)
 {
     const gex_Rank_t node = gasneti_receiver(tm, rank);
-    gasneti_check_request(node, handler);
+    gasneti_check_ex_request(node, handler);
     gasneti_check_lc("gex_AM_RequestLong", lc_opt, 0);
     if (lc_opt != GEX_EVENT_NOW || (flags & GEX_FLAG_IMMEDIATE))
         return gasnete_request(node, GEX_FLAG_AM_LONG, handler, src, nbytes, dest, lc_opt, flags,

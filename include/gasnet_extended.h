@@ -256,6 +256,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_end_nbi_accessregion(void)
 GASNETI_INLINE void gasnet_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
                                    size_t nbytes)
 {
+    gasneti_check_classic("gasnet_put_val");
     gasnete_check_value("gasnet_put_val", nbytes);
     if (gasneti_shm_put(node, dest, gasneti_low_bytes(&value, nbytes), nbytes) != GASNETI_SHM_DONE)
         gasnete_put_val(node, dest, value, nbytes);
@@ -266,6 +267,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest,
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest,
                                                  gasnet_register_value_t value, size_t nbytes)
 {
+    gasneti_check_classic("gasnet_put_nb_val");
     gasnete_check_value("gasnet_put_nb_val", nbytes);
     if (gasneti_shm_put(node, dest, gasneti_low_bytes(&value, nbytes), nbytes) == GASNETI_SHM_DONE)
         return GASNET_INVALID_HANDLE;
@@ -274,6 +276,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest,
 GASNETI_INLINE void gasnet_put_nbi_val(gasnet_node_t node, void *dest,
                                        gasnet_register_value_t value, size_t nbytes)
 {
+    gasneti_check_classic("gasnet_put_nbi_val");
     gasnete_check_value("gasnet_put_nbi_val", nbytes);
     if (gasneti_shm_put(node, dest, gasneti_low_bytes(&value, nbytes), nbytes) != GASNETI_SHM_DONE)
         gasnete_put_nbi_val(node, dest, value, nbytes);
@@ -282,6 +285,7 @@ GASNETI_INLINE void gasnet_put_nbi_val(gasnet_node_t node, void *dest,
 GASNETI_INLINE gasnet_register_value_t gasnet_get_val(gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnet_register_value_t value = 0;
+    gasneti_check_classic("gasnet_get_val");
     gasnete_check_value("gasnet_get_val", nbytes);
     if (gasneti_shm_get(gasneti_low_bytes(&value, nbytes), node, src, nbytes) == GASNETI_SHM_DONE)
         return value;
@@ -293,6 +297,7 @@ GASNETI_INLINE gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, void
 GASNETI_INLINE gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, void *src,
                                                         size_t nbytes)
 {
+    gasneti_check_classic("gasnet_get_nb_val");
     gasnete_check_value("gasnet_get_nb_val", nbytes);
     return gasnete_get_nb_val(node, src, nbytes);
 }

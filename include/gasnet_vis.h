@@ -352,6 +352,16 @@ extern gasnet_handle_t gasnete_ex_strided(int put, enum gasnete_vis_form form, g
         (void)call;                                                                                \
         return 0;                                                                                  \
     }
+/* The most bytes of its payload. */
+#define GEX_VIS_MAX_PEERCOMPLETION 128
+
+/* Deprecated.  Binds a handler to the calling thread's next vector, indexed or strided put: when
+ * the data is there, the target runs its Medium Reply handler `handler`, which has no arguments,
+ * with a copy of the nbytes (at most GEX_VIS_MAX_PEERCOMPLETION) at src, which is read before this
+ * call returns.  Such a put is complete when its call returns.  handler 0: no longer.  flags: 0. */
+extern void gex_VIS_SetPeerCompletionHandler(gex_AM_Index_t handler, const void *src, size_t nbytes,
+                                             gex_Flags_t flags);
+
 /* Vector transfers: lists of pieces of any length. */
 GASNETI_VIS_FORMS(VectorPut,
                   (gex_TM_t tm, gex_Rank_t rank, size_t dstcount, const gex_Memvec_t dstlist[],

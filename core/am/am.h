@@ -114,7 +114,8 @@ void gasnetc_send_in_place(gasnetc_in_place_t *message, gasnet_handler_t handler
 /* Fatal: the token's handler has replied, or runs for a Reply. */
 void gasnetc_no_reply(const gasnetc_token_t *token) __attribute__((noreturn, cold));
 
-/* Delivers a Request or Reply to this rank itself: runs the handler before it returns. */
+/* Delivers a Request or Reply to this rank itself, as one from this rank: runs the handler before
+ * it returns. */
 void gasnetc_loopback(gasnetc_outgoing_t am, bool request);
 
 /* The calling thread's buffer for the payload of a Medium in loopback, or for a message that the

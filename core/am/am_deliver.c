@@ -120,11 +120,11 @@ void *gasnetc_loop_buffer(bool request)
     return *buffer;
 }
 
-void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
+/* Delivers a message that is in memory of this rank, as one of the peer. */
+static void deliver_here(gasnetc_peer_t *peer, gasnetc_outgoing_t out, bool request)
 {
     gasneti_thread_t *self = gasneti_self();
-    gasnetc_peer_t *me = &gasnetc_peers[gasnetc_job.rank];
-    gasnetc_token_t token = {.peer = me,
+    gasnetc_token_t token = {.peer = peer,
                              .loopback = true,
                              .answer = !request           ? GASNETC_ANSWER_NONE
                                        : gasneti_trace_on ? GASNETC_ANSWER_TRACED
@@ -137,7 +137,7 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
                              .request = request,
                              .handler = out.handler,
                              .numargs = numargs};
-    gasnetc_handler_fn handler = gasnetc_handler_of(am.handler, token.head, me);
+    gasnetc_handler_fn handler = gasnetc_handler_of(am.handler, token.head, peer);
     const bool traced = gasneti_trace_on && am.handler >= GASNETC_AM_CLIENT;
     const uint64_t began = traced ? gasneti_clock_ns() : 0;
     void *payload = NULL;
@@ -147,15 +147,14 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
     } else if (out.category == GASNETC_AM_LONG) {
         payload = out.dst;
         if (out.nbytes) {
-            gasnetc_check_remote(me, (uintptr_t)out.dst, out.nbytes, "an AMLong");
+            gasnetc_check_remote(peer, (uintptr_t)out.dst, out.nbytes, "an AMLong");
             memmove(out.dst, out.src, out.nbytes);
         }
     }
     if (GASNETC_CHECKING) {
-        gasnetc_check_promise(am.handler, gasnetc_am_head(am.category, request, numargs), me);
+        gasnetc_check_promise(am.handler, gasnetc_am_head(am.category, request, numargs), peer);
         gasnetc_handler_begins(&token);
     }
-    self->counts.loopback++;
     gasneti_handler_enter();
     if (out.category == GASNETC_AM_SHORT)
         gasnetc_run_short(handler, &token, numargs, out.args);
@@ -165,8 +164,21 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
     if (GASNETC_CHECKING) gasnetc_handler_ends(&token);
     if (traced)
         gasneti_trace_note(began, &(gasneti_trace_event_t){.kind = GASNETI_TRACE_handler,
-                                                           .peer = gasnetc_job.rank,
+                                                           .peer = peer->net.rank,
                                                            .bytes = out.nbytes,
                                                            .handler = out.handler});
     if (GASNETC_THREADED) gasnetc_wakeup_own(); /* another thread may wait for it */
+}
+
+void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
+{
+    gasneti_self()->counts.loopback++;
+    deliver_here(&gasnetc_peers[gasnetc_job.rank], out, request);
+}
+
+void gasnetc_run_reply(gasnet_token_t token, gasnet_handler_t handler, void *payload, size_t nbytes)
+{
+    const gasnetc_outgoing_t reply = {
+        .category = GASNETC_AM_MEDIUM, .handler = handler, .src = payload, .nbytes = nbytes};
+    deliver_here(((const gasnetc_token_t *)token)->peer, reply, false);
 }

@@ -64,6 +64,11 @@ void gasnetc_request_words(gasnet_node_t dest, gasnet_handler_t handler, gasnetc
 void gasnetc_reply_words(gasnet_token_t token, gasnet_handler_t handler, gasnetc_words_t *message,
                          unsigned count);
 
+/* In a Request's handler: runs this rank's client handler, as for a Medium Reply from the sender of
+ * the Request with this payload and no arguments. */
+void gasnetc_run_reply(gasnet_token_t token, gasnet_handler_t handler, void *payload,
+                       size_t nbytes);
+
 /* Supplied by the Extended API: its handlers, ended by a NULL function. */
 extern const gasnetc_internal_t gasnete_handlers[];
 

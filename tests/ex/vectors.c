@@ -2,6 +2,7 @@
  * have any sign and order, in each form, against a model that visits each piece.
  */
 #include <gasnet_vis.h>
+#include <string.h>
 
 #include "tests/programs/test.h"
 
@@ -153,12 +154,93 @@ static void sections(void)
                "an empty list");
 }
 
+/* --- a handler that runs at the target behind a put --- */
+
+enum { TOLD = 200, AT_PEER_ROUNDS = 12, ROW_BYTES = 300, ROW_COUNT = 4 };
+
+static struct {
+    int count;
+    gex_Rank_t from;
+    bool reply, medium, entry, right;
+} told;
+
+/* The payload is the number of the round, and some bytes of its put; the put's data must be here.
+ */
+static void on_told(gex_Token_t token, void *payload, size_t nbytes)
+{
+    gex_Token_Info_t info;
+    gex_Token_Info(token, &info, GEX_TI_ALL);
+    const unsigned char *mine = test_at(test_rank, 0);
+    const unsigned char round = nbytes ? *(unsigned char *)payload : 0;
+    told.from = info.gex_srcrank;
+    told.reply = !info.gex_is_req;
+    told.medium = !info.gex_is_long;
+    told.entry = info.gex_entry && info.gex_entry->gex_index == TOLD;
+    told.right = nbytes == (round % 3 ? 1 : GEX_VIS_MAX_PEERCOMPLETION);
+    for (size_t i = 0; i < nbytes; i++) told.right &= ((unsigned char *)payload)[i] == round;
+    for (size_t i = 0; i < (size_t)ROW_COUNT * ROW_BYTES; i++) told.right &= mine[2 * i] == round;
+    test_add(&told.count, 1);
+}
+
+/* Every other byte: packed in messages, or put each by each, as the ways of the build are. */
+static void put_round(int round)
+{
+    static unsigned char source[ROW_COUNT * ROW_BYTES];
+    memset(source, round, sizeof source);
+    const ptrdiff_t far_[] = {2}, near_[] = {1};
+    const size_t count[] = {ROW_COUNT * ROW_BYTES};
+    void *to = there(0);
+    gex_Event_t event;
+    switch (round % 3) {
+    case 0:
+        gex_VIS_StridedPutBlocking(test_tm, peer(), to, far_, source, near_, 1, count, 1, 0);
+        break;
+    case 1:
+        event = gex_VIS_StridedPutNB(test_tm, peer(), to, far_, source, near_, 1, count, 1, 0);
+        gex_Event_Wait(event);
+        break;
+    case 2:
+        gex_VIS_StridedPutNBI(test_tm, peer(), to, far_, source, near_, 1, count, 1, 0);
+        gex_NBI_Wait(GEX_EC_PUT, 0);
+        break;
+    }
+}
+
+static void at_peer(void)
+{
+    unsigned char payload[GEX_VIS_MAX_PEERCOMPLETION];
+    test_sync();
+    for (int round = 1; round <= AT_PEER_ROUNDS; round++) {
+        memset(payload, round, sizeof payload);
+        gex_VIS_SetPeerCompletionHandler(TOLD, payload, round % 3 ? 1 : sizeof payload, 0);
+        memset(payload, 0, sizeof payload); /* it was read */
+        put_round(round);
+        GASNET_BLOCKUNTIL(test_get(&told.count) == round);
+        if (!test_check(told.right && told.reply && told.medium && told.entry &&
+                            told.from == (gex_Rank_t)test_prev,
+                        "round %d: from rank %u", round, told.from))
+            return;
+        test_sync(); /* the next round overwrites the data */
+    }
+    /* Once for one put, and not once for one that was taken back. */
+    put_round(1);
+    gex_VIS_SetPeerCompletionHandler(TOLD, payload, 1, 0);
+    gex_VIS_SetPeerCompletionHandler(0, NULL, 0, 0);
+    put_round(1);
+    test_sync();
+    test_check(test_get(&told.count) == AT_PEER_ROUNDS, "%d handlers in %d rounds",
+               test_get(&told.count), AT_PEER_ROUNDS);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_rule rules[] = {
         {"EX 10: vector, indexed and strided", sections},
+        {"EX 10: a handler that runs at the target behind a put", at_peer},
     };
-    test_ex_start(&argc, &argv, NULL, 0, SEGMENT);
+    gex_AM_Entry_t handlers[] = {
+        {TOLD, (gex_AM_Fn_t)on_told, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REPLY, 0, NULL, NULL}};
+    test_ex_start(&argc, &argv, handlers, 1, SEGMENT);
     test_run(rules, TEST_COUNT(rules));
     test_finish();
 }

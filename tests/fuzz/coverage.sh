@@ -1,7 +1,7 @@
 #!/bin/bash
 # coverage.sh - every fuzz target with clang's engine, which follows what code an input reaches; TAP.
 #
-# Each runs for FUZZ_SECONDS (12), two at once, with AddressSanitizer and UndefinedBehaviorSanitizer, from the seeds in
+# Each runs for FUZZ_SECONDS (5), two at once, with AddressSanitizer and UndefinedBehaviorSanitizer, from the seeds in
 # its source and in seeds/NAME/. An input that fails is kept in the folder of logs: when the fault is mended it goes to
 # seeds/NAME/, which run.sh runs too. UNIT_ONLY="hosts quoting" narrows; FUZZ_SEED repeats the choice of inputs.
 # family: fuzz-coverage
@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../tap.sh" || exit 1
 . "$(dirname "$0")/../variant.sh"
 
-seconds=${FUZZ_SECONDS:-12} seed=${FUZZ_SEED:-$((RANDOM << 15 | RANDOM | 1))}
+seconds=${FUZZ_SECONDS:-5} seed=${FUZZ_SEED:-$((RANDOM << 15 | RANDOM | 1))}
 if ! why=$(echo 'int LLVMFuzzerTestOneInput(const char *p, long n) { return p && n < 0; }' |
     clang -fsanitize=fuzzer,address,undefined -x c -o "$tap_scratch/probe" - 2>&1); then
     tap_skip "fuzzing with coverage" "no clang with its fuzzer: ${why%%$'\n'*}"

@@ -14,12 +14,12 @@
 
 conduit=${TEST_CONDUIT:-ibv}
 case $conduit in
-ibv) all=${TEST_NPROCS:-1 2 3 8} ;;
-smp) all=${TEST_NPROCS:-1 3} ;;
-*) all=${TEST_NPROCS:-1 3 8} ;;
+ibv) all='1 2 3' possible='1 2 3 5 8' ;;
+vapi) all=2 possible='2 3 5' ;; # a shim of its own, and all else as ibv
+portals) all='2 3' possible='1 2 3 5 8' ;;
+smp) all='1 3' possible='1 2 3' ;;
 esac
-nprocs=${TEST_NPROCS:-$all 5}
-if [ "$conduit" = smp ]; then nprocs=${TEST_NPROCS:-1 2 3}; fi
+all=${TEST_NPROCS:-$all} possible=${TEST_NPROCS:-$possible}
 bound=${TEST_TIMEOUT:-90}
 spawners=${TEST_SPAWNERS:-ssh}
 if [ -z "$TEST_SPAWNERS" ] && [ "$conduit" != smp ]; then
@@ -103,7 +103,7 @@ run_row() { # PROGRAMS PLACES MODES SIZES ENVIRONMENT ARGUMENTS
         has "$2" "*/$spawner" || has "$2" "$conduit/$spawner" || continue
         for mode in ${3//:$conduit/}; do
             [[ $mode != *:* ]] && has "${TEST_MODES:-$mode}" "$mode" || continue
-            for n in $nprocs; do
+            for n in $possible; do
                 wanted "$4" "$n" || continue
                 for program in $1; do
                     has "${TEST_PROGRAMS:-$1}" "$program" || continue

@@ -103,6 +103,7 @@ int main(int argc, char **argv)
     if (gex_Event_Test(event) == GASNET_ERR_NOT_READY) gex_Event_WaitAll(&event, 1, 0);
     gex_RMA_PutNBI(tm, 0, data, text, 6, GEX_EVENT_GROUP, 0);
     gex_NBI_Wait(GEX_EC_PUT | GEX_EC_LC, 0);
+    gex_VIS_SetPeerCompletionHandler(200, text, GEX_VIS_MAX_PEERCOMPLETION < 6 ? 0 : 6, 0);
     gex_VIS_VectorPutBlocking(tm, 0, 1, pieces, 1, pieces, 0);
     gex_Event_Wait(gex_Coll_BarrierNB(tm, 0));
     gex_AD_Create(&ad, tm, GEX_DT_I64, GEX_OP_FADD | GEX_OP_GET, GEX_FLAG_AD_FAVOR_REMOTE);

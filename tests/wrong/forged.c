@@ -27,6 +27,7 @@ enum {
     VIS_PUT = 73,
     VIS_GET = 74,
     VIS_GOT = 75,
+    VIS_THERE = 78,
     ATOMIC = 76,
     ATOMIC_GOT = 77,
     WHOLE = 80,
@@ -80,6 +81,8 @@ CASE(vis_put_negative, MEDIUM(VIS_PUT, 64, -1, 0, 0))
 CASE(vis_put_short, SHORT(VIS_PUT, 1, 0, 0))
 CASE(vis_get_much, MEDIUM(VIS_GET, 64, -1, 0, 0))
 CASE(vis_got_request, MEDIUM(VIS_GOT, 8, HIGH(there), LOW(there)))
+CASE(vis_there_index, MEDIUM(VIS_THERE, 8, MEMSET))
+CASE(vis_there_none, MEDIUM(VIS_THERE, 8, 250))
 /* Words, the lower halves first; the operation is a number of its type and one of its own; 82 is
  * FADD of I64. */
 #define ATOMIC_CASE(name, at, operation)                                                           \
@@ -151,6 +154,7 @@ static const struct {
     ROW(memset_much),      ROW(vis_put_data),
     ROW(vis_put_negative), ROW(vis_put_short),
     ROW(vis_get_much),     ROW(vis_got_request),
+    ROW(vis_there_index),  ROW(vis_there_none),
     ROW(atomic_outside),   ROW(atomic_across),
     ROW(atomic_askew),     ROW(atomic_type),
     ROW(atomic_op),        ROW(atomic_much),

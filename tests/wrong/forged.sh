@@ -36,6 +36,8 @@ vis_put_negative|release|does not describe pieces of as many bytes
 vis_put_short|release|$own 73
 vis_get_much|release|a message of rank 1 for a vector, indexed or strided transfer of 4294967295 bytes
 vis_got_request|release|$own 75: it is a Medium Request with 2 arguments and should be a Medium Reply
+vis_there_index|release|asks for handler index 65 behind a put
+vis_there_none|release|names handler 250, which is not registered here
 vis_got_reply|all|$no_operation number
 atomic_outside|all|$outside
 atomic_across|release|$outside

@@ -82,7 +82,19 @@ CASE(most_below_least, (void)gex_AM_PrepareRequestMedium(all, 1, NULL, 100, 99, 
 CASE(lc_null, gex_AM_RequestMedium1(all, 1, NOTHING, bytes, 8, NULL, 0, 0))
 CASE(lc_defer, gex_AM_RequestLong0(all, 1, NOTHING, bytes, 8, there, GEX_EVENT_DEFER, 0))
 CASE(lc_prepare, (void)gex_AM_PrepareRequestMedium(all, 1, bytes, 8, 8, NULL, 0, 1))
+CASE(classic_request, gasnet_AMRequestShort0(1, NOTHING))
+CASE(classic_put, gasnet_put(1, there, bytes, 8))
+CASE(classic_value, gasnet_put_val(1, there, 1, 8))
+CASE(at_peer_index, gex_VIS_SetPeerCompletionHandler(127, NULL, 0, 0))
+CASE(at_peer_size,
+     gex_VIS_SetPeerCompletionHandler(NOTHING, bytes, GEX_VIS_MAX_PEERCOMPLETION + 1, 0))
 CASE(rank_2, (void)gex_AM_PrepareRequestMedium(all, 2, NULL, 8, 8, NULL, 0, 1))
+
+static void classic_vector(void)
+{
+    gasnet_memvec_t to = {there, 8}, from = {bytes, 8};
+    gasnet_putv_bulk(1, 1, &to, 1, &from);
+}
 
 static const wrong_case_t cases[] = {
     ROW(twice),
@@ -105,6 +117,12 @@ static const wrong_case_t cases[] = {
     ROW(lc_defer),
     ROW(lc_prepare),
     ROW(rank_2),
+    ROW(classic_request),
+    ROW(classic_put),
+    ROW(classic_value),
+    ROW(classic_vector),
+    ROW(at_peer_index),
+    ROW(at_peer_size),
     {"reply_put", in_reply_put},
     {"reply_twice", in_reply_twice},
 };

@@ -35,6 +35,12 @@ lc_defer|debug|gex_AM_RequestLong is given the lc_opt GEX_EVENT_DEFER
 lc_prepare|debug|gex_AM_PrepareRequest is given the lc_opt NULL
 reply_put|debug|gex_RMA_Put.* is called inside an Active Message handler
 reply_twice|debug|an Active Message Reply is called $between
+classic_request|debug|gasnet_AMRequest is a call of GASNet-1, and gex_Client_Init was called without GEX_FLAG_USES_GASNET1
+classic_put|debug|gasnet_put is a call of GASNet-1
+classic_value|debug|gasnet_put_val is a call of GASNet-1
+classic_vector|debug|gasnet_putv_bulk is a call of GASNet-1
+at_peer_index|all|handler index 127 is not one of 128 to 255
+at_peer_size|all|a payload of 129 bytes, over GEX_VIS_MAX_PEERCOMPLETION
 rank_2|debug|rank 2 is not one of the 2 ranks
 rank_2|release|names rank 2"
 
