@@ -5,6 +5,7 @@
 # its output and logs are kept in tests/log/NAME/, failures and their context are shown.  Two families
 # run at a time (TEST_JOBS): many of them wait for most of their time.  TEST_FAMILIES="arrows exit"
 # narrows it, TEST_FOLDERS="other/vapi/tests" too; TEST_NO_BUILD=1 leaves out making the test programs.
+# TEST_UNTIL=SECONDS (as of date +%s): families not begun by then are skipped, and named.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/tap.sh" || exit 1
 cd "$TEST_BUILD" || exit 1
@@ -52,15 +53,16 @@ family() {
     exec 7>&-
 }
 
-# A family is a line `# family: NAME [alone] [VARIABLE=...]` in a script of a folder tests/ or one level below.  One for a
-# conduit (TEST_CONDUIT) that is not in this build is left out.  One that counts what depends on the load runs alone.
-families() { # [alone]: prints NAME SCRIPT [SETTING], one a line
-    local script name setting alone
+# A family is a line `# family: NAME [WHEN] [VARIABLE=...]` in a script of a folder tests/ or one level below.  One for a
+# conduit (TEST_CONDUIT) that is not in this build is left out.  WHEN: `alone`, for one that counts what depends on the
+# load; `first`, for one that takes minutes; `last`, for one that repeats another's cases with a conduit that shares the code.
+families() { # WHEN: prints NAME SCRIPT [SETTING], one a line
+    local script name setting when
     while IFS=: read -r script _ name; do
         read -r name setting <<<"$name"
-        alone=
-        [ "${setting%% *}" != alone ] || { alone=alone && read -r _ setting <<<"$setting"; }
-        [ "$alone" = "$1" ] || continue
+        when=
+        case ${setting%% *} in alone | first | last) read -r when setting <<<"$setting" ;; esac
+        [ "$when" = "$1" ] || continue
         [ -z "$TEST_FAMILIES" ] || [[ " $TEST_FAMILIES " = *" $name "* ]] || continue
         [[ $setting != TEST_CONDUIT=* ]] || [ -x "$TEST_BUILD/gasnetrun_${setting#TEST_CONDUIT=}" ] || continue
         echo "$name $root/$script $setting"
@@ -75,12 +77,17 @@ lane() {
     exec 8>>"$tap_scratch/next"
     while flock 8 && read -r name script setting; do
         flock -u 8
-        family "$name" "$script" "$setting"
+        if [ "$(date +%s)" -lt "${TEST_UNTIL:-9999999999}" ]; then
+            family "$name" "$script" "$setting"
+        else
+            echo "$name: not begun: the time given by TEST_UNTIL is over" >>"$reasons"
+            echo "0 0 1" >>"$results"
+        fi
     done
 }
 
 families alone | lane
-families "" | {
+{ families first && families "" && families last; } | {
     for ((i = 0; i < ${TEST_JOBS:-2}; i++)); do lane <&0 & done
     wait
 }

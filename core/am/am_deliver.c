@@ -123,7 +123,6 @@ void *gasnetc_loop_buffer(bool request)
 /* Delivers a message that is in memory of this rank, as one of the peer. */
 static void deliver_here(gasnetc_peer_t *peer, gasnetc_outgoing_t out, bool request)
 {
-    gasneti_thread_t *self = gasneti_self();
     gasnetc_token_t token = {.peer = peer,
                              .loopback = true,
                              .answer = !request           ? GASNETC_ANSWER_NONE

@@ -3,7 +3,7 @@
 #
 # TEST_CONDUITS (all that are built), TEST_NPROCS (2), TEST_MODES and TEST_PROGRAMS narrow it.  It runs few of them: the
 # builds with sanitizers (sanitizers.sh) are debug builds too, and run the others.  No mode is built that no family needs.
-# family: debug
+# family: debug first
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 . "$(dirname "$0")/../variant.sh" || exit 1

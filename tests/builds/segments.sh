@@ -6,7 +6,7 @@
 # with EVERYTHING in SEQ; in PAR, and with LARGE, which is built for SEQ alone, those that transfer much.
 #
 # TEST_SEGMENTS ("large everything"), TEST_NPROCS, TEST_MODES and TEST_PROGRAMS narrow it.
-# family: segments
+# family: segments first
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 . "$(dirname "$0")/../variant.sh" || exit 1

@@ -3,8 +3,7 @@
 #
 # The programs' own rows of matrix.table are run by tests/programs/run-conduit.sh.
 # family: coll
-# family: coll-vapi TEST_CONDUIT=vapi
-# family: coll-portals TEST_CONDUIT=portals
+# family: coll-portals last TEST_CONDUIT=portals
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 

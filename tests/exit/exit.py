@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
 # family: exit
-# family: exit-vapi TEST_CONDUIT=vapi
+# family: exit-vapi last TEST_CONDUIT=vapi
 # family: exit-portals TEST_CONDUIT=portals
 # family: exit-smp TEST_CONDUIT=smp
 """exit.py - every way a job can end: right status, bounded time, output complete, nothing left behind.

@@ -3,7 +3,7 @@
 # tests/ex/atomics.c, with and without shared memory, over several devices, next to faults; and the ways back to
 # messages.  tests/params/run.sh shows which domains use the device.  TEST_MODES, TEST_CONDUIT.
 # family: atomics
-# family: atomics-vapi TEST_CONDUIT=vapi
+# family: atomics-vapi last TEST_CONDUIT=vapi
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 

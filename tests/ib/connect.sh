@@ -5,7 +5,7 @@
 #
 # TEST_MODES, TEST_CONDUIT as for run-conduit.sh.  CONNECT_SEED repeats a run.
 # family: connect
-# family: connect-vapi TEST_CONDUIT=vapi
+# family: connect-vapi last TEST_CONDUIT=vapi
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 

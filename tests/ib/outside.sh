@@ -2,8 +2,7 @@
 # outside.sh - the registration cache for memory outside the segment, as its users see it: sizes, settings that
 # contradict each other, registrations that the system refuses, counters.
 # family: outside
-# family: outside-vapi TEST_CONDUIT=vapi
-# family: outside-portals TEST_CONDUIT=portals
+# family: outside-portals last TEST_CONDUIT=portals
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 

@@ -4,7 +4,7 @@
 #
 # TEST_MODES, TEST_CONDUIT as for run-conduit.sh.
 # family: rails
-# family: rails-vapi TEST_CONDUIT=vapi
+# family: rails-vapi last TEST_CONDUIT=vapi
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 

@@ -4,8 +4,8 @@
 #
 # TEST_CONDUIT as for run-conduit.sh.
 # family: roce
-# family: roce-vapi TEST_CONDUIT=vapi
-# family: roce-portals TEST_CONDUIT=portals
+# family: roce-vapi last TEST_CONDUIT=vapi
+# family: roce-portals last TEST_CONDUIT=portals
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 

@@ -2,8 +2,8 @@
 # device_limits.sh - jobs on devices that report, and enforce, small limits: each is right, or ends with one message
 # that names the limit.  What a device lacks and a job can do without is told with -v alone.
 # family: device-limits
-# family: device-limits-vapi TEST_CONDUIT=vapi
-# family: device-limits-portals TEST_CONDUIT=portals
+# family: device-limits-vapi last TEST_CONDUIT=vapi
+# family: device-limits-portals last TEST_CONDUIT=portals
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 

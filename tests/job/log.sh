@@ -2,8 +2,8 @@
 # log.sh - GASNET_LOG and GASNET_LOGFILE: what the library tells about its work; TAP.
 #
 # family: log
-# family: log-portals TEST_CONDUIT=portals
-# family: log-smp TEST_CONDUIT=smp
+# family: log-portals last TEST_CONDUIT=portals
+# family: log-smp last TEST_CONDUIT=smp
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 log=$TEST_LOG/log.$TEST_CONDUIT.log files=$tap_scratch/files

@@ -3,8 +3,7 @@
 # for: every conduit starts at 8 MB, the largest segment can be attached and used, and what is refused names the limit.
 # Start-up registers and touches little, and nothing as a trial.
 # family: memlock
-# family: memlock-vapi TEST_CONDUIT=vapi
-# family: memlock-portals TEST_CONDUIT=portals
+# family: memlock-portals last TEST_CONDUIT=portals
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 

@@ -3,7 +3,6 @@
 # Requests, with a receive thread, on any device, and what a peer that breaks the rules or dies does.
 #
 # family: shm
-# family: shm-vapi TEST_CONDUIT=vapi
 # family: shm-portals TEST_CONDUIT=portals
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1

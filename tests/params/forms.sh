@@ -4,8 +4,7 @@
 # forms.table has a line for each form. The first form of every variable is in one job, the second in another, and so
 # on; each value that is refused has a job of its own.
 # family: forms
-# family: forms-vapi TEST_CONDUIT=vapi
-# family: forms-portals TEST_CONDUIT=portals
+# family: forms-portals last TEST_CONDUIT=portals
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 program=$TEST_BUILD/tests/testhello-$TEST_CONDUIT-seq log=$TEST_LOG/forms-$TEST_CONDUIT.log

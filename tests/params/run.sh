@@ -4,7 +4,7 @@
 # One line for each promise: probe does something, and its lines are judged.  A row of the conduit's table that
 # no line here is about fails the family, and so does one without a range, an alias or a comparison that holds.
 # family: params
-# family: params-vapi TEST_CONDUIT=vapi
+# family: params-vapi last TEST_CONDUIT=vapi
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 probe=params/probe log=$TEST_LOG/params.log

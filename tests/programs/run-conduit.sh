@@ -5,9 +5,9 @@
 # TEST_PROGRAMS="testam testputget"; TEST_LIST=1 lists the runs and makes none.  TEST_CONDUIT (ibv) selects
 # programs and launcher.  Each run has a bound (TEST_TIMEOUT seconds); output goes to $TEST_LOG, the end of it to
 # the console on failure.
-# family: conduit
-# family: conduit-vapi TEST_CONDUIT=vapi
-# family: conduit-portals TEST_CONDUIT=portals
+# family: conduit first
+# family: conduit-vapi last TEST_CONDUIT=vapi
+# family: conduit-portals first TEST_CONDUIT=portals
 # family: conduit-smp TEST_CONDUIT=smp
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1

@@ -3,8 +3,7 @@
 # access each other's memory as root's may, so that the software device takes other paths.  And one with the rights of yet
 # another user (set-user-ID), which must not obey the environment of the user who starts it.
 # family: unprivileged
-# family: unprivileged-vapi TEST_CONDUIT=vapi
-# family: unprivileged-portals TEST_CONDUIT=portals
+# family: unprivileged-portals last TEST_CONDUIT=portals
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 

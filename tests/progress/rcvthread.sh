@@ -5,7 +5,7 @@
 # Builds that library in $TEST_BUILD/without-thread, with the programs of the ordinary one, and the libraries of IB-C10
 # in $TEST_BUILD/seq-thread, with programs of their own: the locks of clients differ.
 # What the thread does is tests/programs/testrcvthread.c and, in a time of its own, tests/unit/receive_thread.c.
-# family: rcvthread
+# family: rcvthread first
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 . "$(dirname "$0")/../variant.sh" || exit 1

@@ -2,8 +2,8 @@
 # doctor.sh - gasnetrun --doctor: on a host that has all that jobs need the report ends without a problem and with status
 # 0; where something is missing it names that and the remedy, and its status is 1.
 # family: doctor
-# family: doctor-vapi TEST_CONDUIT=vapi
-# family: doctor-portals TEST_CONDUIT=portals
+# family: doctor-vapi last TEST_CONDUIT=vapi
+# family: doctor-portals last TEST_CONDUIT=portals
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 unset GASNET_SSH_NODEFILE GASNET_SSH_SERVERS GASNET_NODEFILE GASNET_IBV_SPAWNER

@@ -2,8 +2,7 @@
 # trace.sh - GASNET_TRACEFILE: what each rank does, counted; TAP.
 #
 # family: trace
-# family: trace-vapi TEST_CONDUIT=vapi
-# family: trace-portals TEST_CONDUIT=portals
+# family: trace-portals last TEST_CONDUIT=portals
 # family: trace-smp TEST_CONDUIT=smp
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1

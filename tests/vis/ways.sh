@@ -4,7 +4,7 @@
 #
 # What arrives is tests/vis/testvis.c; what the ways cost, tests/bench/vis.sh.
 # family: vis
-# family: vis-vapi TEST_CONDUIT=vapi
+# family: vis-vapi last TEST_CONDUIT=vapi
 # family: vis-portals TEST_CONDUIT=portals
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1

@@ -4,7 +4,7 @@
 # VM_LIST=full runs all lists, as `make check-vm` does; the default is the short list of one guest, the family of
 # check.sh. VM_LIMIT: seconds after which a guest is ended, by default less than check.sh gives a family. Fails where
 # QEMU or the kernel's package cannot be had.
-# family: vm
+# family: vm first
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 here=$TEST_SOURCE/vm
