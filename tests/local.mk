@@ -7,7 +7,7 @@ EXTRA_DIST += tests/README.md tests/variant.sh \
 	tests/exit/crowd.sh tests/faults/faults.py tests/exit/exit.py tests/exit/rounds.py tests/exit/files.sh tests/exit/qualify.sh tests/exit/signals.sh tests/qualify.sh \
 	tests/ib/amrdma.sh tests/ib/rings.sh tests/job/shm_messages.sh tests/ib/connect.sh tests/ib/faults.sh tests/ib/firmware.sh tests/ib/peers.sh tests/ib/rails.sh tests/ib/rdmacm.sh \
 	tests/ib/srq.sh tests/ib/rnr_once.c tests/ib/torn.sh tests/ib/unmapped.sh tests/job/hardship.sh tests/job/log.sh tests/job/many.sh tests/job/pshm.sh tests/job/words.sh tests/legal/run.sh \
-	tests/params/run.sh tests/params/rows.sh tests/params/defaults.sh tests/params/documents.table tests/install/configure.sh tests/portals/run.sh tests/programs/matrix.table \
+	tests/params/run.sh tests/params/rows.sh tests/params/defaults.sh tests/params/documents.table tests/install/configure.sh tests/install/deb.sh tests/portals/run.sh tests/programs/matrix.table \
 	tests/programs/programs.table tests/programs/run-conduit.sh tests/programs/unprivileged.sh tests/progress/rcvthread.sh \
 	tests/spawner/env.sh tests/spawner/forked.sh tests/spawner/hosts.sh tests/stats/ready.h tests/stats/running.sh tests/stats/stats.sh tests/stats/why.sh tests/trace/browser.py tests/trace/counts.py tests/trace/trace.sh tests/trace/report.py tests/trace/traces.py tests/wrong/run.sh tests/wrong/teams.sh tests/wrong/cases.sh tests/wrong/cases.h tests/stats/starting.sh tests/stats/terminal.py tests/stats/pictures.py tests/stats/top.sh \
 	tests/bench/count.sh tests/bench/layer.sh tests/bench/threads.sh tests/bench/memory.sh \

@@ -5,7 +5,11 @@ packaging = other/packaging
 EXTRA_DIST += $(packaging)/hardening.m4 $(packaging)/static.m4 $(packaging)/static_verbs.m4 $(packaging)/sbom.m4 $(packaging)/archive.sh $(packaging)/libtool.sh $(packaging)/generate $(packaging)/conduit.mak.in $(packaging)/conduit.pc.in \
 	$(packaging)/tools.mak.in $(packaging)/tools.pc.in $(packaging)/vapi.pc.in $(packaging)/libportals.pc.in \
 	$(packaging)/cmake/GASNetConfig.cmake.in $(packaging)/cmake/GASNetConfigVersion.cmake.in \
-	$(packaging)/spack/repo.yaml $(packaging)/spack/packages/gasnet/package.py
+	$(packaging)/spack/repo.yaml $(packaging)/spack/packages/gasnet/package.py $(packaging)/deb.sh $(packaging)/debian
+
+phony += deb
+deb: dist
+	$(SHELL) $(top_srcdir)/$(packaging)/deb.sh $(distdir).tar.xz deb
 
 if GASNET
 toolsfragmentdir = $(includedir)
