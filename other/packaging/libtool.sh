@@ -46,19 +46,42 @@ compile() {
         "$result" "$object" "$second" >"$result"
 }
 
-# library NAME.la: sets `folder` and the names of the shared library; false if it is not shared.
+# library NAME.la: sets `linked`, the words that link it, and `shared`, its folder if it is a shared library; false if it has
+# libraries of its own to be found.
 library() {
     case $1 in
     */*) folder=${1%/*}/ file=$1 ;;
     *) folder='' file=./$1 ;;
     esac
-    dlname='' library_names='' inherited_linker_flags=''
+    dlname='' library_names='' old_library='' dependency_libs='' inherited_linker_flags='' shared=''
     # shellcheck disable=SC1090
     . "$file"
-    [ -n "$dlname" ]
+    if [ -n "$dlname" ]; then
+        shared=$folder.libs linked="$folder.libs/${library_names##* }$inherited_linker_flags"
+    else
+        linked="$folder.libs/$old_library$dependency_libs$inherited_linker_flags"
+    fi
+    case $linked in *.la*) return 1 ;; esac
 }
 
-# link COMMAND... -no-install: a program of shared libraries, which finds them in their folders.
+# is_plain COMMAND...: it links a program that is not installed, or has no shared library of ours.
+is_plain() {
+    previous='' installed=yes needs=no
+    for word; do
+        case $previous:$word in
+        -o:*.la | *:-static | *:-all-static | *:-export-dynamic) return 1 ;;
+        *:-no-install) installed=no ;;
+        *:*.la)
+            library "$word" || return 1
+            [ -z "$shared" ] || needs=yes
+            ;;
+        esac
+        previous=$word
+    done
+    [ $installed = no ] || [ $needs = no ]
+}
+
+# link COMMAND...: a program that finds shared libraries in the folders where they are now.
 link() {
     for word; do
         shift
@@ -66,27 +89,22 @@ link() {
         --mode=* | --tag=* | --silent | --quiet | -no-install) ;;
         *.la)
             library "$word"
-            case $folder in
-            /*) there=$folder ;;
-            *) there=$PWD/$folder ;;
-            esac
             # shellcheck disable=SC2086 # words
-            set -- "$@" "$folder.libs/${library_names##* }" $inherited_linker_flags "-Wl,-rpath,$there.libs"
+            set -- "$@" $linked
+            case $shared in
+            '') ;;
+            /*) set -- "$@" "-Wl,-rpath,$shared" ;;
+            *) set -- "$@" "-Wl,-rpath,$PWD/$shared" ;;
+            esac
             ;;
         *) set -- "$@" "$word" ;;
         esac
     done
     run "$@"
 }
-all_shared() {
-    for word; do
-        case $word in *.la) library "$word" || return 1 ;; esac
-    done
-}
 
 case " $* " in
 *" --mode=compile "*) compile "$@" ;;
-*" -static "* | *" -all-static "* | *" -export-dynamic "*) exec "$libtool" "$@" ;;
-*" --mode=link "*" -no-install "*) if all_shared "$@"; then link "$@"; else exec "$libtool" "$@"; fi ;;
+*" --mode=link "*) if is_plain "$@"; then link "$@"; else exec "$libtool" "$@"; fi ;;
 *) exec "$libtool" "$@" ;;
 esac
