@@ -11,17 +11,8 @@
 #include "core/rdma/segment.h"
 #include "core/report.h"
 #include "extended-ref/ex/atomics.h"
-#include "extended-ref/ex/objects.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/shm_transfer.h"
-
-void gasneti_check_classic(const char *call)
-{
-    if (!(gasnete_client.flags & GEX_FLAG_USES_GASNET1))
-        gasneti_fatal("%s is a call of GASNet-1, and gex_Client_Init was called without "
-                      "GEX_FLAG_USES_GASNET1",
-                      call);
-}
 
 static void check_remote(const char *call, gasnet_node_t node, const void *start, size_t nbytes)
 {

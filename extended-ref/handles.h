@@ -40,7 +40,7 @@ typedef struct gasnete_thread {
         size_t nbytes;
         gex_AM_Index_t handler; /* 0: none */
         char payload[GEX_VIS_MAX_PEERCOMPLETION];
-    } at_peer; /* runs behind the next vector, indexed or strided put; vis/vis.c */
+    } at_peer; /* runs behind the next vector, indexed or strided put; vis/at_peer.c */
 } gasnete_thread_t;
 
 /* Rare parts of the inline functions below.  */

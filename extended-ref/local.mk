@@ -59,7 +59,7 @@ extended_sources = \
 	extended-ref/transfer.h \
 	extended-ref/value.c \
 	extended-ref/vis/choose.h extended-ref/vis/format.c \
-	extended-ref/vis/packed.c \
+	extended-ref/vis/at_peer.c extended-ref/vis/packed.c \
 	extended-ref/vis/pieces.c extended-ref/vis/pieces.h \
 	extended-ref/vis/runs.c extended-ref/vis/vis.c extended-ref/vis/vis.h \
 	extended-ref/vis/walk.c extended-ref/vis/walk.h

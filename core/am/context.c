@@ -110,6 +110,21 @@ void gasnetc_check_client_code(const char *call)
     check_not_prepared(call);
 }
 
+static bool classic_refused;
+
+void gasnetc_refuse_classic(void)
+{
+    classic_refused = true;
+}
+
+void gasneti_check_classic(const char *call)
+{
+    if (classic_refused)
+        gasneti_fatal("%s is a call of GASNet-1, and gex_Client_Init was called without "
+                      "GEX_FLAG_USES_GASNET1",
+                      call);
+}
+
 /* --- handlers and their tokens --- */
 
 void gasnetc_handler_begins(gasnetc_token_t *token)

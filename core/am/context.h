@@ -10,6 +10,9 @@ void gasnetc_check_may_communicate(const char *call);
 /* gasnetc_check_may_communicate, but a call before gasnet_attach is legal. */
 void gasnetc_check_client_code(const char *call);
 
+/* From now on messages and transfers by calls of GASNet-1 are fatal. */
+void gasnetc_refuse_classic(void);
+
 /* The calling thread has prepared a payload by this call (a literal); NULL: it is committed or
  * cancelled. */
 void gasnetc_note_prepared(const char *call);

@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 
+#include "core/am/context.h"
 #include "core/job/job.h"
 #include "core/report.h"
 #include "extended-ref/ex/objects.h"
@@ -16,6 +17,7 @@ int gex_Client_Init(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm_p, cons
     if (result != GASNET_OK) return result;
     gasnete_client.name = name;
     gasnete_client.flags = flags;
+    if (GASNETC_CHECKING && !(flags & GEX_FLAG_USES_GASNET1)) gasnetc_refuse_classic();
     if (!(flags & GEX_FLAG_DEFER_THREADS)) gasnetc_start_threads();
     gasnet_QueryGexObjects(client_p, ep_p, tm_p, NULL);
     return GASNET_OK;

@@ -206,53 +206,20 @@ static gasnet_handle_t vis_do(const vis_call_t *call)
     return vis_transfer(call, &pair, &dst, &src);
 }
 
-/* --- a handler that runs at the target behind a put --- */
-
-void gex_VIS_SetPeerCompletionHandler(gex_AM_Index_t handler, const void *src, size_t nbytes,
-                                      gex_Flags_t flags)
-{
-    (void)flags;
-    gasnete_thread_t *me = gasnete_self();
-    if (handler && handler < GASNETC_AM_CLIENT)
-        gasneti_fatal("gex_VIS_SetPeerCompletionHandler: handler index %u is not one of %d to 255",
-                      (unsigned)handler, GASNETC_AM_CLIENT);
-    if (nbytes > sizeof me->at_peer.payload)
-        gasneti_fatal("gex_VIS_SetPeerCompletionHandler: a payload of %zu bytes, over "
-                      "GEX_VIS_MAX_PEERCOMPLETION (%zu)",
-                      nbytes, sizeof me->at_peer.payload);
-    me->at_peer.handler = handler;
-    me->at_peer.nbytes = handler ? nbytes : 0;
-    if (me->at_peer.nbytes) memcpy(me->at_peer.payload, src, nbytes);
-}
-
-void gasnete_vis_there_handler(gasnet_token_t token, void *payload, size_t nbytes,
-                               gasnet_handlerarg_t handler)
-{
-    if (handler < GASNETC_AM_CLIENT || handler > UINT8_MAX)
-        gasneti_fatal("%s asks for handler index %d behind a put, which is not one of %d to 255",
-                      gasneti_rank_name(gasnetc_token_source(token)), (int)handler,
-                      GASNETC_AM_CLIENT);
-    gasnetc_run_reply(token, (gasnet_handler_t)handler, payload, nbytes);
-}
-
 /* A put to which the thread has bound a handler. */
-static gasnet_handle_t vis_do_and_tell(vis_call_t call, gasnete_thread_t *me)
+static gasnet_handle_t vis_do_and_tell(vis_call_t call)
 {
-    const gex_AM_Index_t handler = me->at_peer.handler;
-    me->at_peer.handler = 0;
     call.form = GASNETE_VIS_BULK;
     (void)vis_do(&call);
-    gasnetc_AMRequestMedium(call.node, GASNETE_H_VIS_THERE, me->at_peer.payload, me->at_peer.nbytes,
-                            GASNETE_ARGS(handler));
+    gasnete_vis_tell(call.node);
     return GASNET_INVALID_HANDLE;
 }
 
 static gasnet_handle_t vis_call(const vis_call_t *call)
 {
     const uint64_t began = gasneti_trace_begin();
-    gasnete_thread_t *me = gasnete_self();
-    const bool tells = call->tm && call->direction == PUT && me->at_peer.handler;
-    const gasnet_handle_t handle = tells ? vis_do_and_tell(*call, me) : vis_do(call);
+    const bool tells = call->tm && call->direction == PUT && gasnete_self()->at_peer.handler;
+    const gasnet_handle_t handle = tells ? vis_do_and_tell(*call) : vis_do(call);
     gasneti_trace_end(
         began, .kind = call->direction == PUT ? GASNETI_TRACE_vis_put : GASNETI_TRACE_vis_get,
         .peer = call->node, .bytes = gasnete_vis_shape(call->dst).bytes);

@@ -33,5 +33,9 @@ void gasnete_vis_put_packed(gasnet_node_t node, gasnete_vis_pair_t *pair,
 void gasnete_vis_get_packed(gasnet_node_t node, gasnete_vis_pair_t *pair,
                             gasnetc_counter_t *counter);
 
+/* at_peer.c: behind the thread's put, lets `node` run the handler that the thread has bound to it.
+ */
+void gasnete_vis_tell(gasnet_node_t node);
+
 /* Allocates `nbytes`, to be freed with free; fatal without memory.  */
 void *gasnete_vis_buffer(size_t nbytes);
