@@ -1,15 +1,16 @@
 #!/bin/bash
 # debug.sh - the debug library (configure --enable-debug) of every conduit: it builds, and the client programs run on it.
 #
-# TEST_CONDUITS (all that are built), TEST_NPROCS (2), TEST_MODES and TEST_PROGRAMS narrow it.  It runs few of them: the
-# builds with sanitizers (sanitizers.sh) are debug builds too, and run the others.  No mode is built that no family needs.
+# TEST_CONDUITS (all that are built), TEST_NPROCS (2), TEST_MODES and TEST_PROGRAMS narrow it.  The conduits share
+# most of their code: vapi and smp, which add little, run few of them.  No mode is built that no family needs.
 # family: debug first
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 . "$(dirname "$0")/../variant.sh" || exit 1
 
 conduits=${TEST_CONDUITS:-$(for name in ibv vapi portals smp; do [ ! -x "$TEST_BUILD/gasnetrun_$name" ] || echo $name; done)}
-programs=${TEST_PROGRAMS:-testhello testam testputget testsync testbarrier testvis testteams testcoll testex ex/endpoints trace/testtrace}
+programs=${TEST_PROGRAMS:-testhello testam testputget testhandles testsync testbarrier testthreads testvis testteams testcoll testex
+ex/collectives ex/atomics ex/endpoints ex/random trace/testtrace}
 declare -A modes=([ibv]=${TEST_MODES:-seq par} [vapi]=${TEST_MODES:-seq} [portals]=${TEST_MODES:-seq} [smp]=${TEST_MODES:-seq})
 few=${TEST_PROGRAMS:-testam testputget testvis testex}
 declare -A programs_of=([ibv]=$programs [vapi]=$few [portals]=$programs [smp]=$few)

@@ -2,9 +2,8 @@
 # sanitizers.sh - the client suite, the unit tests and the simulations in builds with sanitizers.
 #
 # Makes three more builds, in $TEST_BUILD/sanitizers: AddressSanitizer with UndefinedBehaviorSanitizer for the SEQ
-# library, ThreadSanitizer for the PAR library, and the same for GASNET_SEGMENT_EVERYTHING.  All are debug builds, so that
-# what debug libraries check is run by these programs too.  Any report is a failure.  The fuzz targets have a build of their
-# own (tests/fuzz/coverage.sh).  TEST_SANITIZER=address or thread: that alone.
+# library, ThreadSanitizer for the PAR library, and the same for GASNET_SEGMENT_EVERYTHING.  Any report is a failure.  The fuzz
+# targets have a build of their own (tests/fuzz/coverage.sh).  TEST_SANITIZER=address or thread: that alone.
 # family: sanitizers-address first TEST_SANITIZER=address
 # family: sanitizers-thread first TEST_SANITIZER=thread
 # shellcheck source-path=SCRIPTDIR
@@ -27,14 +26,14 @@ segment=
 folder() { echo "$main_build/sanitizers/${1%%,*}${segment:+-$segment}"; }
 
 # build KIND TARGET...: configures and makes, without MPI (IB-B6, and IB-B2: all jobs here start over ssh); false,
-# after saying so, when that fails.  Of the debugger's information the lines alone: half of the compiler's time.
+# after saying so, when that fails.  -O1 and the lines alone: half of the compiler's time, and better stacks.
 build() {
     local kind=$1 folder log
     folder=$(folder "$kind")
     log=$TEST_LOG/sanitizer_${folder##*/}.log
     shift
     mkdir -p "$folder"
-    if (cd "$folder" && { [ -e config.status ] || "$source/configure" -q --disable-static --without-mpi-cc --enable-debug CFLAGS="-O0 -g1" \
+    if (cd "$folder" && { [ -e config.status ] || "$source/configure" -q --disable-static --without-mpi-cc CFLAGS="-O1 -g1" \
         ${segment:+--enable-segment-$segment} --enable-sanitizer="$kind"; } && make -j"$(nproc)" "$@") >"$log" 2>&1; then
         tap_ok 0 "$kind${segment:+, $segment}: builds"
         return 0
