@@ -46,8 +46,8 @@ compile() {
         "$result" "$object" "$second" >"$result"
 }
 
-# library NAME.la: sets `linked`, the words that link it, and `shared`, its folder if it is a shared library; false if it has
-# libraries of its own to be found.
+# library NAME.la: sets `linked`, the file to link, `shared`, its folder if it is a shared library, and `needed`, what an archive
+# needs; false if that are libraries of ours.
 library() {
     case $1 in
     */*) folder=${1%/*}/ file=$1 ;;
@@ -57,11 +57,11 @@ library() {
     # shellcheck disable=SC1090
     . "$file"
     if [ -n "$dlname" ]; then
-        shared=$folder.libs linked="$folder.libs/${library_names##* }$inherited_linker_flags"
+        shared=$folder.libs linked=$folder.libs/${library_names##* } needed=$inherited_linker_flags
     else
-        linked="$folder.libs/$old_library$dependency_libs$inherited_linker_flags"
+        linked=$folder.libs/$old_library needed=$dependency_libs$inherited_linker_flags
     fi
-    case $linked in *.la*) return 1 ;; esac
+    case $needed in *.la*) return 1 ;; esac
 }
 
 # is_plain COMMAND...: it links a program that is not installed, or has no shared library of ours.
@@ -81,16 +81,18 @@ is_plain() {
     [ $installed = no ] || [ $needs = no ]
 }
 
-# link COMMAND...: a program that finds shared libraries in the folders where they are now.
+# link COMMAND...: a program that finds shared libraries in the folders where they are now.  What archives need comes last: a
+# library that stands for another must be found before that one.
 link() {
+    last=''
     for word; do
         shift
         case $word in
         --mode=* | --tag=* | --silent | --quiet | -no-install) ;;
         *.la)
             library "$word"
-            # shellcheck disable=SC2086 # words
-            set -- "$@" $linked
+            set -- "$@" "$linked"
+            last="$last $needed"
             case $shared in
             '') ;;
             /*) set -- "$@" "-Wl,-rpath,$shared" ;;
@@ -100,7 +102,8 @@ link() {
         *) set -- "$@" "$word" ;;
         esac
     done
-    run "$@"
+    # shellcheck disable=SC2086 # words
+    run "$@" $last
 }
 
 case " $* " in

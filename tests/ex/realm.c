@@ -178,22 +178,26 @@ static void queue_init(struct queue *q)
     q->first = NULL, q->last = &q->first;
 }
 
-/* With the lock. */
+/* With the lock; but post() looks at `first` without it. */
+static void set_link(struct message **link, struct message *m)
+{
+    __atomic_store_n(link, m, __ATOMIC_RELAXED);
+}
 static void append(struct queue *q, struct message *m)
 {
     m->next = NULL;
-    *q->last = m;
+    set_link(q->last, m);
     q->last = &m->next;
 }
 static void remove_first(struct queue *q)
 {
-    q->first = q->first->next;
+    set_link(&q->first, q->first->next);
     if (!q->first) q->last = &q->first;
 }
 static void put_back(struct queue *q, struct message *m)
 {
     m->next = q->first;
-    q->first = m;
+    set_link(&q->first, m);
     if (!m->next) q->last = &m->next;
 }
 
