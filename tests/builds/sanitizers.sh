@@ -2,7 +2,7 @@
 # sanitizers.sh - the client suite, the unit tests and the simulations in builds with sanitizers.
 #
 # Makes three more builds, in $TEST_BUILD/sanitizers: AddressSanitizer with UndefinedBehaviorSanitizer for the SEQ
-# library, ThreadSanitizer for the PAR library, and the same for GASNET_SEGMENT_EVERYTHING.  Any report is a failure.  The fuzz
+# library, ThreadSanitizer for the PAR libraries of ibv and portals, and for that of GASNET_SEGMENT_EVERYTHING.  Any report is a failure.  The fuzz
 # targets have a build of their own (tests/fuzz/coverage.sh).  TEST_SANITIZER=address or thread: that alone.
 # family: sanitizers-address first TEST_SANITIZER=address
 # family: sanitizers-thread first TEST_SANITIZER=thread
@@ -113,28 +113,21 @@ targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-seq"); done
 targets+=(tests/testpshm-ibv-seq tests/testflow-ibv-seq tests/testcoll-ibv-seq tests/collmix-ibv-seq softhca_soak softhca_stress softhca_cycles)
 targets+=(other/vapi/tests/{rules,overlap,hcas} other/portals3/tests/{model,hostile,refusals,rules,messages})
-targets+=(tests/testsync-ibv-seq tests/reference/libgasnet-ibv-seq.la)
 # The event core and its provider, where the DAT headers are: libdat2 loads the provider into a program with the sanitizer.
 events=()
 if [ -e "$main_build/libdapl_events.la" ]; then events=(other/dapl/tests/{machine,calls,rules_events,rules_waits,rules_cno,order,races,races_life,once,verbs,rails}); fi
 targets+=(other/dapl/tests/channels "${events[@]}")
 [ ${#events[@]} -eq 0 ] || targets+=(other/dapl/tests/provider_rules libdapl_provider.la)
-portals_programs="testam testputget testamflood testex"
-targets+=(gasnetrun_portals)
-for program in $portals_programs; do targets+=("tests/$program-portals-seq"); done
 mapfile -t units < <(cd "$main_build/tests" && find unit sim -maxdepth 1 -type f -perm -u+x ! -name '*.*' ! -name '*_static' | sed 's|^|tests/|')
 if wanted address && build $asan "${targets[@]}" "${units[@]}"; then
     for program in $programs; do job $asan 2 "$program-ibv-seq"; done
     with="connected at start-up" GASNET_CONNECT_DYNAMIC=0 job $asan 2 testhello-ibv-seq
     job $asan 3 testcoll-ibv-seq 1 quick
     job $asan 2 collmix-ibv-seq 1 4
-    for program in $portals_programs; do job $asan 2 "$program-portals-seq"; done
     sharing $asan 4 testamflood-ibv-seq
     sharing $asan 4 testflow-ibv-seq storm 200
     for program in testpshm testam testamflood testputget testex ex/endpoints; do near $asan 3 "$program-ibv-seq"; done
-    for program in testam testamflood; do near $asan 3 "$program-portals-seq"; done
     near $asan 3 collmix-ibv-seq 1 4
-    for program in testputget testvalue testsync; do reference $asan 2 "$program-ibv-seq"; done
     device $asan softhca_soak 1
     with="a list of one host" SOFTHCA_HOSTS=127.0.0.1 device $asan softhca_soak 1
     device $asan softhca_stress 2
