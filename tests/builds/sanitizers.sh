@@ -2,8 +2,9 @@
 # sanitizers.sh - the client suite, the unit tests and the simulations in builds with sanitizers.
 #
 # Makes three more builds, in $TEST_BUILD/sanitizers: AddressSanitizer with UndefinedBehaviorSanitizer for the SEQ
-# library, ThreadSanitizer for the PAR libraries of ibv and portals, and for that of GASNET_SEGMENT_EVERYTHING.  Any report is a failure.  The fuzz
-# targets have a build of their own (tests/fuzz/coverage.sh).  TEST_SANITIZER=address or thread: that alone.
+# library, ThreadSanitizer for the PAR libraries of ibv and portals, and for that of GASNET_SEGMENT_EVERYTHING.  Any report
+# is a failure.  The fuzz targets have a build of their own (tests/fuzz/coverage.sh).  TEST_SANITIZER=address or thread:
+# that alone.
 # family: sanitizers-address first TEST_SANITIZER=address
 # family: sanitizers-thread first TEST_SANITIZER=thread
 # shellcheck source-path=SCRIPTDIR
