@@ -60,7 +60,7 @@ cat >traces <<'END'
 dpkg -i $(ls *.deb | grep -v dbgsym) && dpkg -P "$@" || exit
 echo '--- traces'
 find /etc /usr /opt /srv -newer /mnt/began ! -type d ! -path /etc/ld.so.cache -print
-for name; do dpkg -L "$name" 2>/dev/null; done
+for name; do dpkg -L "$name" 2>/dev/null || :; done
 END
 touch began
 stage "installed and removed" inside "cd /mnt/packages && sh /mnt/traces $names >/mnt/messages"
