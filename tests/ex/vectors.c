@@ -213,7 +213,7 @@ static void at_peer(void)
     for (int round = 1; round <= AT_PEER_ROUNDS; round++) {
         memset(payload, round, sizeof payload);
         gex_VIS_SetPeerCompletionHandler(TOLD, payload, round % 3 ? 1 : sizeof payload, 0);
-        memset(payload, 0, sizeof payload); /* it was read */
+        memset(payload, 0, sizeof payload); /* the call has copied the payload */
         put_round(round);
         GASNET_BLOCKUNTIL(test_get(&told.count) == round);
         if (!test_check(told.right && told.reply && told.medium && told.entry &&
